@@ -151,12 +151,14 @@ FORCE:
 conformance: $(if $(filter $(COMPARE)/bin/python,$(CONFORM)),$(COMPARE)/.installed) $(COMPARED)  ## compare the engine with PyTorch's own test databases; fails when a level is lost
 	$(CONFORM) conformance/score.py check $(COMPARED)
 	$(CONFORM) conformance/graphs.py check
+	$(CONFORM) -m conformance.calls check
 	$(CONFORM) -m pytest -q -p no:cacheprovider tests/engines tests/test_in_code.py
 	$(CONFORM) -m pytest -q -p no:cacheprovider tests/findings -k pytorch
 
 conformance-update: $(if $(filter $(COMPARE)/bin/python,$(CONFORM)),$(COMPARE)/.installed) $(COMPARED)  ## the same, and keep the score and the table of docs/conformance.md
 	$(CONFORM) conformance/score.py update $(COMPARED)
 	$(CONFORM) conformance/graphs.py update
+	$(CONFORM) -m conformance.calls update
 
 clean:  ## remove what was made here
 	rm -rf $(VENV) $(COMPARE) $(DEMO) build dist .autograph .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -30,7 +30,7 @@ def address(raw: Array) -> int:
 
 def offset_in(raw: Array) -> int:
     """Where `raw` begins in the memory that it is part of, in elements."""
-    return (address(raw) - address(owner(raw))) // int(raw.itemsize) if raw.size else 0
+    return (address(raw) - address(owner(raw))) // int(raw.itemsize)
 
 
 def capacity(raw: Array) -> int:

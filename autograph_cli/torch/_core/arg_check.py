@@ -7,6 +7,7 @@ Whatever else goes wrong inside the engine leaves it as an error that names the 
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +20,7 @@ from .._compiled import FILES, compiled
 from .class_names import type_name
 from .errors import is_refusal
 from .overrides import unasked
-from .parsing import Parser, asked, parser
+from .parsing import WHOLE, Parser, asked, parser
 from .tensor import Tensor
 from .user_warnings import warn_once
 
@@ -182,6 +183,8 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
             return again[0](*again[1], **again[2])
 
         named = check.known
+        if check.space in ("torch", "Tensor") and bool in map(type, innermost(run).__defaults__ or ()):
+            plain = _flags_looked_at(check, plain)
         return _named_as(check, explained, home)
 
     known = check.known
@@ -198,6 +201,18 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
         return again[0](*again[1], **again[2])
 
     return _named_as(check, checked, home)
+
+
+def _flags_looked_at(check: Check, run: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that takes a number for a bool, and so looks at its arguments where that may have come by position."""
+    known = check.known
+
+    def looked(*args: Any) -> Any:
+        if len(args) > 2 and not taken(known, args, {}):
+            check(args, {})
+        return run(*args)
+
+    return looked
 
 
 def _named_as(check: Check, made: Any, home: str) -> Callable[..., Any]:
@@ -348,8 +363,11 @@ class Check:
             return func, args, kwargs
         if modern := self._modern(args, kwargs):
             return self.run, *modern
+        if other := self._read(args, kwargs, error):
+            return self.run, *other
         if any(isinstance(x, np.integer) for x in (*args, *kwargs.values())) and _internal(error):
-            return self.run, [_plain(x) for x in args], {k: _plain(x) for k, x in kwargs.items()}
+            plain = {k: int(x) if isinstance(x, np.integer) else x for k, x in kwargs.items()}
+            return self.run, [int(x) if isinstance(x, np.integer) else x for x in args], plain
         self.explain(args, kwargs, error)
         return None
 
@@ -371,6 +389,27 @@ class Check:
         )
         positions = [given.pop(p.name) for p in new.parameters if not p.keyword_only and p.name in given]
         return [*args[:own], *positions], given
+
+    def _read(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception
+    ) -> tuple[list[Any], dict[str, Any]] | None:
+        """The arguments as PyTorch's parser reads them, where the function's own code could not: the lengths of
+        `squeeze(0, 2)` as one list, and tensors of one element as the integers that a signature asks for."""
+        own = 1 if self.space == "Tensor" else 0
+        if self.parser is None or not (type(error) is TypeError or _internal(error)):
+            return None
+        read = self.parser.fitting(args[own:], kwargs)
+        if read is None:
+            return None
+        if len(args) - own > read.positional:
+            return ([*args[:own], args[own:]], dict(kwargs)) if read.takes_lengths else None
+        kinds = [p.kind for p in read.parameters]
+        given = [_plain(x) if kind in WHOLE else x for kind, x in zip(kinds, args[own:], strict=False)]
+        named = {p.name: _plain(kwargs[p.name]) for p in read.parameters if p.kind in WHOLE and p.name in kwargs}
+        before = [*args[own:], *map(kwargs.get, named)]
+        if all(map(operator.is_, [*given, *named.values()], before)):
+            return None
+        return [*args[:own], *given], {**kwargs, **named}
 
     def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
         """Raise what PyTorch would for a failed call, unless `error` itself says what is wrong."""
@@ -420,7 +459,7 @@ class Check:
 
 
 def _plain(x: Any) -> Any:
-    return int(x) if isinstance(x, np.integer) else x
+    return int(x) if isinstance(x, (np.integer, Tensor)) else x
 
 
 def innermost(run: Any) -> Any:

@@ -58,6 +58,8 @@ _wrapped = functools.lru_cache(4096)(_wrap)
 
 def wrap_all(dims: Any, ndim: int) -> tuple[int, ...]:
     """Several dimensions, or one, counted from the front; a RuntimeError if one is named twice."""
+    if not isinstance(dims, (int, tuple, list)):
+        raise refused(TypeError, f"dim must be a tuple of ints, not {type(dims).__name__}")
     given = (dims,) if isinstance(dims, int) else tuple(dims)
     return (_wrapped_all if WHOLE.issuperset(map(type, given)) else _wrap_all)(given, ndim)
 

@@ -55,6 +55,8 @@ class Transforms:
 def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
+    if op.constants:
+        check_constants(op, args)
     special, watcher = process_state.special, None
     if special:
         if thread_state.autocast is not None:
@@ -93,6 +95,22 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     if watcher is not None:
         watcher._ag_made(op, args, outputs)
     return pack_outputs(op, outputs)
+
+
+def check_constants(op: Operation, args: tuple[Any, ...]) -> None:
+    """Raise PyTorch's error for a tensor by which it does not differentiate."""
+    for x, parameter in zip(args, op.schema.parameters, strict=True):
+        if parameter.name in op.constants and isinstance(x, Tensor):
+            refuse_gradient(op.name, parameter.name, x)
+
+
+def refuse_gradient(function: str, argument: str, x: Tensor) -> None:
+    """Raise PyTorch's error for an argument of a function that has no derivative by it."""
+    if x.requires_grad and thread_state.grad:
+        raise RuntimeError(
+            f"The function '{function}' is not differentiable with respect to argument '{argument}'. This input cannot "
+            "have requires_grad True."
+        )
 
 
 def timing(args: tuple[Any, ...]) -> tuple[int, Any]:
@@ -349,7 +367,7 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
             and (position or op.number_first)
             and isinstance(x, (bool, int, float, complex, np.generic))
         ):
-            fixed.append(_wrapped(op, x, tensors[0] if tensors else _OF_BOOLS))
+            fixed.append(_wrapped(op, x, tensors[0] if tensors else OF_BOOLS))
         else:
             check_call(op, args)
             raise argument_error(op, parameter.name, position, parameter.type, x)
@@ -394,7 +412,7 @@ def argument_error(op: Operation, name: str, position: int, kind: str, x: Any) -
     )
 
 
-_OF_BOOLS = make(np.False_)
+OF_BOOLS = make(np.False_)
 """What numbers stand beside that come without a tensor: any number has its own dtype there."""
 
 
@@ -424,6 +442,8 @@ def attach(
 ) -> Node:
     """Make the node of an operation and hang the outputs on it; `number` was drawn before its edges were asked for,
     `kinds` are the arguments' classes, where they are known."""
+    if not op.complex_gradient and any(dtypes.CATEGORY[t._ag_raw.dtype] == dtypes.COMPLEX for t in outputs):
+        raise RuntimeError(f"{op.name} does not support automatic differentiation for outputs with complex dtype.")
     node: Node = object.__new__(op.node)
     # PyTorch's node for a derivative that does not exist has only the edges that need one.
     node._ag_edges = edges if op.has_derivative else tuple(filter(None, edges))

@@ -25,13 +25,14 @@ cdef class Forward:
     cdef int at[MOST]
     cdef bint optional[MOST]
     cdef bint lists[MOST]
+    cdef bint constant[MOST]
     cdef int edge_at[MOST]
     cdef int guards[SAVES]
     cdef int kinds[SAVES]
     cdef int froms[SAVES]
     cdef char sign
     cdef bint promotes, floating, numbers, floating_numbers, elementwise, view, multiple, flattens
-    cdef bint random, checks_memory, apart, saves_self, saves_result
+    cdef bint complex_gradient, random, checks_memory, apart, saves_self, saves_result
     cdef int self_guard
 
     def __init__(self, op, kernel, tensors, inputs, saving):
@@ -48,8 +49,10 @@ cdef class Forward:
         self.ufunc = UFUNCS[op.sign] if op.sign else kernel if isinstance(kernel, np.ufunc) and op.floating else None
         for i, (position, optional, many) in enumerate(tensors):
             self.at[i], self.optional[i], self.lists[i] = position, optional, many
+            self.constant[i] = op.schema.parameters[position].name in op.constants
         for i, position in enumerate(inputs):
             self.edge_at[i] = position
+        self.complex_gradient = op.complex_gradient
         self.random, self.checks_memory, self.apart = op.random, op.overlap != "any", op.overlap == "none"
         self.saves_self, self.self_guard = "self" in op.saved_names, -1
         if self.saves_self and op.required_edges["self"] is not None:
@@ -128,7 +131,7 @@ cdef class Forward:
                 Py_XDECREF(given)
                 given = x.given[position] = <PyObject *>wrapped
             raw = SLOT(given, RAW)
-            if raw == NULL or dtype_of(raw) == NULL:
+            if raw == NULL or dtype_of(raw) == NULL or self.constant[i] and SLOT(given, EDGE) != <PyObject *>None:
                 return False
             Py_XINCREF(raw)
             Py_XDECREF(x.raws[position])
@@ -140,9 +143,11 @@ cdef class Forward:
         cdef int i
         cdef PyObject *first
         cdef PyObject *raw
-        if not self.promotes and not self.floating:
+        if not self.promotes and not self.floating and self.complex_gradient:
             return True
         first = dtype_of(x.raws[self.at[0]])
+        if not self.complex_gradient and first != <PyObject *>DTYPE32 and first != <PyObject *>DTYPE64:
+            return False
         if self.promotes:
             for i in range(1, self.tensors):
                 raw = x.raws[self.at[i]]

@@ -66,6 +66,7 @@ def forward_source(op: Operation, operator: bool = False, plain: bool = False) -
         *_unknown(op, every, operator),
         f"        {', '.join(every)}, = operands(OP, ({arguments_text(op)},))",
         *(f"        {raws[p.name]} = {_fetch(p, '_ag_raw')}" for p in tensors),
+        *_constants(op),
         *(f"    edge{i} = {_fetch(p, '_ag_edge')}" for i, p in enumerate(op.inputs)),
         *_casts(op, raws),
         *_kernel_call(op, _signed(op, call) if op.sign else call, list(raws.values())),
@@ -82,6 +83,14 @@ def forward_source(op: Operation, operator: bool = False, plain: bool = False) -
     if op.inputs:
         lines += _record(op, every)
     return "\n".join(lines) + "\n"
+
+
+def _constants(op: Operation) -> list[str]:
+    """What PyTorch may refuse to differentiate is for full dispatch to look at."""
+    named = [_argument(p) for p in op.tensors if p.name in op.constants]
+    asked = [f"{name} is not None and {name}._ag_edge is not None" for name in named]
+    asked += [] if op.complex_gradient else [f"{_argument(op.tensors[0])}._ag_raw.dtype.kind == 'c'"]
+    return [f"    if {' or '.join(asked)}:", f"        return dispatch(OP, ({arguments_text(op)},))"] if asked else []
 
 
 def _signed(op: Operation, call: str) -> str:

@@ -41,6 +41,8 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         if changed is not None:
             return changed
     args = dispatch.operands(op, args)
+    if op.constants:
+        dispatch.check_constants(op, args)
     raws = None if process_state.special else _plain(op, args)
     return _run_in_full(op, args) if raws is None else _run_plain(op, args, raws)
 

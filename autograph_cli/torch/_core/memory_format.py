@@ -63,7 +63,10 @@ def strides_of(raw: Array) -> tuple[int, ...]:
 @functools.lru_cache(maxsize=1 << 12)
 def _in_elements(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> tuple[int, ...]:
     found = tuple([s // size for s in strides])
-    return _stepped(shape, found) if 0 in found else found
+    if 0 not in found:
+        return found
+    # NumPy says nothing of the steps in a new array without elements.
+    return dense_strides(shape) if 0 in shape else _stepped(shape, found)
 
 
 def _stepped(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
@@ -110,6 +113,11 @@ def channels_last(result: Any, *inputs: Any) -> Any:
     if result.ndim != inputs[0].ndim or not result.size:
         return result
     return laid(result, permuted_strides(result.shape, channels_last_order(result.ndim)))
+
+
+def as_input(result: Any, grad: Array, input: Array, *_: Any) -> Any:
+    """The gradient of images or volumes is laid out as they are."""
+    return channels_last(result, input)
 
 
 def contiguous(raw: Array) -> Any:

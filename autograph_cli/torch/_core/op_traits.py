@@ -85,6 +85,10 @@ class Traits:
     """False: PyTorch has no derivative; its node is called NotImplemented, and has only the edges that need one."""
     saves_all: bool = False
     """What a formula needs is saved whether its gradient is wanted or not, as PyTorch's backward operations do it."""
+    constants: tuple[str, ...] = ()
+    """Tensors by which PyTorch refuses to differentiate: one that requires a gradient is an error."""
+    complex_gradient: bool = True
+    """False: PyTorch refuses to differentiate a complex result."""
     last: str = ""
     """The input whose formula comes last in a recorded pass: it makes a node without derivative, which runs first."""
     recomputed: Any = None

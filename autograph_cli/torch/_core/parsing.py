@@ -18,7 +18,7 @@ from . import dtypes, layout
 from .class_names import type_name
 from .device import device
 from .errors import refused
-from .string_hash import told_order
+from .invalid_arguments import no_match
 from .tensor import Tensor
 
 OPTIONS = (
@@ -241,24 +241,15 @@ class Parser:
         return "invalid keyword arguments"
 
     def _no_match(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-        told = [s for s in self.signatures if not s.hidden]
-        if len(told) == 1 and kwargs.keys() - {p.name for p in told[0].parameters if p.default is None}:
-            # PyTorch's own reading of its signature knows no name with a default.
-            return (
-                f"{self.name}() received an invalid combination of arguments - got unrecognized keyword arguments: "
-                f"{', '.join(told_order(kwargs))}"
-            )
-        given = ", ".join(
-            [*map(type_name, args), *(f"{name}={type_name(kwargs[name])}" for name in told_order(kwargs))]
-        )
-        given += ", " if kwargs and not args else ""  # as PyTorch does it
-        expected = str(told[0]) if len(told) == 1 else "one of:\n" + "".join(f" * {s}\n" for s in told)
-        return f"{self.name}() received an invalid combination of arguments - got ({given}), but expected {expected}"
+        told = [str(s) for s in self.signatures if not s.hidden]
+        return f"{self.name}() received an invalid combination of arguments - {no_match(told, args, kwargs)}"
 
 
 _OVERFLOW = "Overflow when unpacking long long\n"
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _LENGTHS = ("IntArrayRef", "SymIntArrayRef")
+WHOLE = (*_LENGTHS, "int", "SymInt")
+"""The types of integers, one or several."""
 
 
 class _Mismatch(Exception):

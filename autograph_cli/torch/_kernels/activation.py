@@ -108,7 +108,7 @@ class Activation:
         return self.between(a, self.held(low, a), self.held(high, a))
 
     def hardtanh_backward(self, grad: Array, a: Array, low: Any, high: Any) -> Any:
-        return self.kept(grad, (a > low) & (a < high))
+        return self.kept(grad, ~((a <= low) | (a >= high)))
 
     def hardsigmoid(self, a: Array) -> Any:
         if _fast and _fast.fits(a):
@@ -133,7 +133,7 @@ class Activation:
             return _fast.hardswish_backward(grad, a)
         slope = a / self.number(3, a)
         slope += self.number(0.5, a)
-        return self.kept(self.where(a >= 3, grad, slope * grad), ~(a <= -3))
+        return self.kept(self.where(a < 3, slope * grad, grad), ~(a <= -3))
 
     def softshrink(self, a: Array, lambd: Any = 0.5) -> Any:
         edge = self.number(lambd, a)

@@ -82,6 +82,7 @@ class Attention:
         self, q: Any, k: Any, v: Any, causal: bool, mask: Array, scale: Any
     ) -> Any:
         """The result, and the logarithms of the sums of the exponentials."""
+        k, v = self._for_each_head(q, k), self._for_each_head(q, v)
         found = _fast.attention(q, k, v, causal, mask, scale) if _fast else None
         if found is not None:
             return found
@@ -95,6 +96,16 @@ class Attention:
             out, found = self.xp.empty_like(q), out
             out[...] = found
         return out, top[..., 0]
+
+    def _for_each_head(self, q: Any, a: Any) -> Any:
+        """Keys or values of each head of the queries, several of which may have them in common."""
+        return a if a.shape[1] == q.shape[1] else self.xp.repeat(a, q.shape[1] // a.shape[1], 1)
+
+    def _of_common(self, by_head: Any, a: Any) -> Any:
+        """The gradient by keys or values, summed over the heads that have them in common."""
+        if by_head.shape != a.shape:
+            by_head = by_head.reshape(*a.shape[:2], -1, *a.shape[2:]).sum(2)
+        return self._positions_first(by_head)
 
     def _shares(self, scores: Any, top: Any) -> tuple[Any, Any]:
         """The softmax of scores, in their memory, and the sums of the exponentials."""
@@ -118,16 +129,17 @@ class Attention:
     def _scaled_dot_product_flash_attention_for_cpu_backward(
         self, grad: Array, q: Any, k: Any, v: Any, output: Any, log_sum: Any, causal: bool, mask: Array, scale: Any
     ) -> Any:
-        scores, factor = self._attention_scores(q, k, causal, mask, scale)
+        key, value = self._for_each_head(q, k), self._for_each_head(q, v)
+        scores, factor = self._attention_scores(q, key, causal, mask, scale)
         scores -= self.where(log_sum == -math.inf, self.number(0, q), log_sum)[..., None]
         weights = self.xp.exp(scores, out=scores)
-        by_score = self.xp.matmul(grad, v.swapaxes(-1, -2))
+        by_score = self.xp.matmul(grad, value.swapaxes(-1, -2))
         by_score = self._by_score(by_score, weights, self.row_products(grad, output))
         by_score *= factor
         return (
-            self._positions_first(self.xp.matmul(by_score, k)),
-            self._positions_first(self.xp.matmul(by_score.swapaxes(-1, -2), q)),
-            self._positions_first(self.xp.matmul(weights.swapaxes(-1, -2), grad)),
+            self._positions_first(self.xp.matmul(by_score, key)),
+            self._of_common(self.xp.matmul(by_score.swapaxes(-1, -2), q), k),
+            self._of_common(self.xp.matmul(weights.swapaxes(-1, -2), grad), v),
         )
 
     def _trilinear(self, a: Array, b: Array, c: Any, expand1: Any, expand2: Any, expand3: Any, summed: Any) -> Any:

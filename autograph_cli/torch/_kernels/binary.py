@@ -13,6 +13,7 @@ from .._arrays.meta import readable
 from .._core.dtype_checks import refuse
 from .._core.dtypes import result_dtype
 from .._core.state import process_state
+from .half_precision import NARROW
 
 
 def _floating(a: Array) -> Any:
@@ -63,6 +64,11 @@ class Binary:
         return self.xp.where(a == 0, values, (a > 0).astype(a.dtype))[()]
 
     def ldexp_Tensor(self, a: Array, b: Array) -> Any:
+        if a.dtype.kind not in "biuc" and b.dtype.kind in "biu":
+            if b.dtype.kind == "b":
+                raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+            wide = a.astype("float32") if a.dtype in NARROW else a
+            return self.xp.ldexp(wide, b.clip(-9999, 9999).astype("int32")).astype(a.dtype)
         power = self.pow_Scalar(2.0, b)
         kind = result_dtype(_floating(a), power)
         return a.astype(kind) * power.astype(kind)

@@ -327,6 +327,8 @@ def attention(q, k, v, causal, mask, scale):
         return None
     if not is_alike(q, kind) or not is_alike(k, kind) or not is_alike(v, kind) or not cnp.PyArray_SIZE(q):
         return None
+    if cnp.PyArray_DIM(<cnp.ndarray>q, 1) != cnp.PyArray_DIM(<cnp.ndarray>k, 1):
+        return None
     scores = matmul(q, cnp.PyArray_SwapAxes(k, 2, 3))
     if not cnp.PyArray_SIZE(scores):
         return None

@@ -43,7 +43,7 @@ cdef extern from *:
     /* b: x, c: exp(-|x|), exp(x) below 0 or everywhere */
     PASS(elu_backward, out[i] = a[i] * (b[i] <= 0 ? c[i] * p : q);)
     PASS(log_sigmoid_backward, real s = c[i] / (one + c[i]); out[i] = a[i] * (b[i] < 0 ? one - s : s);)
-    PASS(hardswish_backward, real low = (b[i] / 3 + half) * a[i]; low = b[i] >= 3 ? a[i] : low; out[i] = b[i] <= -3 ? 0 : low;)
+    PASS(hardswish_backward, real low = (b[i] / 3 + half) * a[i]; low = b[i] < 3 ? low : a[i]; out[i] = b[i] <= -3 ? 0 : low;)
     PASS(softplus_backward, out[i] = b[i] * p > q ? a[i] : a[i] * c[i] / (c[i] + one);)
     PASS(negative, out[i] = -a[i];)
     /* b, and c on the way back: exp(-x) */

@@ -11,6 +11,18 @@ _FORWARD = {NONE: "backward", BY_ROOT: "ortho", BY_N: "forward"}
 _INVERSE = {NONE: "forward", BY_ROOT: "ortho", BY_N: "backward"}
 
 
+def _by_strides(a: Array, dims: Any) -> tuple[int, ...]:
+    """Dimensions from the slowest in memory to the fastest."""
+    return tuple(sorted(dims, key=lambda d: -a.strides[d]))
+
+
+def _laid_out(out: Array, a: Array, dims: tuple[int, ...]) -> Array:
+    """A transform of `a` as PyTorch leaves it: the transformed dimensions come last in memory, in this order."""
+    order = (*_by_strides(a, [d for d in range(a.ndim) if d not in dims]), *dims)
+    turned = out.transpose(order)
+    return out if turned.flags.c_contiguous else turned.copy("C").transpose([order.index(d) for d in range(a.ndim)])
+
+
 class Fourier:
     """Kernels of Fourier transforms; `normalization` says by what the result is divided."""
 
@@ -23,7 +35,7 @@ class Fourier:
         if not dim or not a.size:
             return a.copy()
         norm = _FORWARD[normalization] if forward else _INVERSE[normalization]
-        return self._along("fft" if forward else "ifft", a, dim, norm)
+        return _laid_out(self._along("fft" if forward else "ifft", a, dim, norm), a, _by_strides(a, dim))
 
     def _along(self, name: str, a: Array, dim: Any, norm: str) -> Any:
         """A transform along some dimensions; of one, without what NumPy makes ready for several."""
@@ -32,11 +44,13 @@ class Fourier:
         return getattr(self.xp.fft, f"{name}n")(a, axes=dim, norm=norm)
 
     def _fft_r2c(self, a: Array, dim: Any, normalization: int, onesided: bool) -> Any:
-        return self._along("rfft" if onesided else "fft", a, dim, _FORWARD[normalization])
+        order = (*_by_strides(a, dim[:-1]), dim[-1])
+        return _laid_out(self._along("rfft" if onesided else "fft", a, dim, _FORWARD[normalization]), a, order)
 
     def _fft_c2r(self, a: Array, dim: Any, normalization: int, last_dim_size: int) -> Any:
-        size = (*(a.shape[d] for d in dim[:-1]), last_dim_size)
-        return self.xp.fft.irfftn(a, size, dim, norm=_INVERSE[normalization])
+        if len(dim) > 1:
+            a = self._fft_c2c(a, dim[:-1], normalization, False)
+        return _laid_out(self.xp.fft.irfft(a, last_dim_size, dim[-1], norm=_INVERSE[normalization]), a, dim[-1:])
 
     def fft_r2c_backward(self, grad: Array, dim: Any, normalization: int, onesided: bool, last: int) -> Any:
         if onesided and last > grad.shape[dim[-1]]:

@@ -168,6 +168,9 @@ class Updates:
         a[...] = b
         return a
 
+    def detached(self, a: Array) -> Any:
+        return a
+
 
 class ReducedUpdates(Updates):
     """The arithmetic of a 16-bit dtype: on float32 arrays, each result rounded to the 16 bits, as PyTorch does."""

@@ -122,9 +122,21 @@ class Linalg:
             flat = source.reshape(-1, *a.shape[-2:])
             orders = [self._first_bad_minor(x) for x in flat]
             info = self.xp.array(orders, "int32").reshape(a.shape[:-2])[()]
-            factors = [x * 0 if bad else self.xp.linalg.cholesky(x) for x, bad in zip(flat, orders, strict=True)]
+            factors = [self._factor_until(x, bad) for x, bad in zip(flat, orders, strict=True)]
             factor = self.xp.stack(factors).reshape(a.shape)
         return self.column_major(self.mH(factor) if upper else factor), info
+
+    def _factor_until(self, a: Array, bad: int) -> Any:
+        """The Cholesky factor as LAPACK leaves it: its columns before the `bad` one, and what is not positive there;
+        after it stands the matrix itself. 0: all of it."""
+        if not bad:
+            return self.xp.linalg.cholesky(a)
+        out, done = self.xp.tril(a), bad - 1
+        if done:
+            out[:done, :done] = factor = self.xp.linalg.cholesky(a[:done, :done])
+            out[done:, :done] = rest = self.mH(self.xp.linalg.solve(factor, self.mH(out[done:, :done])))
+            out[done, done] -= (abs(rest[0]) ** 2).sum()
+        return out
 
     def _first_bad_minor(self, a: Array) -> int:
         """Found by halving: with a minor, all larger ones are not positive."""

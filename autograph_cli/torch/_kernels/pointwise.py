@@ -505,10 +505,9 @@ class Pointwise:
         return a.dtype.type(number)
 
     def within(self, a: Array, low: Any, high: Any) -> Any:
-        inside = self.xp.ones(a.shape, bool)[()]
-        if low is not None:
-            inside = inside & (a >= low)
-        return inside if high is None else inside & (a <= high)
+        if low is None:
+            return a <= high
+        return a >= low if high is None else (a >= low) & (a <= high)
 
     def clamp_min(self, a: Array, min: Any) -> Any:
         return self.clamp(a, min, None)

@@ -17,9 +17,13 @@ class Polynomials:
 
     xp: Any
 
+    def _degree(self, n: Any) -> Any:
+        """Whole numbers; what is no number, or none that is finite, is below 0 as a C integer."""
+        return self.xp.where(self.xp.isfinite(n), self.xp.trunc(n), -1)
+
     def _recurrence(self, x: Any, n: Any, first: Callable[[Any], Any], following: Callable[..., Any]) -> Any:
         """The polynomial of degree n: 1, `first(x)`, then `following(k, x, q, p)` from the two before it."""
-        x, n = many_dims.broadcast_arrays(self.xp, x, self.xp.trunc(n))
+        x, n = many_dims.broadcast_arrays(self.xp, x, self._degree(n))
         p, q = self.xp.ones(x.shape), first(x)
         out = self.xp.where(n == 0, p, self.xp.where(n == 1, q, 0.0))
         for k in range(2, (int(n.max()) if n.size else 0) + 1):
@@ -29,7 +33,7 @@ class Polynomials:
 
     def _chebyshev(self, x: Any, n: Any, slope: int, shift: int, wave: Callable[..., Any]) -> Any:
         """The four kinds differ in their first polynomial, slope * x + shift; `wave` is the form in the angle."""
-        x, n = many_dims.broadcast_arrays(self.xp, x, self.xp.trunc(n))
+        x, n = many_dims.broadcast_arrays(self.xp, x, self._degree(n))
         turning = (abs(x) < 1) & (n > 6)
         climbing = self.xp.where(turning, 0, n)
         out = self._recurrence(x, climbing, lambda x: slope * x + shift, lambda k, x, q, p: 2 * x * q - p)
@@ -70,6 +74,7 @@ class Polynomials:
         return self.special_chebyshev_polynomial_w(2 * x - 1, n)
 
     def _hermite(self, x: Any, n: Any, scale: int) -> Any:
+        n = self._degree(n)
         limit = 512 if x.dtype == np.float64 else 128
         out = self._recurrence(
             x, self.xp.where(n > limit, -1, n), lambda x: scale * x, lambda k, x, q, p: scale * (x * q - (k - 1) * p)

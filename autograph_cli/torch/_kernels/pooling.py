@@ -12,7 +12,7 @@ import numpy as np
 from .._arrays import Array
 from .._arrays.meta import readable
 from .._compiled import compiled
-from .half_precision import widened
+from .half_precision import NARROW, widened
 
 Sizes = tuple[int, ...]
 _fast: Any = compiled("_kernels.fast_pooling")
@@ -290,7 +290,10 @@ class Pooling:
                 total = framed[window].copy()
             else:
                 total += framed[window]
-        return total / self.placed(_counts(a.dtype, size, kernel, stride, padding, out, include_pad, divisor))
+        counts = self.placed(_counts(a.dtype, size, kernel, stride, padding, out, include_pad, divisor))
+        if a.dtype.kind == "f" or a.dtype in NARROW:
+            return total / counts
+        return self.xp.sign(total) * self.xp.sign(counts) * (abs(total) // abs(counts))  # as C divides
 
     avg_pool2d = avg_pool3d = avg_pool
 

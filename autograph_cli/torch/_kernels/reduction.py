@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arrays import Array
 from .._compiled import compiled
+from .._core.dtypes import result_dtype
 from .half_precision import NARROW, widened
 
 _fast: Any = compiled("_kernels.fast_order")
@@ -232,7 +233,8 @@ class Reduction:
         return self.sum(a.diagonal())
 
     def dist(self, a: Array, b: Array, p: Any) -> Any:
-        return self.vector_norm(self.xp.asarray(a - b), p, None, False)
+        kind = result_dtype(a, b)
+        return self.vector_norm(self.xp.asarray(a.astype(kind) - b.astype(kind)), p, None, False)
 
     @widened
     def vector_norm(self, a: Array, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:

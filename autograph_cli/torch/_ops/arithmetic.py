@@ -30,11 +30,15 @@ def scaled(f: Any, grad: Any, alpha: Any) -> Any:
     return grad if alpha == 1 else f.mul_Scalar(grad, f.conj_number(alpha))
 
 
-def no_derivative(name: str) -> Any:
-    """The formula of an operation that PyTorch records but cannot differentiate."""
+def no_derivative(name: str, kind: type[Exception] = RuntimeError) -> Any:
+    """The formula of an operation that PyTorch records but cannot differentiate; NotImplementedError where its table of
+    derivatives says so."""
+    text = f"derivative for aten::{name} is not implemented"
+    if kind is NotImplementedError:
+        text = f"the derivative for '{name}' is not implemented."
 
     def refuse(f: Any, grad: Any) -> Any:
-        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+        raise kind(text)
 
     return refuse
 

@@ -14,6 +14,7 @@ from .._core.tensor import Tensor
 from . import (
     activations,
     attention,
+    classification,
     convolution,
     distances,
     embedding,
@@ -204,13 +205,33 @@ functions["_safe_softmax"] = lambda input, dim, dtype=None: attention.safe_softm
     input if dtype is None else input.to(dtype), dim % max(input.ndim, 1)
 )
 
+
+@composite(method=False)
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = losses.NONE,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """`nn.functional.ctc_loss` with its reduction as a number."""
+    return classification.ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, _NAMES[reduction], zero_infinity
+    )
+
+
 _NAMES = {code: name for name, code in losses.REDUCTIONS.items()}
 
 
 def _with_code(run: Callable[..., Tensor], tensors: int, *middle: str) -> Callable[..., Tensor]:
-    """A loss whose last argument is the number of its reduction; `middle` names what stands between tensors and it."""
+    """A loss whose last argument is the number of its reduction; `middle` names what stands between tensors and it.
 
-    def loss(*args: Any, reduction: int = losses.MEAN, **kwargs: Any) -> Tensor:
+    By default nothing is reduced: PyTorch's parser takes the `Mean` of the schema, which it cannot read, for 0.
+    """
+
+    def loss(*args: Any, reduction: int = losses.NONE, **kwargs: Any) -> Tensor:
         named = dict(zip((*middle, "reduction"), args[tensors:], strict=False))
         code = named.pop("reduction", reduction)
         return run(*args[:tensors], reduction=_NAMES[code], **named, **kwargs)
@@ -232,7 +253,7 @@ for _run, _tensors, *_middle in (
 
 @composite(method=False)
 @autocasts("")
-def kl_div(input: Tensor, target: Tensor, reduction: int = losses.MEAN, *, log_target: bool = False) -> Tensor:
+def kl_div(input: Tensor, target: Tensor, reduction: int = losses.NONE, *, log_target: bool = False) -> Tensor:
     """`nn.functional.kl_div` with its reduction as a number."""
     product = target * input
     each = operations.exp(target) * (target - input) if log_target else operations.xlogy(target, target) - product

@@ -8,6 +8,7 @@ from .._core import batching, batching_layers, dims, dtypes, flops
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
 from .._core.kept import kept
+from .._core.memory_format import strides_of
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
@@ -53,6 +54,7 @@ operation(
 )
 trilinear = operation(
     "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim)",
+    complex_gradient=False,
     linear="each",
     i1=lambda f, grad, i2, i3, expand1, expand2, expand3, sumdim: f._trilinear(
         grad, i2, i3, sumdim, expand2, expand3, expand1
@@ -120,25 +122,41 @@ def _as_numbers(mask: Tensor, query: Tensor) -> Tensor:
     return make(kernels(mask._ag_raw).xp.where(mask._ag_raw, kind(0), kind(-math.inf)))
 
 
-def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> bool:
+def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, gqa: bool) -> bool:
     """Whether PyTorch takes its fused CPU kernel, which has a node of its own."""
     return (
         dropout_p == 0.0
-        and _flash_shapes(query._ag_raw.shape, key._ag_raw.shape, value._ag_raw.shape)
+        and _flash_shapes(query._ag_raw.shape, key._ag_raw.shape, value._ag_raw.shape, gqa)
         and dtypes.CATEGORY[query._ag_raw.dtype] == dtypes.FLOATING
         and not (has_tangent(query) or has_tangent(key) or has_tangent(value))
         and not query.is_meta
-        and (mask is None or (not mask.requires_grad and mask._ag_raw.ndim in (2, 4)))
+        and all(strides_of(t._ag_raw)[-1] == 1 for t in (query, key, value))
+        and (
+            mask is None
+            or (not mask.requires_grad and _mask_fits(mask._ag_raw.shape, query._ag_raw.shape, key._ag_raw.shape))
+        )
     )
 
 
 @kept
-def _flash_shapes(query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...]) -> bool:
+def _flash_shapes(query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...], gqa: bool) -> bool:
+    """`gqa`: several heads of the query may share one of the keys and values."""
     if not len(query) == len(key) == len(value) == 4:
         return False
-    return (
-        query[:2] == key[:2] == value[:2] and query[3] == key[3] == value[3] and 0 not in (query[2], key[2], value[2])
+    heads = key[1] and query[1] % key[1] == 0 if gqa else query[1] == key[1]
+    return bool(
+        heads
+        and query[0] == key[0]
+        and key[:2] == value[:2]
+        and query[3] == key[3] == value[3]
+        and 0 not in (query[2], key[2], value[2])
     )
+
+
+def _mask_fits(mask: tuple[int, ...], query: tuple[int, ...], key: tuple[int, ...]) -> bool:
+    if len(mask) not in (2, 4) or mask[-2] not in (1, query[2]) or mask[-1] not in (1, key[2]):
+        return False
+    return len(mask) == 2 or (mask[0] in (1, query[0]) and mask[1] in (1, query[1]))
 
 
 def _causal(query: Tensor, key: Tensor) -> Tensor:
@@ -196,10 +214,7 @@ def scaled_dot_product_attention(
             f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim} "
             f"key.dim: {key.ndim} and value.dim: {value.ndim} instead."
         )
-    if enable_gqa:
-        heads = query._ag_raw.shape[-3]
-        key, value = (t.repeat_interleave(heads // t._ag_raw.shape[-3], -3) for t in (key, value))
-    if KERNELS["flash"] and _fits_flash(query, key, value, attn_mask, dropout_p):
+    if KERNELS["flash"] and _fits_flash(query, key, value, attn_mask, dropout_p, enable_gqa):
         mask = None if attn_mask is None else _as_numbers(attn_mask, query)
         if is_causal and mask is not None:
             rows = _causal(query, key)
@@ -213,4 +228,9 @@ def scaled_dot_product_attention(
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if not KERNELS["math"]:
         raise RuntimeError(_NO_KERNEL if KERNELS["flash"] else _NO_BACKEND)
+    if enable_gqa:
+        heads = query._ag_raw.shape[-3]
+        if any(heads % t._ag_raw.shape[-3] for t in (key, value)):
+            raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
+        key, value = (t.repeat_interleave(heads // t._ag_raw.shape[-3], -3) for t in (key, value))
     return _attend(query, key, value, attn_mask, dropout_p, is_causal, scale)[0]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import numpy as np
 
 from .._core import batching
 from .._core.arg_check import hands_on
 from .._core.autocast import autocasts
-from .._core.memory_format import suggests_channels_last
+from .._core.memory_format import as_input, suggests_channels_last
 from .._core.operation import operation
 from .._core.registry import functions
 from .._core.tensor import Tensor
@@ -36,6 +38,7 @@ def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[st
     )
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self, {arguments})",
+        memory_format=as_input,
         node=f"{node}BackwardBackward0",
         batch=batching.folded,
         saves_all=True,
@@ -55,6 +58,7 @@ def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[st
     )
     operation(
         f"{adaptive}_backward(Tensor grad_output, Tensor self)",
+        memory_format=as_input,
         node=f"{adaptive_node}Backward0",
         batch=batching.folded,
         saves_all=True,
@@ -64,15 +68,20 @@ def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[st
     return run, adapted
 
 
+def _but_int64(name: str) -> Callable[..., str | None]:
+    """For integers, the kernel that lacks all but those of 64 bits."""
+    return lambda a, *_: None if a.dtype == np.int64 else name
+
+
 average = {
     2: _averaging(
         2,
-        {"refuses": {"buc": "avg_pool2d"}, "memory_format": "channels_last"},
+        {"refuses": {"buc": "avg_pool2d", "i": _but_int64("avg_pool2d")}, "memory_format": "channels_last"},
         {"refuses": {"biuc": "adaptive_avg_pool2d"}, "memory_format": "channels_last"},
     ),
     3: _averaging(
         3,
-        {"autocast": "fp32", "refuses": {"buce": "avg_pool3d_out_frame"}},
+        {"autocast": "fp32", "refuses": {"buce": "avg_pool3d_out_frame", "i": _but_int64("avg_pool3d_out_frame")}},
         {"refuses": {"biuc": "adaptive_avg_pool3d_cpu"}},
     ),
 }

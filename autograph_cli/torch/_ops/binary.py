@@ -216,6 +216,7 @@ rad2deg = operation(
 
 nan_to_num = operation(
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
+    complex_gradient=False,
     doc=(
         "Each nan as `nan`, and the infinities as `posinf` and `neginf`, which default to the largest and "
         "the smallest finite number.\n\n"

@@ -32,6 +32,7 @@ def _nll(name: str, node: str, **traits: Any) -> Any:
         nondifferentiable=("total_weight",),
         autocast="fp32",
         batch=batching_rules.nll,
+        constants=("weight",),
         **traits,
         self=lambda f, grad, self, target, weight, reduction, ignore_index, total_weight: getattr(
             f, f"{name}_backward"
@@ -43,6 +44,7 @@ def _nll(name: str, node: str, **traits: Any) -> Any:
         node=f"{node}BackwardBackward0",
         batch=batching_rules.nll_backward,
         saves_all=True,
+        constants=("weight", "total_weight"),
         grad_output=lambda f, grad, target, weight, reduction, ignore_index: getattr(f, f"{name}_forward")(
             grad, target, weight, reduction, ignore_index
         )[0],
@@ -57,6 +59,7 @@ multi_margin = operation(
     "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1)",
     autocast="fp32",
     refuses={"biuce": "multi_margin_loss_cpu_kernel"},
+    constants=("weight",),
     self=lambda f, grad, self, target, p, margin, weight, reduction: f.multi_margin_loss_backward(
         grad, self, target, p, margin, weight, reduction
     ),

@@ -7,10 +7,11 @@ from typing import Any
 from .._arrays.storages import offset_in
 from .._core import batching, dtypes
 from .._core.autocast import autocasts
+from .._core.memory_format import strides_of
 from .._core.operation import operation, operations
 from .._core.registry import composite, methods
 from .._core.tensor import Tensor
-from . import conversion, unary as unary, views
+from . import unary as unary, views
 
 view_as_real_op = operation(
     "view_as_real(Tensor self)",
@@ -69,7 +70,7 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if input._ag_raw.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    steps = conversion.strides(input._ag_raw)
+    steps = strides_of(input._ag_raw)
     if steps[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(step % 2 for step in steps[:-1]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -288,7 +287,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
 @composite(function=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """How far apart neighbours are laid out in memory along each dimension, or along one, in elements."""
-    found = strides(self._ag_raw)
+    found = strides_of(self._ag_raw)
     if dim is None:
         return found
     _need_dimensions(self, dim)
@@ -298,13 +297,6 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 def _need_dimensions(tensor: Tensor, dim: int) -> None:
     if not tensor._ag_raw.ndim:
         raise refused(IndexError, f"Dimension specified as {dim} but tensor has no dimensions")
-
-
-def strides(raw: Any) -> tuple[int, ...]:
-    """Strides in elements; where there are no elements, those that a dense array would have."""
-    if raw.size:
-        return strides_of(raw)
-    return tuple(math.prod(max(n, 1) for n in raw.shape[i + 1 :]) for i in range(raw.ndim))
 
 
 @composite(function=False)

@@ -103,6 +103,7 @@ convolution_backward = operation(
     "dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     node="ConvolutionBackwardBackward0",
     batch=batching_layers.convolution_backward,
+    memory_format=lambda result, grad, image, weight, *_: channels_last(result, image, weight),
     flops=flops.convolution_backward,
     joint={
         (

@@ -76,6 +76,7 @@ eig_op = operation(
 )
 geqrf_op = operation(
     "geqrf(Tensor self) -> (Tensor a, Tensor tau)",
+    complex_gradient=False,
     autocast="fp32",
     batch=batching.leading,
     self=lambda f, grads: not_implemented("geqrf")(f, grads),
@@ -412,7 +413,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 @autocasts("fp32")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (Hermitian) matrices, ascending."""
-    check_matrix("linalg.eigvalsh", A)
+    check_matrix("linalg.eigh" if A.ndim > 1 else "linalg.eigvalsh", A)
     _check_uplo(UPLO)
     return eigh_op(A, UPLO, may_follow(A))[0]
 
@@ -425,6 +426,7 @@ def _check_uplo(UPLO: str) -> None:
 @autocasts("fp32")
 def eig(A: Tensor) -> Any:
     """Eigenvalues and eigenvectors, complex."""
+    check_matrix("linalg.eig", A)
     _check_finite(A)
     return eig_result(*eig_op(A))
 
@@ -432,13 +434,12 @@ def eig(A: Tensor) -> Any:
 @autocasts("fp32")
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues, complex."""
+    check_matrix("linalg.eigvals", A)
     _check_finite(A)
     return eig_op(A)[0]
 
 
 def _check_finite(A: Tensor) -> None:
-    check_matrix("linalg.eig", A)
-
     raw = whole(A._ag_raw)
     if readable(raw) and not kernels(raw).xp.isfinite(raw).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")

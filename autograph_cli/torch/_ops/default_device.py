@@ -10,10 +10,11 @@ from .._arrays import cuda, dispatched
 from .._arrays.backends import ELSEWHERE, NUMPY, WITHOUT_MEMORY, Backend
 from .._arrays.meta import on_meta
 from .._core import device as devices
+from .._core.memory_format import strides_of
 from .._core.registry import functions, methods
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, make
-from .conversion import on_device, strides, to_meta
+from .conversion import on_device, to_meta
 
 Maker = Callable[..., Any]
 
@@ -104,7 +105,7 @@ def _empty_on(place: devices.device, like: Tensor) -> Tensor:
     """New memory on a device, laid out as a tensor."""
     known: dict[str, Backend] = {"cpu": NUMPY, "meta": WITHOUT_MEMORY}
     backend = known.get(place.type) or cuda.opened()
-    return make(backend.empty_strided(like._ag_raw.shape, strides(like._ag_raw), like._ag_raw.dtype))
+    return make(backend.empty_strided(like._ag_raw.shape, strides_of(like._ag_raw), like._ag_raw.dtype))
 
 
 def _made_on(place: devices.device, make_new: Maker, args: tuple[Any, ...], named: dict[str, Any]) -> Any:

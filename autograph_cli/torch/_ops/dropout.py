@@ -43,7 +43,7 @@ native_dropout_backward = operation(
     pointwise=True,
     saves_all=True,
     grad_output=lambda f, grad, mask, scale: grad * f.mul_Scalar(f.cast_like(mask, grad), scale),
-    mask=no_derivative("native_dropout_backward: mask"),
+    mask=no_derivative("native_dropout_backward: mask", NotImplementedError),
 )
 
 
@@ -193,7 +193,6 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "that dropout3d exists to provide channel-wise dropout on inputs with 3 spatial dimensions, a channel "
             "dimension, and an optional batch dimension (i.e. 4D or 5D inputs)."
         )
-        return _drop(input, p, training, inplace, True)
     return _batched(input, 5, p, training, inplace)
 
 

@@ -27,6 +27,7 @@ from .ranges import arange
 
 embedding_op = operation(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
+    complex_gradient=False,
     float8=True,
     saved={"weight_sizes": None, "weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0]},
     linear=True,

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.errors import refused
+from .._core.inplace import run_inplace
+from .._core.op_namespace import table
 from .._core.registry import functions, methods
 from .._core.state import thread_state
 from .._core.tensor import Tensor
@@ -50,8 +52,10 @@ def _each(name: str, run: Callable[..., Any], in_place: bool) -> Callable[..., A
             )
         if not tensors:
             raise RuntimeError("Tensor list must have at least one tensor.")
-        if thread_state.grad and any(
-            t.requires_grad for x in lists if isinstance(x, (tuple, list)) for t in x if isinstance(t, Tensor)
+        if (
+            (not in_place or name in _WITHOUT_NODES)
+            and thread_state.grad
+            and any(t.requires_grad for x in lists if isinstance(x, (tuple, list)) for t in x if isinstance(t, Tensor))
         ):
             raise NotImplementedError(
                 f"torch.{public} of tensors that require a gradient is not available in autograph's engine: use "
@@ -66,6 +70,10 @@ def _each(name: str, run: Callable[..., Any], in_place: bool) -> Callable[..., A
             rest, named = [c[position] for c in columns], {_NAMES.get(k, k): c[position] for k, c in options.items()}
             if name.startswith(("addcdiv", "addcmul")) and len(rest) > 2:
                 named["value"] = rest.pop()
+            with_number = in_place and _with_number(name.rstrip("_"), rest, named)
+            if with_number:
+                made.append(run_inplace(with_number, with_number.bind(tensor, rest[0])))
+                continue
             made.append(run(rest[0], tensor) if swapped else run(tensor, *rest, **named))
         return self if in_place else tuple(made)
 
@@ -74,6 +82,17 @@ def _each(name: str, run: Callable[..., Any], in_place: bool) -> Callable[..., A
     return foreach
 
 
+def _with_number(name: str, rest: list[Any], named: dict[str, Any]) -> Any:
+    """The operation of a tensor and a number, which leaves a node of its own here; None where another is meant."""
+    if len(rest) != 1 or named or name not in ("add", "sub", "mul", "div"):
+        return None
+    if name in ("add", "sub") and isinstance(rest[0], Tensor) and not rest[0].ndim and not rest[0].requires_grad:
+        rest[0] = rest[0].item()
+    return None if isinstance(rest[0], Tensor) else table[f"{name}_Scalar"]
+
+
+_WITHOUT_NODES = ("copy_", "maximum_", "minimum_")
+"""The in-place functions that leave other nodes in PyTorch than those of one tensor."""
 _NAMES = {"scalars": "value", "scalar": "other", "tensors": "other"}
 
 

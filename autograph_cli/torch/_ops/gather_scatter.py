@@ -294,6 +294,7 @@ scatter_reduce_op = _reducer(
     _Gathered,
     "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self=True)",
     "ScatterReduceBackward0",
+    complex_gradient=False,
     batch=batching.leading,
 )
 index_reduce_op = _reducer(

@@ -175,7 +175,7 @@ def instance_norm(
     mean: Any
     var: Any
     kind = (input if weight is None else weight)._ag_raw.dtype
-    mean, var = [None if t is None else many(_cast(t.detach(), kind)) for t in (running_mean, running_var)]
+    mean, var = [None if t is None else many(_cast(t, kind)) for t in (running_mean, running_var)]
     weight, bias = many(weight), many(bias)
     rows = views.reshaped(operations.contiguous(input), (1, n * c, *input._ag_raw.shape[2:]))
     out = _batch_norm_any(rows, mean, var, weight, bias, use_input_stats, momentum, eps)

@@ -43,7 +43,7 @@ def _three(schema: str, kernel: Any, node: str, name: str) -> Any:
         nondifferentiable=("inverse_indices", "counts"),
         refuses={"c": "unique"},
         batch=batching_rules.shape_by_values,
-        self=no_derivative(name),
+        self=no_derivative(name, NotImplementedError),
     )
 
 

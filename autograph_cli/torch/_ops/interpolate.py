@@ -6,6 +6,8 @@ import math
 from types import NoneType
 from typing import Any
 
+import numpy as np
+
 from .._core import batching
 from .._core.arg_check import hands_on
 from .._core.autocast import autocasts
@@ -109,7 +111,9 @@ def _output_size(shape: Sizes, size: Any, scale_factor: Any, recompute: Any) -> 
             f"dimensions, but got input with spatial dimensions of {list(shape[2:])} and {what} {given}. "
             f"Please provide input tensor in (N, C, d1, d2, ...,dK) format and {form} format.",
         )
-    elif size is not None and not all(isinstance(n, int) for n in given):
+    elif size is not None and not all(
+        isinstance(n, (int, np.integer)) or (isinstance(n, Tensor) and not n.is_floating_point()) for n in given
+    ):
         raise refused(
             TypeError,
             "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size "
@@ -182,7 +186,7 @@ def interpolate(
         compiled = parser("nn", _COMPILED[kind, dims])
         assert compiled is not None
         compiled.check((input, given, *corners, scales), {})
-        output = _output(shape, given, scales)
+        output = _output(shape, given and [int(n) for n in given], scales)
     number = input._ag_raw.dtype
     if not input.is_floating_point() and (number != "uint8" or mode in ("linear", "trilinear")):
         kernel = _REFUSING.get((mode, dims), f"upsample_{mode}{dims}d")

@@ -275,6 +275,15 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     left, right = mat1._ag_raw, mat2._ag_raw
+    alike = input._ag_raw.dtype is left.dtype is right.dtype
+    if not alike or left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[0]:
+        check_addmm(input, mat1, mat2)
+    return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
+    """RuntimeError for shapes and dtypes that `addmm` does not take."""
+    left, right = mat1._ag_raw, mat2._ag_raw
     if left.ndim != 2 or right.ndim != 2:
         raise RuntimeError(
             f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got "
@@ -284,7 +293,6 @@ def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: A
         _fits(mat1, mat2)
     if not input._ag_raw.dtype is left.dtype is right.dtype:
         same_for_addmm(input, mat1, mat2)
-    return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
 @autocasts("lower_precision_fp")

@@ -98,6 +98,8 @@ bce_with_logits = operation(
     "reduction=1)",
     autocast="fp32",
     batch=batching_rules.loss,
+    constants=("weight", "pos_weight"),
+    complex_gradient=False,
     self=lambda f, grad, self, target, weight, pos_weight, reduction: logits_gradient(
         f, grad, self, target, weight, pos_weight, reduction
     ),
@@ -107,6 +109,7 @@ bce_with_logits = operation(
 )
 bce = operation(
     "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1)",
+    constants=("weight",),
     autocast="fp32",
     batch=batching_rules.loss,
     self=lambda f, grad, self, target, weight, reduction: f.binary_cross_entropy_backward(
@@ -118,6 +121,7 @@ operation(
     "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction)",
     batch=batching_rules.loss_backward,
     saves_all=True,
+    constants=("weight",),
     grad_output=lambda f, grad, self, target, weight, reduction: folded(
         f, f.binary_cross_entropy_backward(grad, self, target, weight, NONE), reduction
     ),
@@ -206,12 +210,14 @@ operation(
 )
 soft_margin = operation(
     "soft_margin_loss(Tensor self, Tensor target, int reduction=1)",
+    constants=("target",),
     autocast="fp32",
     batch=batching_rules.loss,
     self=lambda f, grad, self, target, reduction: f.soft_margin_loss_backward(grad, self, target, reduction),
 )
 operation(
     "soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
+    constants=("target",),
     batch=batching_rules.loss_backward,
     saves_all=True,
     grad_output=lambda f, grad, self, target, reduction: folded(
@@ -394,7 +400,7 @@ def huber_loss(
     kind = dtypes.promote(input._ag_raw.dtype, target._ag_raw.dtype)
     check_cast(kind, input._ag_raw.dtype)
     if weight is not None:
-        return _weighted(huber(*pair, NONE, float(delta)), weight, reduction)
+        return reduced(arithmetic.mul(huber(*pair, NONE, float(delta)), weight), reduction)
     return huber(*pair, reduction_code(reduction), float(delta))
 
 

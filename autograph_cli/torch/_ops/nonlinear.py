@@ -95,6 +95,30 @@ def _elu_twice(
     return curve * f.cast_like(f.lt(x, f.full_like_number(x, 0)), grad)
 
 
+_NEGATIVE = (
+    "In-place {} backward calculation is triggered with a negative slope which is not supported. This is caused by "
+    "calling in-place forward function with a negative slope, please call out-of-place version instead."
+)
+_NO_LEAK = (
+    f"{_NEGATIVE.format('leakyReLu')} File an issue at https://github.com/pytorch/pytorch if you do require supporting "
+    "in-place leakRelu backward calculation with negative slope"
+)
+
+
+def _rising(slope: Any, text: str = _NO_LEAK) -> Any:
+    """A slope below 0; RuntimeError for a negative one, with which the sign of the input is lost in place."""
+    if slope < 0:
+        raise RuntimeError(text)
+    return slope
+
+
+def _rrelu_backward(f: Any, grad: Any, result: Any, noise: Any, lower: Any, upper: Any, training: bool) -> Any:
+    """The gradient of rrelu in place."""
+    if not training or upper - lower <= 1e-6:
+        _rising((lower + upper) / 2)
+    return f.rrelu_with_noise_backward(grad, result, noise, lower, upper, training)
+
+
 def _one_minus(x: Tensor) -> Tensor:
     """1 - x as PyTorch's C++ has it: a tensor of ones comes first."""
     ones = beside(x, lambda like, size: make(kernels(like._ag_raw).ones(size, like._ag_raw.dtype)[()]), tuple(x.shape))
@@ -265,6 +289,7 @@ log_sigmoid_op = operation(
 )
 operation(
     "log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer)",
+    constants=("buffer",),
     pointwise=True,
     saves_all=True,
     grad_output=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
@@ -272,6 +297,7 @@ operation(
 )
 rrelu_op = operation(
     "rrelu_with_noise(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
+    constants=("noise",),
     refuses={"biuc": "leaky_relu_cpu"},
     batch=batching.leading,
     self=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
@@ -284,6 +310,7 @@ operation(
     pointwise=True,
     batch=batching.leading,
     saves_all=True,
+    constants=("noise",),
     grad_output=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
     ),
@@ -297,7 +324,7 @@ elu_in_place = operation(
     pointwise=True,
     refuses={"biuc": "elu_cpu"},
     self=lambda f, grad, result, alpha, scale, input_scale: f.elu_backward(
-        grad, alpha, scale, input_scale, True, result
+        grad, _rising(alpha, _NEGATIVE.format("elu")), scale, input_scale, True, result
     ),
 )
 celu_in_place = operation(
@@ -306,7 +333,9 @@ celu_in_place = operation(
     node="CeluBackward1",
     pointwise=True,
     refuses={"biuc": "elu_cpu"},
-    self=lambda f, grad, result, alpha: f.elu_backward(grad, alpha, 1, 1 / alpha, True, result),
+    self=lambda f, grad, result, alpha: f.elu_backward(
+        grad, _rising(alpha, _NEGATIVE.format("elu")), 1, 1 / alpha, True, result
+    ),
 )
 leaky_relu_in_place = operation(
     "leaky_relu_(Tensor self, Scalar negative_slope=0.01)",
@@ -314,7 +343,7 @@ leaky_relu_in_place = operation(
     node="LeakyReluBackward1",
     pointwise=True,
     refuses={"biuc": "leaky_relu_cpu"},
-    self=lambda f, grad, result, negative_slope: f.leaky_relu_backward(grad, result, negative_slope),
+    self=lambda f, grad, result, negative_slope: f.leaky_relu_backward(grad, result, _rising(negative_slope)),
 )
 threshold_in_place = operation(
     "threshold_(Tensor self, Scalar threshold, Scalar value)",
@@ -328,9 +357,10 @@ rrelu_in_place = operation(
     "rrelu_with_noise_(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
     "rrelu_with_noise",
     node="RreluWithNoiseBackward1",
+    constants=("noise",),
     refuses={"biuc": "leaky_relu_cpu"},
-    self=lambda f, grad, result, noise, lower, upper, training: f.rrelu_with_noise_backward(
-        grad, result, noise, lower, upper, training
+    self=lambda f, grad, result, noise, lower, upper, training: _rrelu_backward(
+        f, grad, result, noise, lower, upper, training
     ),
 )
 

@@ -14,6 +14,7 @@ from .._core.autocast import autocasts
 from .._core.dtype_checks import no_integers, parameters_fit, refuse
 from .._core.errors import refused
 from .._core.kept import kept
+from .._core.memory_format import as_input
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.state import thread_state
@@ -61,8 +62,8 @@ operation(
             layer_norm_twice(f, grads, grad_out, input, normalized_shape, weight, mean, rstd)
         )
     },
-    mean=no_derivative("native_layer_norm_backward mean"),
-    rstd=no_derivative("native_layer_norm_backward rstd"),
+    mean=no_derivative("native_layer_norm_backward mean", NotImplementedError),
+    rstd=no_derivative("native_layer_norm_backward rstd", NotImplementedError),
     bias=lambda f, grad: None,
 )
 
@@ -76,6 +77,7 @@ def _batch_norm(name: str, node: str, outputs: str, backward: str, **options: An
         node=node,
         batch=batching_layers.batch_norm,
         recomputed=recomputed.batch_norm,
+        constants=("running_mean", "running_var"),
         **options,
         nondifferentiable=("result1", "result2", "result3"),
         joint={
@@ -119,7 +121,10 @@ def batch_norm_twice(
 
 
 def _batch_norm_backward(name: str, node: str, reserve: str = "") -> None:
-    refused = {t: no_derivative(f"{name} {t}") for t in ("save_mean", "save_invstd", *([reserve] if reserve else []))}
+    refused = {
+        t: no_derivative(f"{name} {t}", NotImplementedError)
+        for t in ("save_mean", "save_invstd", *([reserve] if reserve else []))
+    }
     operation(
         f"{name}(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? "
         "save_mean, Tensor? save_invstd, bool train, float eps, bool[3] "
@@ -127,7 +132,9 @@ def _batch_norm_backward(name: str, node: str, reserve: str = "") -> None:
         lambda f, *args: f.native_batch_norm_backward(*args[:10]),
         node=node,
         batch=batching_layers.batch_norm_backward,
+        memory_format=as_input,
         saves_all=True,
+        constants=("running_mean", "running_var"),
         joint={
             (
                 "grad_out",

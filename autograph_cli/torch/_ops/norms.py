@@ -212,7 +212,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 @autocasts("fp32")
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values exceed the tolerances."""
-    check_matrix("linalg.matrix_rank", A, square=hermitian)
+    check_matrix("linalg.eigh" if hermitian and A.ndim > 1 else "linalg.matrix_rank", A, square=hermitian)
     f, raw = kernels(A._ag_raw), A._ag_raw
     low, relative = (getattr(tol, "_ag_raw", tol), 0.0) if tol is not None else tolerances(A, atol, rtol)
     if not raw.size:

@@ -8,6 +8,7 @@ from .._core import batching
 from .._core.arg_check import hands_on
 from .._core.device_dispatch import kernels
 from .._core.kept import kept
+from .._core.memory_format import as_input
 from .._core.operation import operation
 from .._core.registry import functions
 from .._core.tensor import Tensor, make
@@ -47,6 +48,7 @@ def _edge_padding(kind: str, dim: int, autocast: str = "fp32") -> Any:
     )
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self, int[] padding)",
+        memory_format=as_input,
         node=f"{node}Backward0",
         linear=True,
         batch=batching.folded,

@@ -9,9 +9,11 @@ from typing import Any
 from .._core import batching, dims as dim_sizes
 from .._core.arg_check import hands_on
 from .._core.autocast import autocasts
+from .._core.dtype_checks import refuse
 from .._core.errors import refused
 from .._core.kept import kept
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
+from .._core.memory_format import as_input
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.state import thread_state
@@ -55,6 +57,7 @@ def _picking(name: str, node: str, arguments: str, dims: int, shown: tuple[str, 
     )
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self, Tensor indices)",
+        memory_format=as_input if "memory_format" in traits else "",
         node=f"{node}BackwardBackward0",
         saved={"self": None},
         batch=batching.folded,
@@ -286,6 +289,7 @@ def max_pool1d(
     """The largest element of each window of a line."""
     if not return_indices:
         _check_line(input, kernel_size, stride, padding, dilation, ceil_mode)
+        refuse("max_pool1d_impl", input._ag_raw, "biu")
     found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     if return_indices:
         return found

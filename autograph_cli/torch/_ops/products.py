@@ -91,9 +91,7 @@ def _for_each(f: Any, grad: Any, left: Any, right: Any) -> Any:
 # ---------------------------------------------------------------- with a sum added
 
 
-@composite(out=True)
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * input + alpha * (mat @ vec)."""
+def _check_addmv(input: Tensor, mat: Tensor, vec: Tensor) -> None:
     if mat.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
     (n, m), k = mat._ag_raw.shape, vec._ag_raw.shape[0]
@@ -101,15 +99,38 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
         given = input._ag_raw.shape[0] if input.ndim else 1
         raise RuntimeError(f"size mismatch, got input ({given}), mat ({n}x{m}), vec ({k})")
     same_for_addmv(input, mat, vec)
+
+
+def _check_addr(input: Tensor, vec1: Tensor, vec2: Tensor) -> None:
+    for position, v in enumerate((vec1, vec2), 1):
+        if v.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument vec{position}, but got {v.ndim}-D")
+
+
+def _check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> None:
+    _batches(batch1, batch2)
+    same_for_baddbmm(input, batch1, batch2)
+
+
+def _check_addbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> None:
+    _batches(batch1, batch2)
+    same_for_addmm(input, batch1, batch2)
+
+
+@composite(out=True)
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * (mat @ vec)."""
+    _check_addmv(input, mat, vec)
     return addmv_op(input, mat, vec, beta=beta, alpha=alpha)
 
 
 @composite(out=True)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
-    for position, v in enumerate((vec1, vec2), 1):
-        if v.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument vec{position}, but got {v.ndim}-D")
+    _check_addr(input, vec1, vec2)
+    shape = vec1._ag_raw.shape[0], vec2._ag_raw.shape[0]
+    if input.ndim > 2 or any(n not in (1, m) for n, m in zip(input._ag_raw.shape[::-1], shape[::-1], strict=False)):
+        broadcasting.expand(input, shape)  # which says what is wrong
     return addr_op(input, vec1, vec2, beta=beta, alpha=alpha)
 
 
@@ -117,8 +138,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 @autocasts("lower_precision_fp")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), matrix by matrix."""
-    _batches(batch1, batch2)
-    same_for_baddbmm(input, batch1, batch2)
+    _check_baddbmm(input, batch1, batch2)
     return baddbmm_op(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
@@ -126,8 +146,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
 @autocasts("lower_precision_fp")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * the sum of all products of two matrices."""
-    _batches(batch1, batch2)
-    same_for_addmm(input, batch1, batch2)
+    _check_addbmm(input, batch1, batch2)
     return addbmm_op(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
@@ -142,15 +161,27 @@ def _batches(a: Tensor, b: Tensor) -> None:
         )
 
 
-for _name, _op in (
-    ("addmm", linear.addmm),
-    ("addmv", addmv_op),
-    ("addr", addr_op),
-    ("baddbmm", baddbmm_op),
-    ("addbmm", addbmm_op),
+def _check_addr_in_place(input: Tensor, vec1: Tensor, vec2: Tensor) -> None:
+    _check_addr(input, vec1, vec2)
+    if input.ndim != 2:
+        raise RuntimeError(f"2D tensor expected, got {input.ndim}D tensor for input")
+    n, m = vec1._ag_raw.shape[0], vec2._ag_raw.shape[0]
+    if input._ag_raw.shape != (n, m):
+        raise RuntimeError(f"size mismatch, input: {list(input._ag_raw.shape)}, v1: [{n}], v2: [{m}]")
+
+
+for _name, _op, _check in (
+    ("addmm", linear.addmm, linear.check_addmm),
+    ("addmv", addmv_op, _check_addmv),
+    ("addr", addr_op, _check_addr_in_place),
+    ("baddbmm", baddbmm_op, _check_baddbmm),
+    ("addbmm", addbmm_op, _check_addbmm),
 ):
 
-    def _in_place(input: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1, _op: Any = _op) -> Tensor:
+    def _in_place(
+        input: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1, _op: Any = _op, _check: Any = _check
+    ) -> Tensor:
+        _check(input, a, b)
         return run_inplace(_op.op, (input, a, b, beta, alpha))
 
     methods[f"{_name}_"] = documented(_in_place, in_place(_name), f"{_name}_")

@@ -113,6 +113,12 @@ def _contains(self: Tensor, element: Any) -> bool:
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
+def _reversed(self: Tensor) -> Tensor:
+    found: Tensor = self.flip(0) if self.dim() else self
+    return found
+
+
+methods["__reversed__"] = _reversed
 methods["__len__"], methods["__iter__"], methods["__contains__"] = _len, _iter, _contains
 
 # ---------------------------------------------------------------- types

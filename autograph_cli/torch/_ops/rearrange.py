@@ -130,6 +130,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     if not moves:
         raise RuntimeError("`shifts` required")
     if dims is None or dims == ():
+        if len(moves) != 1:
+            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:0")
         return roll_op(input, moves, ())
     if input._ag_raw.ndim == 0:
         raise refused(IndexError, f"Dimension specified as {d.sizes((dims,))[0]} but tensor has no dimensions")

@@ -110,7 +110,7 @@ logsumexp_op = operation(
     batch=batching.leading,
     tangent=lambda f, self_t, self, dim, keepdim: _of_exponentials(f, self_t, self, dim, keepdim),
     self=lambda f, grad, self, result, dim, keepdim: (
-        restore(f, grad, dim, keepdim, self) * f.exp(f.sub(self, restore(f, result, dim, keepdim, self)))
+        restore(f, grad, dim, keepdim, self) * f.conj(f.exp(f.sub(self, restore(f, result, dim, keepdim, self))))
     ),
 )
 

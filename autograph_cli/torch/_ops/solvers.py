@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays.meta import readable
 from .._arrays.stand_in import whole
-from .._core import batching, dims, dims as d, dtypes
+from .._core import batching, dims, dims as d, dispatch, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
@@ -316,6 +316,14 @@ def triangular_solve(
                 f"torch.triangular_solve: Expected {shown} to have at least 2 dimensions, but it has {x.ndim} "
                 "dimensions instead"
             )
+    rows, columns = A._ag_raw.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(f"A must be batches of square matrices, but they are {rows} by {columns} matrices")
+    if b._ag_raw.shape[-2] != rows:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for triangular_solve: each A matrix is {rows} by {rows} but each b matrix is "
+            f"{b._ag_raw.shape[-2]} by {b._ag_raw.shape[-1]}"
+        )
     same_dtype(b, A)
     batch = dims.broadcast(b._ag_raw.shape[:-2], A._ag_raw.shape[:-2])
     b = broadcasting.expand(b, (*batch, *b._ag_raw.shape[-2:])) if b._ag_raw.shape[:-2] != batch else b
@@ -387,7 +395,13 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
             f"linalg.pinv({dtypes.cpp_name(A._ag_raw.dtype)}{{{list(A._ag_raw.shape)}}}): expected a tensor "
             "with 2 or more dimensions of float, double, cfloat or cdouble types"
         )
-    low, relative = tolerances(A, atol, rcond if rtol is None else rtol)
+    if hermitian:
+        check_square("linalg.eigh", A)
+    rtol = rcond if rtol is None else rtol
+    for name, tolerance in (("atol", atol), ("rtol", rtol)):
+        if isinstance(tolerance, Tensor):
+            dispatch.refuse_gradient("linalg_pinv", name, tolerance)
+    low, relative = tolerances(A, atol, rtol)
     return pinv_op(A, low, relative, hermitian)
 
 

@@ -361,9 +361,11 @@ def _check_beside(input: Tensor, x: Tensor, dim: int) -> None:
             )
 
 
-def _spacing(y: Tensor, x: Tensor, dim: int) -> Tensor:
+def _spacing(y: Tensor, x: Tensor, dim: int, name: str) -> Tensor:
     """The distances of neighbouring `x`, in a shape that fits `y`."""
     if x.ndim == 1:
+        if x._ag_raw.shape[0] != y._ag_raw.shape[dim]:
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
         x = views.view(x, [-1 if d == dim else 1 for d in range(y.ndim)])
     elif x.ndim < y.ndim:
         x = views.view(x, (*(1,) * (y.ndim - x.ndim), *x._ag_raw.shape))
@@ -399,7 +401,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
     if not y._ag_raw.shape[d]:
         return zeros_of((*y._ag_raw.shape[:d], *y._ag_raw.shape[d + 1 :]), y)
     if isinstance(by, Tensor):
-        step = _spacing(y, by, d)
+        step = _spacing(y, by, d, "trapezoid")
         after, before = _neighbours(y, d)
         made: Tensor = div_scalar(((before + after) * step).sum(d), 2.0)
         return made
@@ -420,7 +422,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
     """The areas below `y` up to each element."""
     d, by = _area_arguments(y, x, dx, dim)
     if isinstance(by, Tensor):
-        step = _spacing(y, by, d)
+        step = _spacing(y, by, d, "cumulative_trapezoid")
         after, before = _neighbours(y, d)
         made: Tensor = div_scalar(((before + after) * step).cumsum(d), 2.0)
         return made

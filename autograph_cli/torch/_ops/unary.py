@@ -15,6 +15,7 @@ from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, functions, in_place_variant, methods, overloaded, publish
 from .._core.tensor import Tensor, make
 from .._core.transforms import zero_where
+from .arithmetic import no_derivative
 
 neg = operation(
     "neg(Tensor self)",
@@ -359,7 +360,7 @@ for _inverse in (asinh, acosh, atanh):
         _name,
         floating=True,
         node=f"{_name.capitalize()}Backward1",
-        self=_inverse.op.derivatives[0].formula,
+        self=no_derivative(f"inplace version of {_name}", NotImplementedError),
     )
     publish(_inverse, aliases=(f"arc{_name[1:]}",))
     for _alias in (f"{_name}_", f"arc{_name[1:]}_"):

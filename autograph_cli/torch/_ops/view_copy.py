@@ -220,6 +220,7 @@ narrow_copy_op = operation(
 
 slice_scatter_op = operation(
     "slice_scatter(Tensor self, Tensor src, int dim, int start, int end, int step)",
+    complex_gradient=False,
     saved={"src_sizes": None},
     linear=True,
     batch=batching.leading,
@@ -230,6 +231,7 @@ slice_scatter_op = operation(
 )
 select_scatter_op = operation(
     "select_scatter(Tensor self, Tensor src, int dim, int index)",
+    complex_gradient=False,
     saved={"src_sizes": None},
     linear=True,
     batch=batching.leading,

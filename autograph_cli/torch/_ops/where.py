@@ -7,12 +7,12 @@ from typing import Any
 from .._arrays.meta import readable
 from .._core import batching_rules, dtypes
 from .._core.device_dispatch import is_meta
+from .._core.dispatch import OF_BOOLS
 from .._core.operation import operation
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn_once
 from .._core.wrapped_numbers import plain_number, wrap_number
-from .creation import scalar_tensor
 from .indexing import nonzero
 
 where_ = operation(
@@ -51,7 +51,7 @@ def where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
 def _alike(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors."""
     if not isinstance(a, Tensor) and not isinstance(b, Tensor):
-        a = scalar_tensor(a, dtype=None)
+        a = wrap_number(a, OF_BOOLS)
     for number, beside in ((a, b), (b, a)):
         if not isinstance(number, Tensor):
             kind = dtypes.number_dtype(plain_number(number), beside._ag_raw.dtype)

@@ -14,8 +14,8 @@ from .._arrays.meta import Meta
 from .._arrays.storages import address, as_strided_raw, owner
 from .._core import dtypes
 from .._core.dtypes import dtype
+from .._core.memory_format import strides_of
 from .._core.tensor import Tensor
-from .._ops.conversion import strides
 from .._ops.legacy import instance
 
 _LEGACY = {
@@ -144,7 +144,7 @@ class StorageTable:
         elif kept[1] != raw.dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         offset = (address(raw) - begin) // raw.itemsize if raw.size else 0
-        return number, root.nbytes // raw.itemsize, offset, strides(raw)
+        return number, root.nbytes // raw.itemsize, offset, strides_of(raw)
 
 
 def _is_within(raw: Any, root: Any) -> bool:

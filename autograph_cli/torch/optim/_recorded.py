@@ -75,6 +75,9 @@ class Recorded:
     def clamp_(self, a: Any, low: Any, high: Any) -> Any:
         return a.clamp_(low, high)
 
+    def detached(self, a: Any) -> Any:
+        return a.detach()
+
     def copy_(self, a: Any, b: Any) -> Any:
         return a.copy_(b)
 

@@ -93,7 +93,7 @@ class SGD(Elementwise):
         if state:
             buffer = state[0]
             if share is None:
-                f.copy_(buffer, grad)
+                f.copy_(buffer, f.detached(grad))
             else:
                 f.add_(f.scale_(buffer, momentum), grad, share)
             grad = f.add(grad, buffer, momentum) if nesterov else buffer

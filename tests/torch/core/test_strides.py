@@ -8,10 +8,7 @@ from autograph_cli import torch
 from tests.torch.core.record_strides import EXPECTED, observe
 
 RECORDED = json.loads(EXPECTED.read_text())
-FOURIER = "pocketfft and MKL write the dimensions in another order"
 DIFFERENT = {
-    "torch.fft.fft(x) if x.numel() else x": FOURIER,
-    "torch.fft.rfft(x,dim=0) if x.numel() else x": FOURIER,
     "x.rot90() if x.dim()>1 else x": "of an expanded tensor; PyTorch flips a transposed view",
     "torch.einsum('...ij,...jk->...ki',x,y)": "PyTorch exchanges the operands where the result would be transposed",
 }

@@ -60,11 +60,11 @@ def mutated(text: str) -> Iterator[str]:
 
     for i, given in enumerate(call.args):
         yield written([*args[:i], *args[i + 1 :]], named)
-        for other in _others(given):
+        for other in others(given):
             yield written([*args[:i], other, *args[i + 1 :]], named)
     for keyword in call.keywords:
         yield written(args, {k: v for k, v in named.items() if k != keyword.arg})
-        for other in _others(keyword.value):
+        for other in others(keyword.value):
             yield written(args, {**named, keyword.arg: other})
     yield written([*args, "1"], named)
     yield written([*args, "None"], named)
@@ -73,7 +73,7 @@ def mutated(text: str) -> Iterator[str]:
     yield written(args, {**named, "dim": "-7"}) if "dim" not in named else written([], {})
 
 
-def _others(given: ast.expr) -> Iterator[str]:
+def others(given: ast.expr) -> Iterator[str]:
     """What is tried instead of an argument."""
     text = ast.unparse(given)
     if isinstance(given, ast.Call) and ast.unparse(given.func) in ("T", "torch.tensor"):
@@ -125,14 +125,14 @@ class TooLong(BaseException):
     """A call takes more than two seconds."""
 
 
-def _stop(*_: Any) -> None:
+def stop(*_: Any) -> None:
     raise TooLong
 
 
 def observe(torch: Any, call: str, names: dict[str, Any]) -> str:
     """What comes of a call: the error's type and its first line, or the dtypes and shapes of the result."""
     torch.manual_seed(0)
-    signal.signal(signal.SIGALRM, _stop)
+    signal.signal(signal.SIGALRM, stop)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
