@@ -41,6 +41,8 @@ class _Thread(threading.local):
         """The connection that this thread's operations are intercepted for."""
         self.apart = 0
         """How many checks of derivatives and traces of functions are going on, of which nothing is told."""
+        self.carries = False
+        """Whether tensors are being carried to other ranks, of which the collectives are told."""
 
 
 _process = _Process()
@@ -80,7 +82,7 @@ def follow(engine: PyTorch, on: bool) -> None:
         private.replace_apply(_apply)
         private.replace_call(_call)
         private.watch_methods(_hooked, _aliased)
-        private.replace_apart(_apart)
+        private.replace_apart(_apart, _carrying)
         private.replace_delayed_error(_refused)
         _thread.engine = None
         here()
@@ -94,7 +96,7 @@ def _stop() -> None:
     private.replace_apply(None)
     private.replace_call(private.call_module)
     private.watch_methods(None, None)
-    private.replace_apart(None)
+    private.replace_apart(None, None)
     private.replace_delayed_error(None)
     _thread.engine = None
     private.intercepted(False)
@@ -159,6 +161,16 @@ def _apart() -> Iterator[None]:
         _thread.apart -= 1
 
 
+@contextlib.contextmanager
+def _carrying() -> Iterator[None]:
+    """Within the block, tensors are copied to be carried to other ranks: none is computed from another."""
+    _thread.carries = True
+    try:
+        yield
+    finally:
+        _thread.carries = False
+
+
 def calls() -> list[ModuleCall]:
     """The calls of modules that this thread has entered and not left."""
     return _thread.calls
@@ -186,6 +198,8 @@ def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
 def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
     if operation.namespace == "c10d":
         engine.tell(collectives.tell, engine.listener, operation, args, kwargs)
+        return private.compute(operation, args, kwargs)
+    if _thread.carries:
         return private.compute(operation, args, kwargs)
     changes = changes_argument(operation)
     before = engine.tell(_histories, args, kwargs) if changes else None

@@ -525,19 +525,34 @@ _APART = {
     "torch.jit._trace": ("trace", "trace_module", "_get_trace_graph"),
 }
 """What runs a function of the script as something other than the script: to check it, or to write it down."""
-_apart = [(module, name, vars(sys.modules[module])[name]) for module, names in _APART.items() for name in names]
+_CARRYING = {"torch.distributed": ("_broadcast_coalesced",)}
+"""What brings tensors to all ranks as they are, by way of memory of its own; a PyTorch without ranks has none of it."""
 
 
-def replace_apart(around: Callable[[], contextlib.AbstractContextManager[None]] | None) -> None:
-    """Let what runs apart from the script run within such a block; None: as it is."""
-    for module, name, function in _apart:
-        made = function if around is None else functools.wraps(function)(functools.partial(_within, around, function))
-        for owner in (module, module.rpartition(".")[0]):
-            setattr(sys.modules[owner], name, made)
+def _functions(table: dict[str, tuple[str, ...]]) -> list[tuple[str, str, Any]]:
+    found = [(module, name, vars(sys.modules[module]).get(name)) for module in table for name in table[module]]
+    return [each for each in found if each[2] is not None]
+
+
+_apart, _carrying = _functions(_APART), _functions(_CARRYING)
+Around = Callable[[], contextlib.AbstractContextManager[None]]
+
+
+def replace_apart(apart: Around | None, carrying: Around | None) -> None:
+    """Let what runs apart from the script, and what carries tensors to ranks, run within such blocks; None: as it
+    is."""
+    for those, around in ((_apart, apart), (_carrying, carrying)):
+        for module, name, function in those:
+            made = (
+                function if around is None else functools.wraps(function)(functools.partial(_within, around, function))
+            )
+            for owner in (module, module.rpartition(".")[0]):
+                if getattr(sys.modules[owner], name, None) is not None:
+                    setattr(sys.modules[owner], name, made)
 
 
 @uncounted
-def _within(around: Callable[[], contextlib.AbstractContextManager[None]], function: Any, *args: Any, **kw: Any) -> Any:
+def _within(around: Around, function: Any, *args: Any, **kw: Any) -> Any:
     with around():
         return function(*args, **kw)
 

@@ -29,7 +29,7 @@ def look(log: EventLog, step: StepLog) -> None:
             others.append(event)
             tensors.append(tensor)
     step.looked.append((events, found, others, log.engine.storages(tensors)))
-    step.leaves.update([(event[1], event[3]) for event in others if event[2] is LEAF and event[1] >= 0])
+    step.leaves.update([(event[1], event[3]) for event in others if event[2] is LEAF])
 
 
 def _outer(events: Sequence[Event]) -> set[int]:

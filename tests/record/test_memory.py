@@ -55,6 +55,18 @@ def test_memory_is_told_of_steps_that_go_as_the_one_before() -> None:
     assert (last.number, last.memory) == (8, Memory(parameters=32, gradients=32, optimizer=72))
 
 
+def test_parameters_that_were_read_outside_of_autograd_before_are_held_too() -> None:
+    def script() -> dict[str, Any]:
+        w = torch.ones(3, requires_grad=True)
+        norm = w.detach().sum()
+        loss = (w * norm).sum()
+        loss.backward()
+        return {"w": w, "loss": loss}
+
+    (step,) = steps_of(script)
+    assert step.memory == Memory(parameters=12, gradients=12, optimizer=0)
+
+
 def test_a_step_without_a_backward_has_no_gradients() -> None:
     def script() -> dict[str, Any]:
         w = torch.ones(3, requires_grad=True)
