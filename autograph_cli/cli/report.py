@@ -12,7 +12,7 @@ from autograph_cli.graph import DeviceMemory, Graph, Memory, Node, Step, Trace
 from autograph_cli.graph.facts import bytes_of, bytes_text
 from autograph_cli.graph.marks import marks_of, marks_text
 from autograph_cli.graph.names import visible
-from autograph_cli.graph.saved_memory import Kept, kept_tensors, retained, total_bytes
+from autograph_cli.graph.saved_memory import Kept, kept_tensors, retained, total_bytes, uncounted_words
 from autograph_cli.record.steps import ALL_UNTIL, EACH
 from autograph_cli.record.store import has_graph
 
@@ -108,18 +108,20 @@ def _memory(step: Step, nodes: list[Node]) -> list[tuple[str, str]]:
     """What was held, and for what: activations are the results that nodes keep, not the leaves and inputs."""
     kept = kept_tensors(Graph(tuple(nodes)))
     if step.memory is None or not step.memory.devices:
-        return _held(kept, step.memory)
+        return _held(kept, step.memory, more=uncounted_words(nodes))
     lines = []
     by_device = {each.device: each for each in step.memory.devices}
     for place in dict.fromkeys([*by_device, *(each.type.device for each in kept)]):
         there = [each for each in kept if each.type.device == place]
-        lines += _held(there, by_device.get(place, DeviceMemory(place)), f" on {place}")
+        lines += _held(there, by_device.get(place, DeviceMemory(place)), f" on {place}", uncounted_words(nodes))
     return lines
 
 
-def _held(kept: list[Kept], memory: Memory | DeviceMemory | None, where: str = "") -> list[tuple[str, str]]:
-    """What was held at one place."""
-    lines = [("memory", f"{bytes_text(total_bytes(kept))} kept for backward{where}")]
+def _held(
+    kept: list[Kept], memory: Memory | DeviceMemory | None, where: str = "", more: str = ""
+) -> list[tuple[str, str]]:
+    """What was held at one place, and what is to be said of it."""
+    lines = [("memory", f"{bytes_text(total_bytes(kept))} kept for backward{where}{more}")]
     if memory is None:
         return lines
     parts = (

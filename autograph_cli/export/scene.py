@@ -286,7 +286,7 @@ class _Builder:
         notes.append("∂ f: from the backward of f" if derived else "")
         notes.append("fine dashes: kept for backward" if self.kept else "")
         notes.append("thin: a derivative and what it differentiates" if self._links() else "")
-        notes.append(kept_words(self.kept) if "saved" in self.labels.shown else "")
+        notes.append(kept_words(self.kept, self.graph) if "saved" in self.labels.shown else "")
         return tuple(note for note in notes if note)
 
     def _links(self) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,7 @@ from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.steps import FEWEST
 from autograph_cli.graph import Edge, Graph, Node, Source, Values
 from autograph_cli.graph.facts import bytes_text
-from autograph_cli.graph.saved_memory import Kept, kept_tensors, total_bytes
+from autograph_cli.graph.saved_memory import Kept, kept_tensors, total_bytes, uncounted_words
 
 MUCH = 10_000
 """So many numbers a line must make in each step for it to be told."""
@@ -70,6 +70,7 @@ def _more_saved(seen: Seen) -> Iterator[Found]:
             needed |= sources
             left_out.add(edge)
             spared.setdefault(node.source, []).append((node, each))
+    every = f"all nodes keep {bytes_text(total)}{uncounted_words(seen.graph)}"
     for source, found in spared.items():
         size = sum(each.bytes for _, each in found)
         if size >= LARGE and size >= PART * total:
@@ -78,7 +79,7 @@ def _more_saved(seen: Seen) -> Iterator[Found]:
             yield Found(
                 f"{bytes_text(size)} are kept for backward that could be computed again",
                 source,
-                (f"the results of {makers}, kept for the backward of {users}; all nodes keep {bytes_text(total)}",),
+                (f"the results of {makers}, kept for the backward of {users}; {every}",),
                 tuple(node.id for node, _ in found),
             )
 

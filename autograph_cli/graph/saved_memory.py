@@ -10,6 +10,9 @@ from autograph_cli.graph.facts import bytes_text, plain_name
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Edge, Graph, Node, TensorType
 
+PACKED = "packed by a hook"
+"""What is told of a tensor that a hook has packed: of what it holds nobody knows the bytes."""
+
 
 class Kept(Struct, frozen=True):
     """One storage at one version: its bytes, who keeps it under which name, and which output it is, if known."""
@@ -61,6 +64,12 @@ def total_bytes(kept: Iterable[Kept]) -> int:
     return sum(sizes.values())
 
 
+def uncounted_words(nodes: Iterable[Node]) -> str:
+    """The end of a sentence on what nodes keep: of how many the bytes are not known, as hooks packed what they keep."""
+    count = sum(any(saved.type is None and saved.value == PACKED for saved in node.saved) for node in nodes)
+    return f", not counting what hooks (a checkpoint's, the script's) hold for {count} operations" if count else ""
+
+
 def retained(kept: Iterable[Kept]) -> list[Kept]:
     """What lives on after a backward pass for `retain_graph=True` alone: results, not leaves and inputs."""
     return [each for each in kept if not each.given]
@@ -73,14 +82,15 @@ def origin_words(graph: Graph, kept: Kept) -> str:
     return f"{words}, version {kept.version}" if kept.version else words
 
 
-def kept_words(kept: Sequence[Kept]) -> str:
-    """The total, and what `retain_graph=True` would keep of it."""
+def kept_words(kept: Sequence[Kept], nodes: Iterable[Node]) -> str:
+    """The total of what nodes keep, and what `retain_graph=True` would keep of it."""
+    uncounted = uncounted_words(nodes)
     if not kept:
-        return "saved: nothing"
+        return f"saved: nothing{uncounted}"
     held = total_bytes(retained(kept))
     return (
         f"saved: {bytes_text(total_bytes(kept))} in {len(kept)} tensor{'s' * (len(kept) != 1)}, "
-        f"of which retain_graph=True would keep {bytes_text(held)} (results)"
+        f"of which retain_graph=True would keep {bytes_text(held)} (results){uncounted}"
     )
 
 
@@ -93,7 +103,7 @@ def kept_lines(graph: Graph, names: Sequence[tuple[str, ...]]) -> list[str]:
         savers = ", ".join(f"{names[number][0]} as {saved}" for number, saved in each.savers)
         what = origin_words(graph, each)
         lines.append(visible(f"{name}{each.type} ({each.bytes} bytes), {what}; kept by {savers}"))
-    return [*lines, kept_words(kept)]
+    return [*lines, kept_words(kept, graph)]
 
 
 def _kind(node: Node) -> str:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from autograph_cli.graph import Edge, Graph, Node, Output, Saved, TensorType
 from autograph_cli.graph.names import output_names
-from autograph_cli.graph.saved_memory import kept_lines, kept_tensors, kept_words, origin_words, retained, total_bytes
+from autograph_cli.graph.saved_memory import (
+    PACKED,
+    kept_lines,
+    kept_tensors,
+    kept_words,
+    origin_words,
+    retained,
+    total_bytes,
+)
 from autograph_cli.graph.views import take
 
 TYPE = TensorType("float32", (3,))
@@ -43,8 +51,15 @@ def test_versions_of_one_storage_are_the_same_memory() -> None:
 def test_only_results_live_on_for_retain_graph() -> None:
     kept = kept_tensors(GRAPH)
     assert [each.origin for each in retained(kept)] == [Edge(1), None]
-    assert kept_words(kept) == "saved: 36 B in 4 tensors, of which retain_graph=True would keep 24 B (results)"
-    assert kept_words([]) == "saved: nothing"
+    assert kept_words(kept, GRAPH) == "saved: 36 B in 4 tensors, of which retain_graph=True would keep 24 B (results)"
+    assert kept_words([], ()) == "saved: nothing"
+
+
+def test_what_hooks_have_packed_is_said_not_to_be_counted() -> None:
+    packed = [Saved("_saved_self", value=PACKED), Saved("_saved_other", value=PACKED)]
+    assert kept_words(
+        [], (operation(1, *packed), operation(2, *packed), operation(3, Saved("_saved_dim", value="1")))
+    ) == ("saved: nothing, not counting what hooks (a checkpoint's, the script's) hold for 2 operations")
 
 
 def test_it_is_told_what_is_kept() -> None:

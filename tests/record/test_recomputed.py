@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
 
+from autograph_cli.cli.report import report
 from autograph_cli.record.runner import Target, record
 
+INSTALLED = importlib.util.find_spec("torch") is not None
 SCRIPT = """
 import torch
 from torch.utils.checkpoint import checkpoint
@@ -39,3 +42,19 @@ def test_it_has_no_order_no_parent_and_no_backward_call(
     assert {entry.order for entry in graph.passes} == {1}
     if not reentrant:
         assert [node.op for node in graph if node.op == "addmm"] == ["addmm"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "engine",
+    ["builtin", pytest.param("torch", marks=pytest.mark.skipif(not INSTALLED, reason="PyTorch is not installed"))],
+)
+def test_it_is_said_that_what_it_holds_is_not_counted(engine: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.replace("REGION", "layer").replace("REENTRANT", "False").replace("MORE", "False"))
+    result, trace = record(Target.of(str(script)), engine=engine)
+    assert result.exit_code == 0
+    (memory,) = [text for label, text in report(trace, None, Path()) if label == "memory"]
+    assert memory.endswith(
+        "kept for backward, not counting what hooks (a checkpoint's, the script's) hold for 2 operations"
+    )
