@@ -18,6 +18,7 @@ from autograph_cli.engines.builtin_formulas import formula_of
 from autograph_cli.engines.builtin_inside import Inside
 from autograph_cli.engines.builtin_living import behind, fast
 from autograph_cli.engines.builtin_saved import (
+    as_given,
     bytes_of,
     constants,
     kept_outputs,
@@ -498,7 +499,7 @@ class Builtin:
         operation = cls if cls is None or isinstance(cls, Operation) else cls._ag_operation
         if operation is None:
             return []
-        named = zip(operation.schema.parameters, plain, strict=False)
+        named = zip(operation.schema.parameters, map(as_given, plain), strict=False)
         return [
             (each.name, shown(x)) for each, x in named if x is not None and not (x is each.default or x == each.default)
         ]

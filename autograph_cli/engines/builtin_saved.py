@@ -99,8 +99,8 @@ class Traits(NamedTuple):
     """Whether it takes arguments that are no tensors and that the node does not keep."""
     take: Callable[[Any], tuple[Any, ...]] | None
     """Takes what is no tensor from all that a node keeps, if there is any."""
-    labels: tuple[str, ...] = ()
-    """The names of what is taken."""
+    positions: tuple[int, ...] = ()
+    """Where among all that it keeps what is taken stands."""
 
 
 @functools.cache
@@ -114,13 +114,13 @@ def traits(cls: type[Node]) -> Traits:
         not parameter.is_tensor and not parameter.is_list and parameter.name not in operation.saved_names
         for parameter in operation.schema.parameters
     )
-    labels = _labels(cls)
-    named = enumerate(operation.saved_names)
-    positions = [n for n, name in named if not operation.is_tensor(name) and hasattr(cls, labels[n])]
+    labels, made_of = _labels(cls), {n for _, _, given in _made(cls) for n in given}
+    plain = [n for n, name in enumerate(operation.saved_names) if not operation.is_tensor(name)]
+    positions = [n for n in plain if n in made_of or hasattr(cls, labels[n])]
     if not positions:
         return Traits(takes_edges, forgets_plain, None)
     take: Any = operator.itemgetter(*positions, positions[0])  # never one thing only: that would not come in a tuple
-    return Traits(takes_edges, forgets_plain, take, tuple([labels[n] for n in positions]))
+    return Traits(takes_edges, forgets_plain, take, tuple(positions))
 
 
 def _is_constant(item: Any) -> bool:
@@ -132,9 +132,32 @@ def _is_constant(item: Any) -> bool:
 
 def saved_constants(cls: type[Node], noted: Any) -> tuple[Saved, ...]:
     """What a node keeps that is no tensor, where no more was noted."""
-    pairs = () if noted is None else zip(traits(cls).labels, noted, strict=False)
-    found = [saved_value(name, as_given(item)) for name, item in pairs if item is not None and _is_constant(item)]
-    return (*found, *kind_of(cls).always)
+    labels = _labels(cls)
+    taken = {} if noted is None else dict(zip(traits(cls).positions, noted, strict=False))
+    shown = [(labels[n], item) for n, item in taken.items() if item is not None and hasattr(cls, labels[n])]
+    found = [saved_value(name, as_given(item)) for name, item in shown if _is_constant(item)]
+    return (*found, *(_values_made(cls, taken) if taken else ()), *kind_of(cls).always)
+
+
+@functools.cache
+def _made(cls: type[Node]) -> tuple[tuple[str, Callable[..., Any], tuple[int, ...]], ...]:
+    """What PyTorch's nodes of this class keep that is no tensor and is made here of what these do: its name, how, and
+    where that stands."""
+    operation = cls._ag_operation
+    shows = [] if operation is None else [(name, show) for name, show in operation.saved.items() if callable(show)]
+    return tuple(
+        [
+            (f"_saved_{name}", show, tuple(map(operation.saved_names.index, given)))
+            for name, show in shows
+            if operation is not None and (given := needs(show)) and not any(map(operation.is_tensor, given))
+        ]
+    )
+
+
+def _values_made(cls: type[Node], items: Any) -> list[Saved]:
+    """The same with its values, of the items that a node keeps, by where they stand."""
+    values = [(name, show(*[items[n] for n in given])) for name, show, given in _made(cls)]
+    return [saved_value(name, value) for name, value in values if value is not None]
 
 
 def _always(cls: type[Node]) -> tuple[Saved, ...]:
@@ -197,6 +220,8 @@ def saved(
             if item.__class__ is list and len(item) > 4:
                 edges[position] = item[4]
         positions = edges, cls._ag_item_results
+    if len(looked) == 2:
+        found += _values_made(cls, items)
     found += always
     return tuple(found), positions
 

@@ -13,7 +13,7 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -529,7 +529,7 @@ _CARRYING = {"torch.distributed": ("_broadcast_coalesced",)}
 """What brings tensors to all ranks as they are, by way of memory of its own; a PyTorch without ranks has none of it."""
 
 
-def _functions(table: dict[str, tuple[str, ...]]) -> list[tuple[str, str, Any]]:
+def _functions(table: Mapping[str, tuple[str, ...]]) -> list[tuple[str, str, Any]]:
     found = [(module, name, vars(sys.modules[module]).get(name)) for module in table for name in table[module]]
     return [each for each in found if each[2] is not None]
 

@@ -41,12 +41,20 @@ ROUTED = (
     "t{k} = torch.zeros(2, 3).scatter_add_(1, ids[None].expand(2, 2), w[:, :2] * 1.5) + {c}",
     "t{k} = nn.functional.cross_entropy(w * {c}, ids, reduction='none')[:, None] * w",
     "t{k} = (w * {c}).masked_fill(~(x > 0.3), -1.0).masked_select(x > 0.1)",
+    "t{k} = torch.zeros(3, 3).index_add_(0, ids, ({a}) * w)[:2] + {c}",
+    "t{k} = torch.zeros(2, 3).index_add(-1, ids, ({c})[:, :2], alpha=2) * w",
+    "t{k} = nn.functional.group_norm(({a})[:, :, None] * w.sum() * torch.ones(2, 3, 4), 3)",
+    "n{k} = ({a}).argmax(dim=-1); t{k} = ({c}).gather(1, n{k}[:, None]) * w",
+    "n{k} = ({a}).detach().cumsum(-1).argsort(-1, descending=True); t{k} = (w * {c}).gather(-1, n{k})",
+    "v{k}, n{k} = ({a}).kthvalue(2, dim=-2); t{k} = (w * {c})[n{k}, torch.arange(3)] * v{k}",
 )
 """Of integers, masks and routing."""
 CELLS = (
     "g{k} = w * {c}; g{k}.sigmoid_(); o{k} = g{k} * 2; o{k}.tanh_(); t{k} = g{k} * o{k}",
     "g{k} = torch.zeros(2, 3)\nwith torch.no_grad(): g{k} += x; g{k}.sigmoid_()\nt{k} = g{k} * w",
     "g{k} = (w * 2).clone(); g{k}[:, 0] = ids.float(); g{k}[mask] *= 3; t{k} = g{k} * {c}",
+    "g{k} = torch.zeros(2, 3); g{k} += x; g{k}.mul_(w * {c}); t{k} = g{k}.relu_()",
+    "g{k} = (x * 2).div_({c} * w + 3); h{k} = w * {c}; h{k}.mul_(g{k}); t{k} = h{k} * 2",
     "h{k} = torch.empty(2, 3); h{k}.copy_(w * {c}); h{k}.clamp_(-1, 1); t{k} = h{k}",
 )
 """Of cells that work in place."""

@@ -27,8 +27,7 @@ SETTINGS = replace(
 EVERYTHING = replace(
     SETTINGS,
     views=VIEWS[:3],
-    # Of what leaves no node, the engine here notes dimensions that are not negative, and defaults.
-    include=(*(part for part in SETTINGS.include if part != "constants"), "untracked"),
+    include=(*SETTINGS.include, "untracked"),
 )
 COUNT, PART = 200, 25
 ROUTED = int(os.environ.get("AUTOGRAPH_ROUTED", "25"))

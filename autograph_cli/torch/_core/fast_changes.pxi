@@ -33,7 +33,6 @@ cdef object written(Forward self, Operands *x):
             tell_change(self.op, args, <object>target)
         return <object>target
     if before is not None:
-        args = (before, *args[1:])
         Py_XDECREF(x.given[0])
         Py_XDECREF(x.raws[0])
         x.given[0], x.raws[0] = <PyObject *>before, SLOT(<PyObject *>before, RAW)

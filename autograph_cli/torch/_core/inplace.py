@@ -125,7 +125,7 @@ def _record(
     if node._ag_saved:
         _date_back(node, target, before)
     if process_state.observer is not None:
-        process_state.observer.created(node, args, (target,))
+        process_state.observer.created(node, (target, *args[1:]), (target,))
     rebase(target, node)
 
 

@@ -200,7 +200,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
-    d = dims.wrap(dim, input._ag_raw.ndim)
+    d = int(dims.wrap(dim, input._ag_raw.ndim))  # nodes show it as it was worked out
     ours, theirs, n = _without(input, d), _without(indices, d), input._ag_raw.shape[d]
     rest = ours if ours == theirs else dims.broadcast(ours, theirs)
     if readable(indices._ag_raw) and not _counts_up(indices._ag_raw):

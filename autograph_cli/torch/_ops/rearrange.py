@@ -65,7 +65,7 @@ diag_embed_op = operation(
     self=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1 % grad.ndim, dim2 % grad.ndim),
 )
 sort_op = operation(
-    "sort(Tensor self, int dim, bool descending) -> (Tensor values, Tensor indices)",
+    "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     nondifferentiable=("indices",),
     refuses={"c": RuntimeError(" Sort does not support complex dtypes on CPU")},
     memory_format="preserve",
@@ -83,7 +83,7 @@ sort_stable = operation(
     self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
 )
 topk_op = operation(
-    "topk(Tensor self, int k, int dim, bool largest, bool sorted=True) -> (Tensor values, Tensor indices)",
+    "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     nondifferentiable=("indices",),
     refuses={
         "b": RuntimeError("topk does not support bool dtypes on CPU"),

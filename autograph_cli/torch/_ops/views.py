@@ -118,7 +118,7 @@ select_backward = operation(
     grad_output=lambda f, grad, dim, index: f.select(grad, dim, index),
 )
 slice_op = operation(
-    "slice(Tensor self, int dim, int start, int end, int step)",
+    "slice(Tensor self, int dim, int start, int end, int step=1)",
     view=True,
     batch=batching.leading,
     aten="slice.Tensor",
