@@ -48,7 +48,7 @@ def touch(folder: Path, *names: str) -> None:
 
 
 def without_roots(trace: Trace) -> Trace:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     step = trace.steps[0]
     node = replace(step.graph[2], op="div", name="DivBackward0")

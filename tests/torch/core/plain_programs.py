@@ -12,8 +12,9 @@ import io
 import json
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from autograph_cli.graph.snapshot import HOLDS, Snapshot
 from autograph_cli.record.runner import Target, record
