@@ -12,7 +12,7 @@ from autograph_cli.graph import DeviceMemory, Graph, Memory, Node, Step, Trace
 from autograph_cli.graph.facts import bytes_of, bytes_text
 from autograph_cli.graph.marks import marks_of, marks_text
 from autograph_cli.graph.names import visible
-from autograph_cli.graph.saved_memory import HELD_BY_HOOKS, Kept, kept_tensors, retained, total_bytes
+from autograph_cli.graph.saved_memory import Kept, kept_tensors, retained, total_bytes
 from autograph_cli.record.steps import ALL_UNTIL, EACH
 from autograph_cli.record.store import has_graph
 
@@ -58,14 +58,12 @@ def report(trace: Trace, where: Path | None, folder: Path, last: bool = False) -
 
 
 def untold(trace: Trace) -> list[tuple[str, str]]:
-    """What is not known of the operations in a trace, a line for each."""
-    nodes = [node for step in trace.steps for node in step.graph]
-    held = any(saved.value == HELD_BY_HOOKS for node in nodes for saved in node.saved)
-    lines = [("untold", "what hooks hold of saved tensors, those of a checkpoint or of the script")] if held else []
+    """What PyTorch did not tell of the operations in a trace, a line for each."""
     if trace.engine != "pytorch":
-        return lines
+        return []
+    nodes = (node for step in trace.steps for node in step.graph)
     names = {node.name for node in nodes if node.measured is None or node.measured.inside is None}
-    return lines + [("untold", text) for name, text in _UNTOLD.items() if name in names]
+    return [("untold", text) for name, text in _UNTOLD.items() if name in names]
 
 
 def kept_bytes(nodes: Iterable[Node]) -> int:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autograph_cli.engines.protocol import PACKED, Output, Text, places, saved_value, shown
+from autograph_cli.engines.protocol import Output, Text, places, saved_value, shown
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.torch._arrays import storages as memory
 from autograph_cli.torch._arrays.backends import ELSEWHERE, device_of
@@ -161,7 +161,7 @@ def noted_of(item: Any) -> Any:
         return [raw.dtype, shape, id(owner(raw)), raw.nbytes, *copy]
     if kind in _PLAIN or isinstance(item, np.dtype) or (issubclass(kind, tuple) and _PLAIN.issuperset(map(type, item))):
         return item
-    return PACKED if kind is Packed else Text(shown(item))
+    return Text("packed by a hook" if kind is Packed else shown(item))
 
 
 def saved(

@@ -17,7 +17,6 @@ import numpy as np
 from msgspec import Struct
 
 from autograph_cli.graph import Graph, Saved, TensorType
-from autograph_cli.graph.saved_memory import HELD_BY_HOOKS
 
 _LONGEST = 60
 
@@ -51,9 +50,6 @@ class Text(str):
     """A kept value that is shown as it is, without quotes."""
 
     __slots__ = ()
-
-
-PACKED = Text(HELD_BY_HOOKS)
 
 
 def places(items: Any) -> Text | None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from autograph_cli.engines.protocol import PACKED, CannotDerive
+from autograph_cli.engines.protocol import CannotDerive
 from autograph_cli.engines.pytorch_hooks import are_hooked
 from autograph_cli.engines.pytorch_order import is_leaf
+from autograph_cli.engines.pytorch_saved import PACKED
 
 if TYPE_CHECKING:
     from autograph_cli.engines.pytorch import PyTorch

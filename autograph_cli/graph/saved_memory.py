@@ -10,9 +10,6 @@ from autograph_cli.graph.facts import bytes_text, plain_name
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Edge, Graph, Node, TensorType
 
-HELD_BY_HOOKS = "packed by a hook"
-"""The value of a saved tensor that hooks took over: a graph does not tell what they hold of it."""
-
 
 class Kept(Struct, frozen=True):
     """One storage at one version: its bytes, who keeps it under which name, and which output it is, if known."""

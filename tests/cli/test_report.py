@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from autograph_cli.cli.report import MOST, kept_bytes, print_report, report, untold
+from autograph_cli.cli.report import MOST, kept_bytes, print_report, report
 from autograph_cli.graph import (
     DeviceMemory,
     Edge,
@@ -24,7 +24,6 @@ from autograph_cli.graph import (
     from_json,
     to_json,
 )
-from autograph_cli.graph.saved_memory import HELD_BY_HOOKS
 
 SCALAR = TensorType("float64", ())
 
@@ -65,16 +64,6 @@ def test_memory_is_split_by_device() -> None:
         ("memory", "8 B kept for backward on cpu"),
         ("held", "parameters 8 B, gradients 8 B, optimizer state 0 B, saved activations 8 B on cpu"),
     ]
-
-
-@pytest.mark.parametrize("engine", ["builtin", "pytorch"])
-@pytest.mark.parametrize(("hooked", "told"), [(True, 1), (False, 0)])
-def test_what_hooks_hold_is_told_to_be_missing(engine: str, hooked: bool, told: int) -> None:
-    saved = Saved("_saved_self", value=HELD_BY_HOOKS) if hooked else Saved("_saved_self", SCALAR, bytes=8, storage=0)
-    trace = replace(one(leaf(0, "x"), operation(1, saved=(saved,))), engine=engine)
-    assert [text for _, text in untold(from_json(to_json(trace)))] == [
-        "what hooks hold of saved tensors, those of a checkpoint or of the script"
-    ] * told
 
 
 def test_nodes_are_counted_by_order() -> None:
