@@ -196,12 +196,13 @@ def _follow_definitions(handler: Callable[..., Any]) -> None:
 
     @functools.wraps(own)
     @uncounted
-    def define(library: Any, *args: Any, **kwargs: Any) -> Any:
-        name = own(library, *args, **kwargs)
-        base, _, overload = str(name).rpartition("::")[2].partition(".")
+    def define(library: Any, schema: str, *args: Any, **kwargs: Any) -> Any:
+        returned = own(library, schema, *args, **kwargs)  # the name without its overload
+        name = schema.partition("(")[0].strip().rpartition("::")[2]
+        base, _, overload = name.partition(".")
         kernel = functools.partial(_call, handler, library.ns, base, overload or "default")
-        _register(library.ns, f"{base}.{overload}".rstrip("."), kernel)
-        return name
+        _register(library.ns, name, kernel)
+        return returned
 
     torch.library.Library.define = define
 

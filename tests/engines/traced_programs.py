@@ -245,6 +245,8 @@ PROGRAMS = {
         "torch.compile(lambda v: sine(v * 2, 3).sum(), backend='aot_eager', fullgraph=True)(w).backward(); seen(w.grad)\n"
         "l = torch.library.Library('ours', 'FRAGMENT'); l.define('twice(Tensor x) -> Tensor')\n"
         "l.impl('twice', lambda v: v * 2, 'CompositeImplicitAutograd'); torch.ops.ours.twice(w).sum().backward(); seen(w.grad)\n"
+        "l.define('twice.by(Tensor x, float by) -> Tensor'); l.impl('twice.by', lambda v, by: v * by, 'CompositeExplicitAutograd')\n"
+        "seen(torch.ops.ours.twice(x), torch.ops.ours.twice(x, 3.0), torch.ops.ours.twice.by(x, 2.0))\n"
         "print(torch.library.opcheck(sine, (x.clone(), 2)))"
     ),
     "checkpoint": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,14 @@ last digit, by the bytes of a number (Higham, The Scaling and Squaring Method fo
 
 _WIDE = 64
 """Rows of matrices whose exponential takes little more time in double precision."""
+
+
+_CUTS: dict[str, Callable[[float], bool]] = {
+    "gels": lambda _: False,
+    "gelsd": lambda rcond: 0 < rcond < 1,
+    "gelss": lambda rcond: rcond >= 0,
+}
+"""Which values of `rcond` LAPACK's drivers of least squares read, where not all."""
 
 
 class Linalg:
@@ -222,7 +231,8 @@ class Linalg:
         m, n = a.shape[-2:]
         vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and b.shape == a.shape[:-1])
         right = b[..., None] if vector else b
-        rcond = max(m, n) * xp.finfo(a.dtype).eps if rcond is None else rcond
+        if rcond is None or (driver in _CUTS and not _CUTS[driver](rcond)):
+            rcond = max(m, n) * xp.finfo(a.dtype).eps
         if driver == "gelsy" and (squares := lapack_solvers.least_squares(a, right, rcond)) is not None:
             x, rank = squares
             empty = xp.empty((0,), a.dtype)

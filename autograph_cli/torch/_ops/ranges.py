@@ -270,8 +270,14 @@ def _library() -> Any:
     return np if thread_state.place is None else kernels().xp
 
 
+def _check_bytes(count: int, dtype: np.dtype[Any]) -> None:
+    if count * dtype.itemsize >= 1 << 63:  # NumPy's `arange` of so many is empty
+        raise RuntimeError(f"Storage size calculation overflowed with sizes=[{count}]")
+
+
 def _row(start: Any, step: Any, count: int, dtype: np.dtype[Any]) -> Any:
     """start + step * i, as PyTorch rounds it."""
+    _check_bytes(count, dtype)
     xp = _library()
     if dtype.kind in "iu":
         first, by = int(start), int(step)
@@ -289,6 +295,7 @@ def _row(start: Any, step: Any, count: int, dtype: np.dtype[Any]) -> Any:
 
 def _even(start: Any, end: Any, steps: int, dtype: np.dtype[Any]) -> Any:
     """Evenly spaced numbers, counted from `start` in the first half and back from `end` in the second."""
+    _check_bytes(steps, dtype)
     xp = _library()
     if dtype.kind == "c":
         real, imag = (

@@ -213,3 +213,18 @@ def test_a_subclass_is_made_of_data_too():
 def test_absent_names_are_told_in_one_sentence():
     with pytest.raises(AttributeError, match="module 'torch' has no attribute 'frobnicate'"):
         torch.frobnicate
+
+
+@pytest.mark.parametrize("count", [1 << 62, (1 << 63) - 1])
+@pytest.mark.parametrize(
+    "made",
+    [
+        torch.arange,
+        lambda n: torch.arange(0, n, dtype=torch.float32),
+        lambda n: torch.linspace(0, 1, n),
+        lambda n: torch.logspace(0, 1, n),
+    ],
+)
+def test_a_row_of_more_bytes_than_there_are_addresses_is_refused(made, count):
+    with pytest.raises(RuntimeError, match=rf"Storage size calculation overflowed with sizes=\[{count}\]"):
+        made(count)

@@ -202,3 +202,15 @@ def test_solutions_lie_column_by_column_where_sides_are_1(n: int, dtype: torch.d
     assert torch.linalg.solve(a, torch.ones(n, 1, dtype=dtype)).stride() == (1, n)
     assert torch.linalg.solve(a[None], torch.ones(1, n, 3, dtype=dtype)).stride() == (3 * n, 1, n)
     assert torch.linalg.inv(a[None, None]).stride() == (n * n, n * n, 1, n)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.complex64])
+@pytest.mark.parametrize(
+    ("driver", "rcond"),
+    [("gels", 0.5), ("gels", 2.0), ("gelsd", -1.0), ("gelsd", 0.0), ("gelsd", 1.0), ("gelsd", 2.0), ("gelss", -1.0)],
+)
+def test_least_squares_pass_over_an_rcond_that_their_driver_does_not_read(driver, rcond, kind):
+    a = torch.tensor([[2.0, 1, 0], [1, 1, 1], [0, 1, 2.05]], dtype=kind)
+    wanted = torch.tensor([[19.0], [-37.0], [20.0]], dtype=kind)
+    found = torch.linalg.lstsq(a, torch.tensor([[1.0], [2], [4]], dtype=kind), rcond=rcond, driver=driver)
+    assert torch.allclose(found.solution, wanted, rtol=1e-3)
