@@ -10,7 +10,7 @@ from typing import Any
 
 OTHERS = (
     "IPython", "PIL", "click", "cupy", "cupyx", "graphviz", "graphviz_pure", "lightning", "matplotlib", "ml_dtypes",
-    "mpi4py", "networkx", "numpy", "onnx", "pytest", "pytorch_lightning", "rich", "sympy", "tensorboard",
+    "mpi4py", "msgspec", "networkx", "numpy", "onnx", "pytest", "pytorch_lightning", "rich", "sympy", "tensorboard",
     "transformers",
 )  # fmt: skip
 """The packages of others that this one imports, some of them where they are installed only."""

@@ -79,7 +79,7 @@ COMPUTES: dict[str, tuple[int, str]] = {
     "_kernels/order_statistics.py": (6, BRANCH),
     "_kernels/padding.py": (7, TABLE),
     "_kernels/pooling.py": (23, TABLE),
-    "_kernels/random.py": (8, DRAWN),
+    "_kernels/random.py": (7, DRAWN),
     "_kernels/selection.py": (5, BRANCH),
     "_kernels/shapes.py": (2, TABLE),
     "_kernels/threads.py": (1, BRANCH),
