@@ -11,6 +11,7 @@ import numpy as np
 
 from autograph_cli.engines.protocol import Output, Text, places, saved_value, shown
 from autograph_cli.graph import Saved, TensorType
+from autograph_cli.graph.records import PACKED
 from autograph_cli.torch._arrays import storages as memory
 from autograph_cli.torch._arrays.backends import ELSEWHERE, device_of
 from autograph_cli.torch._arrays.meta import Meta
@@ -161,7 +162,7 @@ def noted_of(item: Any) -> Any:
         return [raw.dtype, shape, id(owner(raw)), raw.nbytes, *copy]
     if kind in _PLAIN or isinstance(item, np.dtype) or (issubclass(kind, tuple) and _PLAIN.issuperset(map(type, item))):
         return item
-    return Text("packed by a hook" if kind is Packed else shown(item))
+    return Text(PACKED if kind is Packed else shown(item))
 
 
 def saved(

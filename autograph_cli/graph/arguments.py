@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from autograph_cli.graph.records import Node
+from autograph_cli.graph.records import PACKED, Node
 
 LONGEST = 30
 """Characters that the arguments of one operation may take."""
@@ -87,7 +87,7 @@ def _listed(plain: Plain) -> str:
     words = []
     for name, value in plain.items():
         usual = any(value == other and type(value) is type(other) for other in _USUAL.get(name, (False,)))
-        if usual or value is None or value == () or name.endswith(_SHAPES) or name.startswith("saved_tensors"):
+        if usual or value in (None, (), PACKED) or name.endswith(_SHAPES) or name.startswith("saved_tensors"):
             continue
         words.append(name if value is True else f"{name} {_short(value)}")
     return ", ".join(words)
