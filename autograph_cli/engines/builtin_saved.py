@@ -11,7 +11,7 @@ import numpy as np
 
 from autograph_cli.engines.protocol import Output, Text, places, saved_value, shown
 from autograph_cli.graph import Saved, TensorType
-from autograph_cli.graph.saved_memory import PACKED
+from autograph_cli.graph.records import PACKED
 from autograph_cli.torch._arrays import storages as memory
 from autograph_cli.torch._arrays.backends import ELSEWHERE, device_of
 from autograph_cli.torch._arrays.meta import Meta

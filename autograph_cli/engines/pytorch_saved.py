@@ -10,7 +10,7 @@ import torch
 
 from autograph_cli.engines.protocol import Output, Text, saved_value
 from autograph_cli.engines.pytorch_private import packing
-from autograph_cli.graph import Saved, TensorType, saved_memory
+from autograph_cli.graph import Saved, TensorType, records
 
 _PREFIX, _RAW = "_saved_", "_raw_saved_"
 _UNSIGNED = 1 << 63
@@ -19,7 +19,7 @@ _FREED = "after they have already been freed"
 _REFUSES = ("torch::autograd::Error", "torch::autograd::NotImplemented")
 """The names of nodes that cannot run."""
 _NAMED = (torch.dtype, torch.device, torch.layout, torch.memory_format)
-PACKED = Text(saved_memory.PACKED)
+PACKED = Text(records.PACKED)
 
 Looked = list[tuple[str, Any, Any, int, int, int, Output | None]]
 """Each thing as in `protocol.Saved`, with the id of its memory, and the output that it is."""

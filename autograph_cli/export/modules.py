@@ -10,7 +10,7 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from autograph_cli.export.labels import short
-from autograph_cli.export.scene import Box, Frame, Scene, edges_of
+from autograph_cli.export.scene import DETACH, Box, Frame, Scene, edges_of
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph, ModuleCall, Node
 from autograph_cli.graph.names import shown_name, visible
@@ -180,7 +180,11 @@ def shown_by(box: str, graph: Graph, data: bool) -> Node | None:
     node = graph.nodes[int(match[2])]
     if match[1] == "t":
         edge = edges_of(graph, node, data)[int(match[3])]
-        return None if edge is None else graph.nodes[edge.node]
+        if edge is None:
+            return None
+        node = graph.nodes[edge.node]
+        while node.op == DETACH and node.args:  # drawn as an arrow
+            node = graph.nodes[node.args[0].node]
     return node
 
 

@@ -17,7 +17,8 @@ MARK = "• "
 
 
 def inline(scene: Scene) -> Scene:
-    """The scene with each leaf that a single arrow joins to an operation written on that operation."""
+    """The scene with each leaf that a single arrow joins to an operation written on that operation, unless this stands
+    for others that do not use it."""
     leaves = {box.id for box in scene.boxes if box.style == "leaf"}
     near = [arrow for arrow in scene.arrows if arrow.tail in leaves or arrow.head in leaves] if leaves else []
     ends = {end for arrow in near for end in (arrow.tail, arrow.head)}
@@ -27,7 +28,7 @@ def inline(scene: Scene) -> Scene:
     gone: set[str] = set()
     for arrow in near:
         leaf, user = (arrow.tail, arrow.head) if arrow.tail in leaves else (arrow.head, arrow.tail)
-        alone = degree[leaf] == 1 and not arrow.keeps
+        alone = degree[leaf] == 1 and not arrow.keeps and not arrow.partly
         if alone and boxes[user].style in OPERATIONS and boxes[leaf].band == boxes[user].band:
             moved.setdefault(user, []).append((boxes[leaf], arrow))
             gone.add(leaf)

@@ -148,13 +148,15 @@ class _Rows:
     def _left(self, scene: Scene, rank: dict[int, int], into: dict[str, str]) -> Iterator[Arrow]:
         """The arrows of the first, and what leads from or to the last, as if it were the first."""
         last = len(rank) - 1
+        uses = Counter((into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head)) for arrow in scene.arrows)
         moved = []
         met = set()
         for arrow in scene.arrows:
             a, b = (self._seat(key, rank) for key in (arrow.tail, arrow.head))
             if (a or 0) == (b or 0) == 0:
                 met.add((arrow.tail, arrow.head, arrow.label, arrow.dashed))
-                yield arrow
+                partly = a != b and uses[arrow.tail, arrow.head] <= last
+                yield replace(arrow, partly=True) if partly else arrow
             elif None in (a, b) and last in (a, b):
                 tail, head = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head)
                 moved.append(replace(arrow, tail=tail, head=head))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
 from msgspec.structs import replace
@@ -188,6 +189,9 @@ def _arrows(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) -> tuple
     """Of each arrow, as `place` has it: itself, its labels, and how many lead from or to one box."""
     ends: dict[tuple[str, str], int] = {}
     uses: dict[tuple[str, int], int] = {}
+    met: list[int] = []
+    """Of each arrow, how many it stands for."""
+    many_turns = Counter(into.values())
     itself: set[str] = set()
     for arrow in _past_results(scene, seats, into):
         tail, head = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head)
@@ -204,15 +208,20 @@ def _arrows(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) -> tuple
             arrows.append(replace(arrow, tail=tail, head=head, back=back))
             labels.append({})
             times.append(0)
+            met.append(0)
+        met[at] += 1
         labels[at][arrow.label] = None
         use = arrow.head if scene.data else arrow.tail, at
         uses[use] = many = uses.get(use, 0) + 1
         times[at] = max(times[at], many)
     merged = []
-    for arrow, its, many in zip(arrows, labels, times, strict=True):
+    for arrow, its, many, count in zip(arrows, labels, times, met, strict=True):
         label = span(its) if len(its) > 1 else arrow.label
         label = f"{label} × {many:,}".lstrip() if many > 1 else label
-        merged.append(arrow if label == arrow.label else replace(arrow, label=label))
+        partly = not arrow.back and count <= max(many_turns[arrow.tail], many_turns[arrow.head])
+        if label != arrow.label or partly:
+            arrow = replace(arrow, label=label, partly=partly)
+        merged.append(arrow)
     return tuple(merged), itself
 
 

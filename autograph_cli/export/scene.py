@@ -92,6 +92,8 @@ class Arrow(Struct, frozen=True):
     """Whether it leads to what its tail keeps for backward, and is no way of data or gradients."""
     wrong: bool = False
     """Whether it leads to a mark of what is wrong, and is no way either."""
+    partly: bool = False
+    """Whether it is there for some of the turns or modules only that its ends stand for."""
     numbered: tuple[str, str] = ("", "")
     """The label of a single tensor, and the same with its numbers."""
     tensors: tuple[tuple[int, int], ...] = ()
@@ -357,11 +359,11 @@ class _Builder:
                 bands[user] = max(bands[user], bands[used] | 1)
         lowest: dict[int, int] = {}
         for user, used in sorted(edges, key=lambda edge: -height[edge[0]]):
-            if self.graph.nodes[user].kind in UNGRADED:  # stands where it is used
+            if _follows(self.graph.nodes[user]):
                 bands[user] = max(bands[user], lowest.get(user, 0))
             lowest[used] = min(lowest.get(used, bands[user]), bands[user])
         for node in self.graph:
-            if node.kind in UNGRADED:
+            if _follows(node):
                 bands[node.id] = max(bands[node.id], lowest.get(node.id, 0))
         return bands
 
@@ -484,6 +486,11 @@ def edges_of(graph: Graph, node: Node, data: bool) -> Sequence[Edge | None]:
         return node.next
     base = written_base(graph, node)
     return node.args if base is None else (*node.args, base)
+
+
+def _follows(node: Node) -> bool:
+    """Whether a node stands in the band where it is used: what has no order, and what is left out of a higher one."""
+    return node.kind in UNGRADED or (node.order > 0 and node.pass_id is None)
 
 
 def order_of(band: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -170,7 +171,8 @@ class _Reading:
             return sympy.Integer(FILLED[node.op])
         made = None
         if not self._given(node) and all(arg in self.values for arg in node.args):
-            made = self._computed(edge, node, shape)
+            with suppress(ArithmeticError, IndexError, KeyError, TypeError):  # arguments that these shapes do not take
+                made = self._computed(edge, node, shape)
         if made is None:
             symbol = self._defined(edge, name, shape)
             if node.kind in UNGRADED and not node.args:

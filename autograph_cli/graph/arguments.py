@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from autograph_cli.graph.records import Node
+from autograph_cli.graph.records import PACKED, Node
 
 LONGEST = 30
 """Characters that the arguments of one operation may take."""
@@ -46,7 +46,7 @@ def arguments_text(node: Node, shapes: Sequence[tuple[int, ...]] = (), room: int
     >>> arguments_text(Node(0, "operation", "PowBackward0", "pow", (), saved=(Saved("_saved_exponent", value="2"),)))
     '2'
     """
-    kept = tuple([(saved.name, saved.value) for saved in node.saved if saved.type is None])
+    kept = tuple([(saved.name, saved.value) for saved in node.saved if saved.type is None and saved.value != PACKED])
     return _text(node.op, kept, node.constants, tuple(shapes), room)
 
 
@@ -87,7 +87,7 @@ def _listed(plain: Plain) -> str:
     words = []
     for name, value in plain.items():
         usual = any(value == other and type(value) is type(other) for other in _USUAL.get(name, (False,)))
-        if usual or value is None or value == () or name.endswith(_SHAPES) or name.startswith("saved_tensors"):
+        if usual or value in (None, ()) or name.endswith(_SHAPES) or name.startswith("saved_tensors"):
             continue
         words.append(name if value is True else f"{name} {_short(value)}")
     return ", ".join(words)

@@ -56,6 +56,10 @@ class Source(Struct, frozen=True):
     function: str = ""
 
 
+PACKED = "packed by a hook"
+"""The value of what is kept of a tensor that a hook has put into another form."""
+
+
 class Saved(Struct, frozen=True):
     """What a node keeps for its backward: a tensor (`type` and `bytes`) or a plain value."""
 

@@ -8,10 +8,7 @@ from msgspec import Struct
 
 from autograph_cli.graph.facts import bytes_text, plain_name
 from autograph_cli.graph.names import visible
-from autograph_cli.graph.records import Edge, Graph, Node, TensorType
-
-PACKED = "packed by a hook"
-"""What is told of a tensor that a hook has packed: of what it holds nobody knows the bytes."""
+from autograph_cli.graph.records import PACKED, Edge, Graph, Node, TensorType
 
 
 class Kept(Struct, frozen=True):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.records import UNGRADED, Edge, Graph, Methods, Node, Pass
+from autograph_cli.graph.views import is_cut
 
 KINDS = ("operation", "leaf", "input", "untracked")
 
@@ -96,7 +97,7 @@ def _check_target(graph: Graph, edge: Edge, what: str) -> None:
 
 def _check_origin(graph: Graph, node: Node) -> None:
     if node.pass_id is None:
-        if node.order != 0:
+        if node.order != 0 and not is_cut(node):  # of a view that has none of its pass
             raise GraphError(f"{_title(node)} has order {node.order}, but no pass made it.")
         if node.parent is not None:
             raise GraphError(f"{_title(node)} has a parent, but no pass made it.")

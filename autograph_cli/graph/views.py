@@ -162,7 +162,7 @@ def _up_to(
     low = [number for number in first if graph.nodes[number].order <= order]
     kept = walk(graph, low, lambda node: edges(node) if node.order <= order else ())
     nodes = map(graph.nodes.__getitem__, kept)
-    return kept, [node if node.order <= order else _derivative(node) for node in nodes]
+    return kept, [node if node.order <= order else _derivative(node, order) for node in nodes]
 
 
 def _differentiated(graph: Graph, node: Node) -> Sequence[Edge]:
@@ -355,9 +355,9 @@ def _pass_under(entry: Pass, new: Mapping[Edge, Edge]) -> Pass:
     )
 
 
-def _derivative(node: Node) -> Node:
-    """A derivative at the border of a view that has none."""
-    return replace(bordering(node), order=0, parent=None, pass_id=None)
+def _derivative(node: Node, order: int = 0) -> Node:
+    """A derivative at the border of a view that has none above this order."""
+    return replace(bordering(node), order=order if node.computes else 0, parent=None, pass_id=None)
 
 
 def as_input(node: Node) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Sequence
 
@@ -43,6 +44,16 @@ LINES = ("y = x * w", "", "</pre>", "权" * 300, "for i in range(9): h = f(h)")
 FILES = ("a.py", "/far/away/b.py", "<string>", "ü ber.py", "")
 SIZES = (0, 1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 25, 28, 32, 36, 40, 60, 150)
 CLASSES = ("Linear", "Block", "Net", "类", "<lambda>", "")
+
+
+_FIRST, _, _LAST = os.environ.get("AUTOGRAPH_GRAPHS", "60").rpartition("-")
+"""How many graphs tests draw, or which: 600, or 690-1290."""
+
+
+def batches(at_once: int) -> list[range]:
+    """The numbers of the graphs to draw, so many for each test."""
+    first, last = int(_FIRST or 0), int(_LAST)
+    return [range(start, min(last, start + at_once)) for start in range(first, last, at_once)]
 
 
 def random_graph(seed: int) -> Graph:

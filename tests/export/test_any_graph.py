@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,9 +18,8 @@ from autograph_cli.export.rendering import RenderOptions, render
 from autograph_cli.graph import Graph, GraphError, Slice
 from autograph_cli.graph.facts import USUAL, WORDS, check_recorded
 from autograph_cli.graph.names import output_names
-from tests.export.random_graphs import random_graph
+from tests.export.random_graphs import batches, random_graph
 
-GRAPHS = int(os.environ.get("AUTOGRAPH_GRAPHS", "60"))
 AT_ONCE = 10
 """Graphs of one test."""
 EXTERNAL = 30
@@ -131,11 +129,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
     return shrink
 
 
-def batches() -> Iterable[range]:
-    return [range(start, min(GRAPHS, start + AT_ONCE)) for start in range(0, GRAPHS, AT_ONCE)]
-
-
-@pytest.mark.parametrize("seeds", batches(), ids=lambda its: f"{its.start}-{its.stop - 1}")
+@pytest.mark.parametrize("seeds", batches(AT_ONCE), ids=lambda its: f"{its.start}-{its.stop - 1}")
 def test_every_graph_is_drawn_in_every_format_and_view(
     seeds: range, small: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,14 +11,15 @@ import pytest
 
 from autograph_cli.export import FLOWS, PARAMETERS, VIEWS, rendering
 from autograph_cli.export.modules import shown_by
+from autograph_cli.export.parameters import MARK
 from autograph_cli.export.rendering import Job, RenderOptions
 from autograph_cli.export.scene import Box, edges_of
 from autograph_cli.export.style import RESULTS
 from autograph_cli.graph import Edge, Graph, Node
 from autograph_cli.graph.names import told_apart
-from tests.export.random_graphs import random_graph
+from autograph_cli.graph.views import is_cut
+from tests.export.random_graphs import batches, random_graph
 
-GRAPHS = int(os.environ.get("AUTOGRAPH_GRAPHS", "60"))
 AT_ONCE = 20
 DRAWN = 3
 """Pictures of each view."""
@@ -42,6 +42,7 @@ class Drawn:
 
     def __init__(self, job: Job) -> None:
         self.graph, self.built, self.scene = job.graph, job._built(), job.scene(job.max_nodes)
+        self.here = {box.id for box in self.built.boxes}
         self.rolled = len(job._rolled(self.built, job.max_nodes).boxes) < len(self.built.boxes)
         self.whole = {frame.id for frame in self.scene.frames if frame.equal}
         for frame in self.scene.frames:
@@ -78,15 +79,11 @@ def pictures(seeds: Iterable[int]) -> Iterator[tuple[str, Drawn]]:
                     yield f"graph {seed}, {view}, {asked}", Drawn(job)
 
 
-def batches() -> list[range]:
-    return [range(start, min(GRAPHS, start + AT_ONCE)) for start in range(0, GRAPHS, AT_ONCE)]
-
-
-@pytest.mark.parametrize("seeds", batches(), ids=lambda its: f"{its.start}-{its.stop - 1}")
+@pytest.mark.parametrize("seeds", batches(AT_ONCE), ids=lambda its: f"{its.start}-{its.stop - 1}")
 def test_pictures_are_true(seeds: range) -> None:
     checked = 0
     for words, drawn in pictures(seeds):
-        for check in (nothing_is_lost, leaves_are_counted, ways_lead_on, modules_count_tensors, arrows_count_tensors):
+        for check in CHECKS:
             problem = check(drawn)
             assert not problem, f"{words}: {check.__name__}: {problem}"
         checked += len(drawn.scene.boxes)
@@ -132,16 +129,13 @@ def told(title: str) -> int:
 
 def ways_lead_on(drawn: Drawn) -> str:
     """From what was given to what was made of it arrows lead; or along the gradient, the other way."""
-    ahead, data, graph = drawn.ways(), drawn.built.data, drawn.graph
-    here = {box.id for box in drawn.built.boxes}
+    ahead, data, graph, here = drawn.ways(), drawn.built.data, drawn.graph, drawn.here
     reached: dict[str, set[str]] = {}
     for node in graph:
         for position, given in enumerate(edges_of(graph, node, data)):
             if given is None or f"n{node.id}" not in here:
                 continue
-            used = given
-            while data and f"n{used.node}" not in here and graph[used.node].op == "detach":
-                used = graph[used.node].args[0]
+            used = source(drawn, given)
             tag = f"t{node.id}_{position}"
             ends = [drawn.place[drawn.owner[key]] for key in (tag if tag in here else f"n{used.node}", f"n{node.id}")]
             tail, head = ends if data else ends[::-1]
@@ -149,6 +143,27 @@ def ways_lead_on(drawn: Drawn) -> str:
                 reached[tail] = closure(ahead, tail)
             if head not in reached[tail]:
                 return f"no way from {tail} to {head}, as from node {used.node} to {node.id}"
+    return ""
+
+
+def source(drawn: Drawn, given: Edge) -> Edge:
+    """What an arrow comes from that leads to a user of this: before what is detached, if that is part of the arrow."""
+    while drawn.built.data and f"n{given.node}" not in drawn.here and drawn.graph[given.node].op == "detach":
+        given = drawn.graph[given.node].args[0]
+    return given
+
+
+def leaves_on_boxes_are_used_by_all(drawn: Drawn) -> str:
+    """Each leaf that is written on an operation is one of every operation that the box stands for."""
+    for box in drawn.scene.boxes:
+        its, written = drawn.nodes_of(box), sum(line.startswith(MARK) for line in box.lines)
+        if not written:
+            continue
+        for node in its.values():
+            edges = [edge for edge in edges_of(drawn.graph, node, drawn.built.data) if edge is not None]
+            used = [at for at in (source(drawn, edge).node for edge in edges) if drawn.graph[at].kind == "leaf"]
+            if node.computes and sum(at in its for at in used) != written:
+                return f"node {node.id} uses {len(used)} leaves, and {box.title!r} says {box.lines}"
     return ""
 
 
@@ -179,6 +194,8 @@ def modules_count_tensors(drawn: Drawn) -> str:
     for box in drawn.scene.boxes:
         if box.style != "module" or box.id[0] != "m" or drawn.rolled or not box.lines or "more" in box.lines[0]:
             continue
+        if box.frame in drawn.whole:
+            continue  # it says what is so of one of several
         inside = {box.id, *box.others}
         ends = crossing(drawn, every - inside, inside), crossing(drawn, inside, every - inside)
         said = box.lines[0].split("→") if "→" in box.lines[0] else ["", ""]
@@ -207,7 +224,13 @@ def arrows_count_tensors(drawn: Drawn) -> str:
     return ""
 
 
-@pytest.mark.parametrize("seeds", batches(), ids=lambda its: f"{its.start}-{its.stop - 1}")
+CHECKS = (
+    *(nothing_is_lost, leaves_are_counted, leaves_on_boxes_are_used_by_all),
+    *(ways_lead_on, modules_count_tensors, arrows_count_tensors),
+)
+
+
+@pytest.mark.parametrize("seeds", batches(AT_ONCE), ids=lambda its: f"{its.start}-{its.stop - 1}")
 def test_views_up_to_an_order_have_no_higher_ones(seeds: range) -> None:
     for seed in seeds:
         graph = random_graph(seed)
@@ -223,3 +246,26 @@ def test_views_up_to_an_order_have_no_higher_ones(seeds: range) -> None:
                     for node in border
                     if len(node.outputs) == 1
                 )
+
+
+@pytest.mark.parametrize("seeds", [*batches(AT_ONCE), range(150, 180)], ids=lambda its: f"{its.start}-{its.stop - 1}")
+def test_what_was_made_from_gradients_is_so_up_to_each_order(seeds: range) -> None:
+    for seed in seeds:
+        graph = told_apart(random_graph(seed))
+        for flow in FLOWS:
+            every, *some = (made_from_gradients(graph, order, flow) for order in (None, 1, 2))
+            for order, found in enumerate(some, 1):
+                both = found.keys() & every.keys()
+                assert all(found[number] == every[number] for number in both), f"graph {seed}, {flow}, order {order}"
+
+
+def made_from_gradients(graph: Graph, order: int | None, flow: str) -> dict[int, bool]:
+    """For each operation of order 0 in the bands up to an order, whether it is in one of what gradients made."""
+    job = rendering._job(graph, "double-backward", "svg", RenderOptions(order=order, flow=flow))
+    if not job.graph.nodes:
+        return {}
+    band, found = {box.id: box.band for box in job._built().boxes}, {}
+    for number, node in zip(job.graph.numbers, job.graph, strict=True):
+        if any(band.values()) and node.kind == "operation" and not node.order and not is_cut(node):
+            found[number] = bool(band[f"n{node.id}"] % 2)
+    return found

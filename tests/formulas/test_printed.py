@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 
@@ -9,6 +10,9 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
+from autograph_cli.formulas import formulas_of
+from autograph_cli.formulas.records import FormulaError
+from tests.export.random_graphs import random_graph
 from tests.formulas.expressions import EXPRESSIONS
 from tests.formulas.judged import judged
 from tests.formulas.printed import Unreadable, read
@@ -36,6 +40,12 @@ def test_with_pytorch_it_is_as_well(expression: str) -> None:
     verdict, printed = judged(expression, pytorch, {"engine": PyTorch})
     expected = "" if expression in NOT_WITH_PYTORCH else EXPRESSIONS[expression]
     assert verdict == expected, "\n".join(printed)
+
+
+@pytest.mark.parametrize("seed", [762, 943, 1015])
+def test_operations_with_arguments_that_their_shapes_do_not_take_are_passed_over(seed: int) -> None:
+    with contextlib.suppress(FormulaError):
+        formulas_of(random_graph(seed))
 
 
 def test_what_reads_formulas_tells_a_wrong_one() -> None:

@@ -39,6 +39,8 @@ SHAPES = ((2, 3, 8, 8), (4, 3, 5, 5))
         ("select", {"dim": "0", "index": "-1"}, "dim 0, index -1"),
         ("leaky_relu", {"negative_slope": "0.01"}, "negative_slope 0.01"),
         ("nll_loss_forward", {"reduction": "2", "ignore_index": "-100"}, "reduction 2"),
+        ("addmm", {"mat1": "packed by a hook", "alpha": "1"}, ""),
+        ("mul", {"other": "packed by a hook"}, ""),
         ("index", {"indices": "not Python: <x>"}, "indices not Python: <x>"),
     ],
 )

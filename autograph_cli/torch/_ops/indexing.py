@@ -13,7 +13,7 @@ import numpy as np
 
 from .._arrays import cuda
 from .._arrays.meta import NO_DATA, Meta, readable, without_memory
-from .._arrays.stand_in import cannot_batch, dynamic_shape
+from .._arrays.stand_in import cannot_batch
 from .._core import batching, batching_layers, batching_rules, dims, dtypes
 from .._core.device_dispatch import is_meta, kernels
 from .._core.errors import refused
@@ -436,11 +436,10 @@ def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: An
 vars(_index_add)["op"] = index_add_op.op
 
 
-nonzero_op = operation("nonzero(Tensor self)")
+nonzero_op = operation("nonzero(Tensor self)", batch=batching_rules.shape_by_values)
 
 
 @composite(out=True)
-@cannot_batch(dynamic_shape("nonzero"))
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
     if as_tuple and input._ag_raw.ndim == 0:
