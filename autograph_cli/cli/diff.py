@@ -111,13 +111,18 @@ def _both(
 ) -> tuple[Snapshot, Snapshot]:
     """What is compared. Of one script on two engines these are the same steps: those that autograph's engine keeps, for
     of PyTorch only some are followed where nobody knows which is the last."""
-    found: dict[int, Snapshot] = {}
-    for at in sorted((0, 1), key=lambda at: chosen(engines[at]) != "builtin"):
-        found[at] = _open(*sides[at], replace(settings, engine=engines[at]), step)
-        kept = dict.fromkeys(section.title.partition(",")[0].removeprefix("step ") for section in found[at].sections)
-        if sides[0] == sides[1] and engines[0] != engines[1] and kept:
-            settings = replace(settings, steps=",".join(kept))
-    return found[0], found[1]
+    one, other = (_open(*side, replace(settings, engine=e), step) for side, e in zip(sides, engines, strict=True))
+    if sides[0] != sides[1] or chosen(engines[0]) == chosen(engines[1]) or _steps(one) == _steps(other):
+        return one, other
+    asked = ",".join(_steps(one if chosen(engines[0]) == "builtin" else other))
+    if asked in ("", settings.steps):
+        return one, other
+    return _both(sides, engines, replace(settings, steps=asked), step)
+
+
+def _steps(snapshot: Snapshot) -> list[str]:
+    titles = (section.title.partition(",")[0].removeprefix("step ") for section in snapshot.sections)
+    return list(dict.fromkeys(titles))
 
 
 def _engines(engines: tuple[str, ...] | None, settings: Settings) -> tuple[str, str]:

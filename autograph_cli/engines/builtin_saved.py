@@ -195,7 +195,7 @@ def saved(
 
     `storages` numbers the memory that was met, by id, the first one `start`.
     """
-    _, labels, always, _ = _kinds.get(cls) or kind_of(cls)
+    _, labels, always, _, _ = _kinds.get(cls) or kind_of(cls)
     if len(looked) == 2:
         versions, items = looked
         positions = None
@@ -237,6 +237,8 @@ class _Kind(NamedTuple):
     """What is the same for all of them."""
     ends: Ends
     """Empty of a custom Function, each of whose nodes has its own."""
+    makes: bool
+    """Whether values are made of what is kept, as the sizes of a bias."""
 
 
 _kinds: dict[type[Node], _Kind] = {}
@@ -247,7 +249,7 @@ def kind_of(cls: type[Node]) -> _Kind:
         operation = cls._ag_operation
         simple = operation is not None and not any(parameter.is_list for parameter in operation.schema.parameters)
         ends = {} if operation is None else _ends(cls, cls._ag_item_edges, cls._ag_item_results)
-        _kinds[cls] = _Kind(simple, _labels(cls), _always(cls), ends)
+        _kinds[cls] = _Kind(simple, _labels(cls), _always(cls), ends, bool(_made(cls)))
     return _kinds[cls]
 
 

@@ -120,7 +120,7 @@ cdef tuple row(_Reader reader, object node):
         kind = reader.kinds[cls] = tuple(kind_of(cls))
     else:
         kind = <tuple>known
-    if kind[0] and items.__class__ is tuple:
+    if kind[0] and not kind[4] and items.__class__ is tuple:
         kept = keeps(reader, node, kind, <tuple>items, following) if items else ()
     if kept is None:
         kept = reader.living.kept(node, following)

@@ -250,9 +250,12 @@ def _masked_fill(c: Call) -> list[str]:
 
 def _topk(c: Call) -> list[str]:
     dim = c.plain("dim", -1)
-    size = c.plain("k", c.given[0].shape[dim] if c.given[0].shape else 1)
-    largest = c.plain("largest", c.plain("descending", False))
-    return c.ops("TopK", c.args[0], c.ints([size]), results=2, axis=dim, largest=int(largest))
+    size = c.plain("k")
+    largest = c.plain("descending", False) if size is None else c.plain("largest", True)
+    whole = c.given[0].shape[dim] if c.given[0].shape else 1
+    return c.ops(
+        "TopK", c.args[0], c.ints([whole if size is None else size]), results=2, axis=dim, largest=int(largest)
+    )
 
 
 def _lerp(c: Call) -> list[str]:

@@ -118,7 +118,7 @@ def _select(given: Given) -> Expr:
 def _slice(given: Given) -> Expr:
     dim = given.dim()
     size = given.shapes[0][dim]
-    start, end, step = given.plain["start"], given.plain["end"], given.plain["step"]
+    start, end, step = (given.plain.get(name) for name in ("start", "end", "step"))
     span = range(*slice(start, end, step).indices(size))
     return sliced(given.sheet, given.args[0], given.shapes[0], dim, span)
 

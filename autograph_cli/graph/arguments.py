@@ -11,7 +11,7 @@ from autograph_cli.graph.records import PACKED, Node
 
 LONGEST = 30
 """Characters that the arguments of one operation may take."""
-_SHAPES = ("sizes", "size", "strides", "storage_offset", "options", "scalar_type", "sym_numel")
+_SHAPES = ("sizes", "size", "strides", "storage_offset", "options", "scalar_type", "N", "C", "HxW")
 _USUAL = {
     "alpha": (1, 1.0),
     "beta": (1,),
@@ -87,10 +87,15 @@ def _listed(plain: Plain) -> str:
     words = []
     for name, value in plain.items():
         usual = any(value == other and type(value) is type(other) for other in _USUAL.get(name, (False,)))
-        if usual or value in (None, ()) or name.endswith(_SHAPES) or name.startswith("saved_tensors"):
+        if usual or value in (None, ()) or _is_shape(name) or name.startswith("saved_tensors"):
             continue
         words.append(name if value is True else f"{name} {_short(value)}")
     return ", ".join(words)
+
+
+def _is_shape(name: str) -> bool:
+    """Whether an argument tells the shape of a tensor, which the arrows tell."""
+    return "_sym_" in name or name.endswith(_SHAPES)
 
 
 def _by(sign: str, name: str) -> Callable[[Plain, Sequence[tuple[int, ...]]], str]:
@@ -135,7 +140,9 @@ def _pooling(plain: Plain, shapes: Sequence[tuple[int, ...]]) -> str:
 
 def _slice(plain: Plain, shapes: Sequence[tuple[int, ...]]) -> str:
     start, end, step = (plain.get(name) for name in ("start", "end", "step"))
-    ends = f"{start or ''}:{'' if end is None or abs(end) >= 2**62 else end}" + (f":{step}" if step != 1 else "")
+    ends = f"{start or ''}:{'' if end is None or abs(end) >= 2**62 else end}" + (
+        f":{step}" if step not in (1, None) else ""
+    )
     return f"dim {plain.get('dim')}, {ends}"
 
 

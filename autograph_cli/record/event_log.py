@@ -233,8 +233,10 @@ class EventLog:
     def leaf(self, number: int, variable: Any, cls: type, like: Any) -> int:
         """A leaf goes by the number of the first node that added up its gradient."""
         held = self.tensors.get(id(variable))
-        if held is not None and held[0]() is variable and (known := self.known.get(held[1])) and known.kind == LEAF:
-            return held[1]
+        if held is not None and held[1] >= 0 and held[0]() is variable:
+            known = self.known.get(held[1])
+            if known is not None and known.kind == LEAF:
+                return held[1]
         self.count += 1
         self.new_leaves = True
         running = self.step.running

@@ -373,9 +373,10 @@ class Indexing:
         return out
 
     def nonzero(self, a: Array) -> Any:
-        if _fast and (found := _fast.nonzero(a)) is not None:
+        if _fast and (found := _fast.nonzero(a if a.dtype == bool else a != 0)) is not None:
             return found.T
-        positions = (a if a.ndim else a.reshape(1)).nonzero()
+        kept = (a if a.ndim else a.reshape(1)) != 0  # NumPy counts before it writes, and another thread may change `a`
+        positions = kept.nonzero()
         if not a.ndim:
             return self.xp.zeros((len(positions[0]), 0), "int64")
         return self.xp.concatenate([p[None] for p in positions]).T
