@@ -88,6 +88,7 @@ test-pure: venv  ## run the tests without the compiled modules
 # A copy of the checkout, whose modules are compiled with what finds reads and writes outside of memory, and overflows.
 SANITIZED := build/sanitize
 sanitize: venv  ## build with the sanitizers of gcc, and run the tests of kernels and layers and a sweep of operations and layouts
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cython>=3.1' 'setuptools>=77'
 	rm -f $(SANITIZED)/found.*
 	@mkdir -p $(SANITIZED)
 	git ls-files -z autograph_cli tests hatch_build.py pyproject.toml | xargs -0 cp -pu --parents -t $(SANITIZED)
@@ -116,11 +117,12 @@ snapshots: venv  ## write the snapshots of the samples and of the tests' program
 operations: venv  ## write the facts of operations that recording PyTorch needs anew, from the engine's records
 	$(BIN)/python -m autograph_cli.engines.builtin_operations
 
-lint: venv  ## check style, types and the import rules
+lint: venv  ## check style, types, the import rules and the budget of lines
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python packaging/lines.py
 
 bench: $(COMPARE)/.installed  ## time the engine beside PyTorch, and put the table into docs/performance.md
 	$(COMPARE)/bin/python benchmarks/bench.py --write
