@@ -206,6 +206,7 @@ class Indexing:
         """A copy of `a`, changed by `write(copy, positions, values)`."""
         if not index.size:
             return a.copy()
+        index = index.copy()  # NumPy checks positions before it writes, and another thread may change them
         out = self._row(a.copy())
         index = self._row(index)
         values = src
