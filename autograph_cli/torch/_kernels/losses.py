@@ -136,7 +136,7 @@ class Losses:
             if reduction == 0:
                 return losses[0], total if weight is None else weight[target]
             return losses, total
-        positions, weights = self._class_weights(a, target, weight, ignore_index)
+        positions, weights = self._class_weights(a, target.copy(), weight, ignore_index)
         picked = _fast.gather(a, 1, positions[:, None]) if _fast else None
         if picked is not None:
             losses = -picked.reshape(target.shape)
