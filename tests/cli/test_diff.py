@@ -141,12 +141,13 @@ def test_traces_without_a_graph_are_not_equal(cli: Cli, trace: Trace) -> None:
 def test_both_engines_keep_the_same_steps(
     cli: Cli, trace: Trace, monkeypatch: pytest.MonkeyPatch, engines: str
 ) -> None:
-    """An installed PyTorch, which follows only some steps that may be the last, is asked for those by number."""
+    """Where an installed PyTorch followed another last step, both are asked for the engine's by number."""
     asked: list[tuple[str, str]] = []
 
     def take(script: Path, settings: Settings, **_: object) -> Snapshot:
         asked.append((settings.engine, settings.steps))
-        numbers = [0, 19] if settings.steps == "first,last" else [*map(int, settings.steps.split(","))]
+        last = {"builtin": 19, "torch": 15}[settings.engine]
+        numbers = [0, last] if settings.steps == "first,last" else [*map(int, settings.steps.split(","))]
         graph = trace.steps[0].graph
         return Snapshot("expr.py", tuple(Section(f"step {each}", graph) for each in numbers), settings.include, 20)
 
@@ -154,7 +155,7 @@ def test_both_engines_keep_the_same_steps(
     Path("expr.py").touch()
     result = cli("diff", "--engines", engines, "expr.py")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert asked == [("builtin", "first,last"), ("torch", "0,19")]
+    assert asked == [(engine, steps) for steps in ("first,last", "0,19") for engine in engines.split(",")]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
