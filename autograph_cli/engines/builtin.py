@@ -51,6 +51,7 @@ from autograph_cli.torch._core.flops import count
 from autograph_cli.torch._core.modes import kept
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, marks_leaf, output_meta
 from autograph_cli.torch._core.operation import Operation
+from autograph_cli.torch._core.saved_tensors import SavedResult
 from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor, Wrapped
 from autograph_cli.torch._core.views import CopySlices
@@ -350,11 +351,22 @@ class Builtin:
                 accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
                 if accumulator is not None:
                     return self.number(accumulator)
-            return None if held is None else self.listener.held(tensor)
+            return self._result_of_running(tensor) if held is None else self.listener.held(tensor)
         key = edge[0]._ag_seq
         if key not in self.known:
             key = self.number(edge[0])
         return (key, edge[1]) if edge[1] else key
+
+    def _result_of_running(self, tensor: Tensor) -> Output | None:
+        """The result without a gradient (indices, a mask) that the running node has saved, where `tensor` is that."""
+        node = thread_state.current
+        saved = None if node is None else node._ag_saved
+        if node is None or saved.__class__ is not tuple or node._ag_seq not in self.known:
+            return None
+        for item, nr in zip(saved, node._ag_item_results, strict=False):
+            if item.__class__ is SavedResult and item._ag_raw is tensor._ag_raw:
+                return (node._ag_seq, nr) if nr else node._ag_seq
+        return None
 
     def recomputing(self) -> bool:
         return thread_state.recomputing

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from autograph_cli.engines import pytorch_private as private
 from autograph_cli.engines.protocol import CannotDerive
 from autograph_cli.engines.pytorch_hooks import are_hooked
 from autograph_cli.engines.pytorch_order import is_leaf
@@ -83,6 +84,7 @@ def unseen() -> Iterator[None]:
             warnings.catch_warnings(),
             torch.enable_grad(),
             torch.autocast("cpu", enabled=False),
+            private.passes_uncompiled(),
         ):
             warnings.simplefilter("ignore")
             yield
