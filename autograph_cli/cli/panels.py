@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograph_cli.cli.options import Opened, script_of
-from autograph_cli.export.panels import Panels
+from autograph_cli.export.page.panels import Panels
 from autograph_cli.findings import explain
 from autograph_cli.findings.read import scripts_of
 from autograph_cli.graph import Step

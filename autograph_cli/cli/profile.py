@@ -12,7 +12,7 @@ from autograph_cli.cli import completion
 from autograph_cli.cli.options import Whole, choose, engine_option, open_trace, rank_option, say_rank, step_option
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
-from autograph_cli.export.profiles import FORMATS
+from autograph_cli.export.exchange.profiles import FORMATS
 from autograph_cli.graph.extras import extra
 from autograph_cli.graph.profile import GROUPS, SORTS
 from autograph_cli.record.store import write

@@ -35,10 +35,11 @@ from autograph_cli.cli.options import (
 from autograph_cli.cli.panels import panels_of
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
-from autograph_cli.export import DIRECTIONS, FLOWS, FORMATS, PARAMETERS, READABLE, VIEWS, RenderOptions, watching
-from autograph_cli.export.colouring import COLOURS
-from autograph_cli.export.layout import LAYOUTS
-from autograph_cli.export.panels import Panels
+from autograph_cli.export import DIRECTIONS, FLOWS, FORMATS, PARAMETERS, READABLE, VIEWS, RenderOptions
+from autograph_cli.export.formats import watching
+from autograph_cli.export.formats.programs import LAYOUTS
+from autograph_cli.export.page.panels import Panels
+from autograph_cli.export.scene.colouring import COLOURS
 from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
 

@@ -1,8 +1,8 @@
 """Pure functions from a graph to the bytes of a picture or a text."""
 
-from autograph_cli.export.direction import DIRECTIONS
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.layout import LAYOUTS
+from autograph_cli.export.formats.programs import LAYOUTS
+from autograph_cli.export.layout.direction import DIRECTIONS
 from autograph_cli.export.rendering import (
     FLOWS,
     FORMATS,

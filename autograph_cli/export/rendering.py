@@ -8,36 +8,36 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from autograph_cli.export.bundling import bundled
-from autograph_cli.export.closing import close_below, close_to, closed_at_first
-from autograph_cli.export.colouring import COLOURS, amounts, coloured
-from autograph_cli.export.direction import DIRECTIONS
-from autograph_cli.export.dot import dot_lines
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.exchange import to_cytoscape, to_gexf, to_graphml
-from autograph_cli.export.fitting import fitted, runs_right
-from autograph_cli.export.folding import fold
-from autograph_cli.export.formula_lines import to_latex, with_formulas
-from autograph_cli.export.html import Page, Sheet, in_frame, to_html
-from autograph_cli.export.layered import lay_out
-from autograph_cli.export.layout import BUILT_IN, find_program, graphviz_svg, png
-from autograph_cli.export.levels import Fold, levels
-from autograph_cli.export.mermaid import to_mermaid
-from autograph_cli.export.model_explorer import to_model_explorer, to_node_data
-from autograph_cli.export.modules import framed
-from autograph_cli.export.onnx import to_onnx
-from autograph_cli.export.panels import Panels
-from autograph_cli.export.parameters import inline, inline_if_many
-from autograph_cli.export.partition import cut_across
-from autograph_cli.export.parts import split
-from autograph_cli.export.pdf import to_pdf
-from autograph_cli.export.placed import Placed
-from autograph_cli.export.repeats import fold_repeats
-from autograph_cli.export.rolling import roll, rolled_if_smaller
-from autograph_cli.export.said_once import said_once
-from autograph_cli.export.scene import Box, Scene, build, differentiated_in
-from autograph_cli.export.svg import to_svg
-from autograph_cli.export.titles import title_of
+from autograph_cli.export.exchange.model_explorer import to_model_explorer, to_node_data
+from autograph_cli.export.exchange.networks import to_cytoscape, to_gexf, to_graphml
+from autograph_cli.export.exchange.onnx.graph import to_onnx
+from autograph_cli.export.formats.dot import dot_lines
+from autograph_cli.export.formats.mermaid import to_mermaid
+from autograph_cli.export.formats.pdf import to_pdf
+from autograph_cli.export.formats.programs import BUILT_IN, find_program, graphviz_svg, png
+from autograph_cli.export.formats.svg import to_svg
+from autograph_cli.export.layout.direction import DIRECTIONS
+from autograph_cli.export.layout.fitting import fitted, runs_right
+from autograph_cli.export.layout.layered import lay_out
+from autograph_cli.export.layout.placed import Placed
+from autograph_cli.export.page.html import Page, Sheet, in_frame, to_html
+from autograph_cli.export.page.levels import Fold, levels
+from autograph_cli.export.page.panels import Panels
+from autograph_cli.export.scene.colouring import COLOURS, amounts, coloured
+from autograph_cli.export.scene.formula_lines import to_latex, with_formulas
+from autograph_cli.export.scene.modules import framed
+from autograph_cli.export.scene.parameters import inline, inline_if_many
+from autograph_cli.export.scene.parts import split
+from autograph_cli.export.scene.scene import Box, Scene, build, differentiated_in
+from autograph_cli.export.scene.titles import title_of
+from autograph_cli.export.simplify.bundling import bundled
+from autograph_cli.export.simplify.closing import close_below, close_to, closed_at_first
+from autograph_cli.export.simplify.folding import fold
+from autograph_cli.export.simplify.partition import cut_across
+from autograph_cli.export.simplify.repeats import fold_repeats
+from autograph_cli.export.simplify.rolling import roll, rolled_if_smaller
+from autograph_cli.export.simplify.said_once import said_once
 from autograph_cli.formulas import Formula, formulas_of
 from autograph_cli.graph import (
     Graph,

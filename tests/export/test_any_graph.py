@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from autograph_cli.export import FLOWS, FORMATS, PARAMETERS, VIEWS, layout, levels, rendering
-from autograph_cli.export.colouring import COLOURS
-from autograph_cli.export.direction import DIRECTIONS
+from autograph_cli.export import FLOWS, FORMATS, PARAMETERS, VIEWS, rendering
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.layout import LAYOUTS
+from autograph_cli.export.formats import programs as layout
+from autograph_cli.export.formats.programs import LAYOUTS
+from autograph_cli.export.layout.direction import DIRECTIONS
+from autograph_cli.export.page import levels
 from autograph_cli.export.rendering import RenderOptions, render
+from autograph_cli.export.scene.colouring import COLOURS
 from autograph_cli.graph import Graph, GraphError, Slice
 from autograph_cli.graph.facts import USUAL, WORDS, check_recorded
 from autograph_cli.graph.names import output_names

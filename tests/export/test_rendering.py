@@ -12,7 +12,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from autograph_cli import export
-from autograph_cli.export import FORMATS, VIEWS, ExportError, layout, render, rendering
+from autograph_cli.export import FORMATS, VIEWS, ExportError, render, rendering
+from autograph_cli.export.formats import programs as layout
 from autograph_cli.graph import Edge, Graph, GraphError, Node, Output, Root, Source, Step, TensorType, Trace
 
 SVG = "{http://www.w3.org/2000/svg}"

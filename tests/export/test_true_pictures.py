@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from autograph_cli.export import FLOWS, PARAMETERS, VIEWS, rendering
-from autograph_cli.export.modules import shown_by
-from autograph_cli.export.parameters import MARK
 from autograph_cli.export.rendering import Job, RenderOptions
-from autograph_cli.export.scene import Box, edges_of
+from autograph_cli.export.scene.modules import shown_by
+from autograph_cli.export.scene.parameters import MARK
+from autograph_cli.export.scene.scene import Box, edges_of
 from autograph_cli.export.style import RESULTS
 from autograph_cli.graph import Edge, Graph, Node
 from autograph_cli.graph.names import told_apart
