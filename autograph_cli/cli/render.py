@@ -41,6 +41,7 @@ from autograph_cli.export.formats.programs import LAYOUTS
 from autograph_cli.export.page.panels import Panels
 from autograph_cli.export.scene.colouring import COLOURS
 from autograph_cli.graph import Slice, Step
+from autograph_cli.graph.reader_level import LEVELS
 from autograph_cli.record.store import write
 
 SUFFIXES = {name: format_.suffix for name, format_ in FORMATS.items()}
@@ -59,6 +60,13 @@ BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot",
 @slice_options
 @show_option
 @open_option
+@click.option(
+    "--level",
+    type=click.Choice(LEVELS),
+    default=LEVELS[0],
+    show_default=True,
+    help="Draw the forward view as the script was written, or each operation that ran.",
+)
 @click.option("--depth", type=Whole(0), help="Open modules so deep; those further in are a box each.")
 @click.option(
     "--max-nodes",
@@ -150,6 +158,7 @@ def render(
     max_nodes: int,
     roll: bool | None,
     tags: bool,
+    level: str,
     depth: int | None,
     layout: str | None,
     part: Slice,
@@ -213,6 +222,7 @@ def render(
         max_nodes=max_nodes or None,
         roll=roll,
         tags=tags,
+        level=level,
         depth=depth,
         layout=layout,
         title=opened.trace.script,

@@ -17,6 +17,7 @@ from autograph_cli.export.formats.mermaid import to_mermaid
 from autograph_cli.export.formats.pdf import to_pdf
 from autograph_cli.export.formats.programs import BUILT_IN, find_program, graphviz_svg, png
 from autograph_cli.export.formats.svg import to_svg
+from autograph_cli.export.layout.budget import within_budget
 from autograph_cli.export.layout.direction import DIRECTIONS
 from autograph_cli.export.layout.fitting import fitted, runs_right
 from autograph_cli.export.layout.layered import lay_out
@@ -27,7 +28,7 @@ from autograph_cli.export.page.panels import Panels
 from autograph_cli.export.scene.colouring import COLOURS, amounts, coloured
 from autograph_cli.export.scene.formula_lines import to_latex, with_formulas
 from autograph_cli.export.scene.modules import framed
-from autograph_cli.export.scene.parameters import inline, inline_if_many
+from autograph_cli.export.scene.parameters import inline, inline_if_many, with_state
 from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.scene import Box, Scene, build, differentiated_in
 from autograph_cli.export.scene.titles import title_of
@@ -59,6 +60,7 @@ from autograph_cli.graph.marks import Mark, marks_of
 from autograph_cli.graph.names import told_apart, visible, visible_bytes, visible_joined
 from autograph_cli.graph.nesting import flattened
 from autograph_cli.graph.opened import inside_of, inside_words
+from autograph_cli.graph.reader_level import LEVELS, USER, Written, as_written
 
 LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
@@ -116,6 +118,12 @@ class Job(Struct, frozen=True):
     """The names of roots at which backward passes began."""
     sums: Mapping[int, str] | None = None
     """The nodes that add up gradients, and of which tensor."""
+    written: bool = False
+    """Whether it is drawn as the script was written, with the parameters of modules on what uses them."""
+    budget: bool = False
+    """Whether it is folded until it fits a page."""
+    single: Collection[int] = ()
+    """The calls of modules that are one node each."""
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
@@ -151,6 +159,7 @@ class Job(Struct, frozen=True):
             flows=not self.page and (self.data or not self.sliced),
             differentiated=self.differentiated,
             sums=self.sums,
+            written=self.written,
         )
         if self.colour is not None:
             taken = amounts(self.graph, self.colour, self.view, self.title)
@@ -170,9 +179,11 @@ class Job(Struct, frozen=True):
         return rolled_if_smaller(scene, self.graph) if self.roll is None and limit is not None else scene
 
     def _framed(self, scene: Scene) -> Scene:
-        scene = framed(scene, self.graph)
+        scene = framed(scene, self.graph, self.single)
+        if self.written and self.inline is not False:
+            scene = with_state(scene, self.graph)
         if self.inline is not False:
-            scene = inline(scene) if self.inline else inline_if_many(scene)
+            scene = inline(scene) if self.inline else inline_if_many(scene, beside=self.written)
         return scene
 
     def _opened(self, scene: Scene) -> Scene:
@@ -195,8 +206,13 @@ class Job(Struct, frozen=True):
         return lay_out(self.drawable())
 
     def fitted(self) -> Placed:
-        """The same as it fits a page: to the right, or broken into columns."""
-        return fitted(self.drawable(), self.direction, columns=self.columns)
+        """The same as it fits a page: to the right, or broken into columns; by default folded until it does."""
+        scene = self.drawable()
+        if not self.budget:
+            return fitted(scene, self.direction, columns=self.columns)
+        whole = self._whole(self.max_nodes)
+        folded = lambda limit: self._finished(self._folded(whole, limit))  # noqa: E731
+        return within_budget(scene, folded, self.direction, columns=self.columns)
 
     def on_page(self) -> tuple[Placed, Collection[str], list[Fold]]:
         """The scene with modules that can be opened, and those closed at first.
@@ -303,6 +319,8 @@ def _onnx(job: Job) -> bytes:
     return to_onnx(computed(job.whole, [root.name for root in job.graph.roots] or None), job.title)
 
 
+DRAWN = ("svg", "png", "pdf", "dot", "mermaid")
+"""Formats that are pictures, which show what the script wrote."""
 WHOLE = ("graphml", "gexf", "cytoscape", "model-explorer", "onnx", "text", "json")
 """Formats in which modules may be as deep in one another as they are."""
 FORMATS: dict[str, Format] = {
@@ -349,6 +367,9 @@ class RenderOptions(Struct, frozen=True, kw_only=True):
     """How many steps the script made."""
     shown: Collection[str] = USUAL
     """The facts that stand on the nodes (`graph.facts.WORDS`)."""
+    level: str = LEVELS[0]
+    """`user` to draw the forward view as the script was written, a layer or a call of a function a box each; `aten` to
+    draw each operation that ran. Formats for other programs have all operations."""
     depth: int | None = None
     """Modules further in are closed, to a box each; none if it is None."""
     tags: bool = True
@@ -401,6 +422,7 @@ def render(
         ("format", format, FORMATS),
         ("flow", asked.flow, FLOWS),
         ("direction", asked.direction, DIRECTIONS),
+        ("level", asked.level, LEVELS),
     ):
         if name not in known:
             raise ExportError(f"There is no {what} {name!r}; known ones: {', '.join(known)}.")
@@ -438,6 +460,11 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
         numbers = [numbers[number] for number in cut.numbers]
     marks = _shown_marks(numbers, marks_of(graph)) if asked.marks and not opened else []
     sums = {} if opened else gradient_sums(graph)
+    written = asked.level == USER and view == "forward" and format in DRAWN and not opened
+    level = as_written(cut) if written else Written(cut)
+    if written:
+        cut, numbers = level.graph, [numbers[old] for old in _lasts(level.places)]
+        marks = [(level.places[node], words) for node, words in marks if node in level.places]
     shallow = cut if format in WHOLE else flattened(cut, DEEPEST)
     return Job(
         shallow,
@@ -464,7 +491,16 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
         colour=asked.colour,
         differentiated=differentiated_in(graph),
         sums=None if opened else {place: sums[number] for place, number in enumerate(numbers) if number in sums},
+        written=written,
+        budget=asked.level == USER and asked.max_nodes is not None and asked.depth is None,
+        single=level.calls,
     )
+
+
+def _lasts(places: Mapping[int, int]) -> list[int]:
+    """Of each node of a graph that was merged, the last that is a part of it."""
+    last = {new: old for old, new in sorted(places.items())}
+    return [last[new] for new in sorted(last)]
 
 
 def _page(source: Graph | Step, view: str, asked: RenderOptions) -> Page:

@@ -176,6 +176,9 @@ class Node(Struct, frozen=True):
     """What the operation was given that is no tensor and that `saved` does not have, by name: `("other", "3")`."""
     cut: tuple[int, ...] = ()
     """Of what is untracked: where among `args` stands what required a gradient then, which ends here."""
+    written: tuple[int, str] | None = None
+    """Of operations that one expression of the script ran together: a number that they share, and its words, as in
+    `(3, "cross_entropy sum")`."""
 
     @property
     def is_operation(self) -> bool:
@@ -207,6 +210,8 @@ class ModuleCall(Struct, frozen=True):
     """How many there are."""
     parameters: int = 0
     """The numbers in its parameters, those of the modules in it included."""
+    layer: str | None = None
+    """Of a class of `torch.nn`: what it was made with, in its words: `in_features=20, out_features=64, bias=True`."""
 
 
 class Root(Struct, frozen=True):

@@ -184,6 +184,11 @@ def _constant(value: Any) -> tuple[str, str]:
     return _text(value[0]), _text(value[1])
 
 
+def _written(value: Any) -> tuple[int, str]:
+    _need(type(value) is list and len(value) == 2, value, "[number, words]")
+    return _count(value[0]), _text(value[1])
+
+
 def _type(value: Any) -> TensorType:
     found = _type_of(value) if type(value) is str else None
     if found is None:
@@ -375,6 +380,7 @@ _read_call = _record(
         "turn": _count,
         "turns": _count,
         "parameters": _count,
+        "layer": _optional(_text),
     },
     cls="class",
 )
@@ -419,6 +425,7 @@ def _readers(inside: Reader[Graph | None]) -> tuple[Reader[Node], Reader[Graph]]
             "call": _optional(_count),
             "constants": _list(_constant),
             "cut": _list(_count),
+            "written": _optional(_written),
         },
         pass_id="pass",
     )

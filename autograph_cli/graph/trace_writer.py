@@ -177,6 +177,8 @@ def write_node(node: Node) -> str:
         text += f', "constants": {_encode(node.constants)}'
     if node.cut:
         text += f', "cut": {_encode(node.cut)}'
+    if node.written is not None:
+        text += f', "written": {_encode(node.written)}'
     return text + "}"
 
 
@@ -274,4 +276,5 @@ def _call(call: ModuleCall) -> str:
     row: dict[str, Any] = {"id": call.id, "path": call.path, "class": call.cls, "parent": call.parent}
     if call.turns > 1:
         row |= {"turn": call.turn, "turns": call.turns}
-    return _encode(row | {"parameters": call.parameters})
+    row["parameters"] = call.parameters
+    return _encode(row if call.layer is None else row | {"layer": call.layer})

@@ -252,6 +252,7 @@ def take(
             node.measured,
             node.call,
             node.constants,
+            written=node.written,
         )
 
     def copied_pass(number: int, entry: Pass) -> Pass:

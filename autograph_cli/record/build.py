@@ -28,6 +28,7 @@ from autograph_cli.graph import (
 from autograph_cli.graph.collector import resting
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Event, StepLog
+from autograph_cli.record.expressions import written_together
 from autograph_cli.record.forgetting import closure
 from autograph_cli.record.measures import Found
 from autograph_cli.record.modules import CallEvent
@@ -124,6 +125,7 @@ class _Builder:
         self.versions: Versions = {}
         self.described: dict[tuple[Any, str], tuple[Kind, str, str]] = {}
         self.given = {self.storage_of[event[0]] for event in self.events if event[0] in self.storage_of}
+        self.written = written_together(self.events)
         self.calls = self._calls()
         self.call_ids = {call.serial: position for position, call in enumerate(self.calls)}
 
@@ -188,6 +190,7 @@ class _Builder:
             None if call is None else self.call_ids[call.serial],
             () if plain is None else self._constants(event, kept),
             self._positions(cut, args) if cut else (),
+            self.written.get(event[0]),
         )
 
     def _positions(self, cut: Iterable[Output], args: Sequence[Edge]) -> tuple[int, ...]:
@@ -259,7 +262,9 @@ class _Builder:
             about, key = call.about, call.about.key()
             met[key] += 1
             parent = None if call.parent is None else self.call_ids[call.parent.serial]
-            yield ModuleCall(position, about.path, about.cls, parent, met[key], turns[key], about.parameters)
+            yield ModuleCall(
+                position, about.path, about.cls, parent, met[key], turns[key], about.parameters, about.layer
+            )
 
     def _constants(self, event: Event, kept: Iterable[Saved]) -> tuple[tuple[str, str], ...]:
         """The plain arguments that are not among what the node keeps for its backward."""

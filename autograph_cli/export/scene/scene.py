@@ -173,6 +173,7 @@ def build(
     flows: bool = True,
     differentiated: Collection[str] | None = None,
     sums: Mapping[int, str] | None = None,
+    written: bool = False,
 ) -> Scene:
     """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`.
 
@@ -181,12 +182,13 @@ def build(
     wrong at a node; `brief` tooltips say which node a box shows, and no more. If numbers are shown, they stand at the
     arrows that they go along, unless `flows` is false. Roots that were `differentiated` have a look of their own:
     unless told otherwise those at which passes of this graph began; likewise `sums` are the derivatives that add up
-    gradients, and of which tensor.
+    gradients, and of which tensor. `written` draws a
+    script's steps, and what belongs to modules at each use.
     """
     if differentiated is None:
         differentiated = differentiated_in(graph)
     sums = gradient_sums(graph) if sums is None else sums
-    return _Builder(graph, data, shown, tags, marks, brief, flows, differentiated, sums).scene(title)
+    return _Builder(graph, data, shown, tags, marks, brief, flows, differentiated, sums, written).scene(title)
 
 
 def differentiated_in(graph: Graph) -> set[str]:
@@ -207,6 +209,7 @@ class _Builder:
         flows: bool,
         differentiated: Collection[str],
         sums: Mapping[int, str],
+        written: bool,
     ) -> None:
         self.graph, self.data, self.marks = graph, data, marks
         self.rooted: dict[tuple[int, int], list[str]] = {}
@@ -226,12 +229,15 @@ class _Builder:
         flows = flows and not NUMBERS.isdisjoint(shown)
         arrows = Counter([(used, nr) for _, used, nr in self._uses()] if flows else ())
         arrows.update(self.rooted.keys() if flows else ())
-        self.labels = Labels(graph, data, several, shown, brief, arrows, sums)
+        self.labels = Labels(graph, data, several, shown, brief, arrows, sums, written)
         self.keys = [f"n{number}" for number in range(len(graph))]
         """The box of each node."""
         self.band = self._bands()
         marked = {self._source(Edge(node)).node for node, _ in marks}
         self.repeated = self._repeated(users) - marked if tags else set()
+        if written:
+            shared = {used for used, its in users.items() if len(its) > 1 and graph[used].module}
+            self.repeated |= shared - marked
         self.kept = kept_tensors(graph) if "saved" in shown else []
         self.ends: list[End] = []
         """Of the first output of each node."""
