@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from . import fp_warnings
-from .interrupts import uninterruptible
 
 if TYPE_CHECKING:
     from .node import Node
@@ -168,13 +167,11 @@ class ThreadState(threading.local):
     """Whether classes, or classes and modes, are not asked instead of functions."""
 
     @property
-    @uninterruptible
     def anomaly(self) -> bool:
         """Whether anomalies are looked for, in all threads."""
         return process_state.anomaly
 
     @anomaly.setter
-    @uninterruptible
     def anomaly(self, on: bool) -> None:
         process_state.anomaly = on
 
@@ -184,7 +181,6 @@ class ThreadState(threading.local):
         return process_state.check_nan
 
     @check_nan.setter
-    @uninterruptible
     def check_nan(self, on: bool) -> None:
         process_state.check_nan = on
 
@@ -194,7 +190,6 @@ class ThreadState(threading.local):
         return self._grad
 
     @grad.setter
-    @uninterruptible
     def grad(self, on: bool) -> None:
         if on:
             if not self._grad:
