@@ -102,7 +102,7 @@ cdef class Forward:
             return None
         self.take(args, &x)
         try:
-            return self.made(&x) if self.plain(&x) else None
+            return self.made(&x) if self.plain(&x) and (self.has_dtype(&x) or self.cast(&x)) else None
         finally:
             self.give_back(&x)
 
@@ -113,7 +113,7 @@ cdef class Forward:
             return None
         self.take(args, &x)
         try:
-            return written(self, &x) if self.plain(&x) and may_change(x.given[0]) else None
+            return written(self, &x) if self.plain(&x) and self.has_dtype(&x) and may_change(x.given[0]) else None
         finally:
             self.give_back(&x)
 
@@ -166,7 +166,7 @@ cdef class Forward:
             Py_XINCREF(raw)
             Py_XDECREF(x.raws[position])
             x.raws[position] = raw
-        return self.has_dtype(x) if not self.view else type_of(x.raws[0]) == ndarray
+        return not self.view or type_of(x.raws[0]) == ndarray
 
     cdef bint has_dtype(self, Operands *x):
         """Whether the kernel takes the arrays without a cast."""
@@ -183,7 +183,29 @@ cdef class Forward:
                 raw = x.raws[self.at[i]]
                 if raw != <PyObject *>None and dtype_of(raw) != first:
                     return False
-        return not self.floating or first == <PyObject *>DTYPE32 or first == <PyObject *>DTYPE64
+        return not self.floating or is_floating_dtype(first)
+
+    cdef bint cast(self, Operands *x):
+        """Cast the arrays to what the kernel takes (`promoted` and `as_floating` of dispatch.py); whether there is such a
+        dtype."""
+        cdef int i
+        cdef PyObject *raw
+        if self.view or not self.promotes and not self.floating:
+            return False
+        if self.promotes:
+            raws = [<object>x.raws[self.at[i]] for i in range(self.tensors) if x.raws[self.at[i]] != <PyObject *>None]
+            common = raws[0].dtype
+            if any([one.dtype is not common for one in raws]):
+                if self.op.check is not None:
+                    self.op.check(*raws)
+                common = result_dtype(*raws)
+                for i in range(self.tensors):
+                    raw = x.raws[self.at[i]]
+                    if raw != <PyObject *>None and dtype_of(raw) != <PyObject *>common:
+                        replace(&x.raws[self.at[i]], (<object>raw).astype(common))
+        if self.floating and not is_floating_dtype(dtype_of(x.raws[self.at[0]])):
+            replace(&x.raws[self.at[0]], as_floating(<object>x.raws[self.at[0]]))
+        return self.has_dtype(x)
 
     cdef object computed(self, Operands *x):
         """What the kernel makes of the arrays."""
@@ -420,6 +442,12 @@ cdef class Forward:
                 if changed(SLOT(given, SAVED_COUNTER)):
                     expect(node, i, <object>given)
         return 0
+
+
+cdef inline void replace(PyObject **at, object x) noexcept:
+    Py_INCREF(x)
+    Py_XDECREF(at[0])
+    at[0] = <PyObject *>x
 
 
 cdef inline bint has_edge(PyObject *x) except -1:

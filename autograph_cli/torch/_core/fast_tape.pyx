@@ -13,6 +13,7 @@ import numpy as np
 
 cimport cython
 cimport numpy as cnp
+from cpython.dict cimport PyDict_GetItem
 from cpython.number cimport PyNumber_Add, PyNumber_Multiply
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF, Py_XINCREF
@@ -24,12 +25,12 @@ from autograph_cli.torch._core.fast_kernels cimport Kernel
 cdef object AccumulateGrad, CATEGORY, FLOATING, INFERENCE, LEAF, MULTIPLE, NO_GRAD, Node, SavedList, SavedResult, Tensor
 cdef object TensorMeta
 cdef object Versions, View, adding, check_versions, edge_of, expect, explain, freed, make_view, next_sequence_nr, opened_raw
-cdef object CopySlices, Indices, Packed, check_inplace, check_overlap, extra_of, itself, move_retained, operations, position_in
+cdef object CopySlices, Indices, Packed, as_floating, check_inplace, result_dtype, check_overlap, extra_of, itself, move_retained, operations, position_in
 cdef object rebase, result_for, table, tell_change, view_edge, write
 cdef object REQUIRED, disabled, output_meta, process_state, settled, strides_of, thread_state, threads, unpack, wrap_number
 
-from .dispatch import explain, tell_change
-from .dtypes import CATEGORY, FLOATING
+from .dispatch import as_floating, explain, tell_change
+from .dtypes import CATEGORY, FLOATING, result_dtype
 from .gradients import adding
 from .inplace import result_for
 from .memory_format import settled, strides_of
@@ -211,14 +212,25 @@ cdef bint asks_nobody(PyObject **args, Py_ssize_t count):
     return True
 
 
+cdef dict scalars = {kind: np.dtype(kind) for kind in (
+    np.bool_, np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.complex64, np.complex128)}
+
+
 cdef inline PyObject *dtype_of(PyObject *raw):
-    """The dtype of an array or of a NumPy scalar of 32 or 64 bits; NULL of anything else."""
+    """The dtype of an array or of a NumPy scalar; NULL of anything else."""
     cdef PyObject *kind = type_of(raw)
     if kind == ndarray:
         return <PyObject *>cnp.PyArray_DESCR(<cnp.ndarray>raw)
     if kind == <PyObject *>FLOAT32:
         return <PyObject *>DTYPE32
-    return <PyObject *>DTYPE64 if kind == <PyObject *>FLOAT64 else NULL
+    if kind == <PyObject *>FLOAT64:
+        return <PyObject *>DTYPE64
+    return PyDict_GetItem(scalars, <object>kind) if kind != NULL else NULL
+
+
+cdef inline bint is_floating_dtype(PyObject *dtype) noexcept:
+    cdef int number = (<cnp.dtype>dtype).type_num
+    return cnp.PyTypeNum_ISFLOAT(number) or cnp.PyTypeNum_ISCOMPLEX(number)
 
 
 cdef inline bint is_shape_and_dtype(PyObject *like) noexcept:
