@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from autograph_cli.engines.builtin_living import Living, fast
+from autograph_cli.engines.builtin.living import Living, fast
 from autograph_cli.engines.protocol import key_of, number_of
 from autograph_cli.graph import Graph, Node, Output, Root, TensorType
 from autograph_cli.record import names

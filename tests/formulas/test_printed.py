@@ -35,7 +35,7 @@ def test_a_formula_is_right_or_not_printed(expression: str) -> None:
 def test_with_pytorch_it_is_as_well(expression: str) -> None:
     import torch as pytorch
 
-    from autograph_cli.engines.pytorch import PyTorch
+    from autograph_cli.engines.pytorch.connection import PyTorch
 
     verdict, printed = judged(expression, pytorch, {"engine": PyTorch})
     expected = "" if expression in NOT_WITH_PYTORCH else EXPRESSIONS[expression]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.engines.builtin_formulas import formula_of
+from autograph_cli.engines.builtin.formulas import formula_of
 from autograph_cli.graph import Graph, Measured, Node, Trace, from_json, to_json
 from autograph_cli.record.measures import KINDS
 from autograph_cli.record.recorder import Recorder

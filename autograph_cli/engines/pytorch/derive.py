@@ -13,12 +13,12 @@ import numpy as np
 import torch
 
 from autograph_cli.engines.protocol import CannotDerive
-from autograph_cli.engines.pytorch_hooks import are_hooked
-from autograph_cli.engines.pytorch_order import is_leaf
-from autograph_cli.engines.pytorch_saved import PACKED
+from autograph_cli.engines.pytorch.hooks import are_hooked
+from autograph_cli.engines.pytorch.order import is_leaf
+from autograph_cli.engines.pytorch.saved import PACKED
 
 if TYPE_CHECKING:
-    from autograph_cli.engines.pytorch import PyTorch
+    from autograph_cli.engines.pytorch.connection import PyTorch
 
 MOST_BYTES = 256 * 2**20
 """A graph that keeps more is not differentiated unasked: memory could double."""

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from autograph_cli.engines.builtin_derive import gradients as derive, unseen
-from autograph_cli.engines.builtin_formulas import formula_of
-from autograph_cli.engines.builtin_inside import Inside
-from autograph_cli.engines.builtin_living import behind, fast
-from autograph_cli.engines.builtin_saved import (
+from autograph_cli.engines.builtin.derive import gradients as derive, unseen
+from autograph_cli.engines.builtin.formulas import formula_of
+from autograph_cli.engines.builtin.inside import Inside
+from autograph_cli.engines.builtin.living import behind, fast
+from autograph_cli.engines.builtin.saved import (
     as_given,
     bytes_of,
     constants,

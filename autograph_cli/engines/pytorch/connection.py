@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 
-from autograph_cli.engines import pytorch_hooks as hooks, pytorch_marks as marks, pytorch_passes as passes
 from autograph_cli.engines.protocol import Applied, Inside, Listener, ModuleCall, Output, of_changed
-from autograph_cli.engines.pytorch_compiled import inside_of, watch
-from autograph_cli.engines.pytorch_derive import derive, unseen
-from autograph_cli.engines.pytorch_node_types import (
+from autograph_cli.engines.pytorch import hooks, marks, passes
+from autograph_cli.engines.pytorch.compiled import inside_of, watch
+from autograph_cli.engines.pytorch.derive import derive, unseen
+from autograph_cli.engines.pytorch.node_types import (
     COPY_SLICES,
     Like,
     NodeType,
@@ -36,8 +36,8 @@ from autograph_cli.engines.pytorch_node_types import (
     types,
     writes_out,
 )
-from autograph_cli.engines.pytorch_order import is_leaf, nodes_run
-from autograph_cli.engines.pytorch_private import (
+from autograph_cli.engines.pytorch.order import is_leaf, nodes_run
+from autograph_cli.engines.pytorch.private import (
     MARK,
     UNASKED,
     asked,
@@ -50,7 +50,7 @@ from autograph_cli.engines.pytorch_private import (
     sequence_number,
     untouched,
 )
-from autograph_cli.engines.pytorch_saved import (
+from autograph_cli.engines.pytorch.saved import (
     Looked,
     bytes_of,
     constants,
