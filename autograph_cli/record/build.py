@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 from msgspec.structs import replace
@@ -34,8 +34,7 @@ from autograph_cli.record.modules import CallEvent
 from autograph_cli.record.saved_tensors import Versions, records, settle
 from autograph_cli.record.source_locations import Sources
 
-_number = itemgetter(0)
-"""The number of an event."""
+_number = attrgetter("number")
 
 
 @dataclass(slots=True)
@@ -106,8 +105,8 @@ class _Builder:
         starts += [key for entry in span.step.passes for key in entry.ran]
         first = {leaf: known[key].number for key, leaf in log.leaves.items() if key in known}
         every = [known[key] for key in closure(log, starts)]
-        self.events = sorted(every, key=(lambda event: first.get(event[1], event[0])) if first else _number)
-        self.ids = {event[1]: position for position, event in enumerate(self.events)}
+        self.events = sorted(every, key=(lambda event: first.get(event.key, event.number)) if first else _number)
+        self.ids = {event.key: position for position, event in enumerate(self.events)}
         self.edge = _Edges(self.ids, log.leaves).__getitem__
         makers = {entry.number: entry for entry in span.step.passes}
         makers |= {maker.number: maker for maker in {event.made_by for event in self.events} if maker is not None}
@@ -115,7 +114,7 @@ class _Builder:
         self.pass_ids = {entry.number: position for position, entry in enumerate(self.passes)}
         self.static = self._static_names()
         numbers = {number for number, _ in self.static}
-        self.named = {event[1] for event in self.events if event[0] in numbers} if numbers else set()
+        self.named = {event.key for event in self.events if event.number in numbers} if numbers else set()
         self.named.update(log.names, log.borrowed)
         """The keys of what may have names."""
         self.plain: dict[int, tuple[OutputRecord, ...]] = {}
@@ -123,12 +122,12 @@ class _Builder:
         self.storages = self._storages()
         self.versions: Versions = {}
         self.described: dict[tuple[Any, str], tuple[Kind, str, str]] = {}
-        self.given = {self.storage_of[event[0]] for event in self.events if event[0] in self.storage_of}
+        self.given = {self.storage_of[event.number] for event in self.events if event.number in self.storage_of}
         self.calls = self._calls()
         self.call_ids = {call.serial: position for position, call in enumerate(self.calls)}
 
     def graph(self) -> Graph:
-        parents = [None if event[9] is None else self._parent(event) for event in self.events]
+        parents = [None if event.made_by is None else self._parent(event) for event in self.events]
         calls = list(map(self._call, self.events)) if self.calls else itertools.repeat(None)
         roots, passes = tuple(self._roots()), tuple(map(self._pass, self.passes))
         if self.at_last:
@@ -152,24 +151,23 @@ class _Builder:
         return found if all(found) else tuple([edge for edge in found if edge is not None])  # type: ignore[return-value]
 
     def _node(self, position: int, event: Event, parent: int | None, call: CallEvent | None) -> Node:
-        # Each field by its name takes twice as long: there may be a million.
-        _, key, what, _, cls, like, following, given, _, made_by, site, told, _, _, constants, plain, base, cut = event
-        of_operation = what is OPERATION
-        kind, name, op = (of_operation and self.described.get((cls, told))) or self._described(event)
-        types = self.types(cls, like) if of_operation else self._types(event)
-        if len(types) != 1 or key in self.named or base is not None:
+        key, cls, following, made_by, site = event.key, event.cls, event.next, event.made_by, event.site
+        of_operation = event.kind is OPERATION
+        kind, name, op = (of_operation and self.described.get((cls, event.op))) or self._described(event)
+        types = self.types(cls, event.like) if of_operation else self._types(event)
+        if len(types) != 1 or key in self.named or event.base is not None:
             outputs = self._outputs(event, types)
         else:
             storage = self.storages.get(key)
             outputs = self._plain(types[0]) if storage is None else (OutputRecord(types[0], (), storage),)
-        args = self._edges(given)
-        same = (following is given or following == given) and len(args) == len(given)  # mostly: kept once
+        args = self._edges(event.args)
+        same = following == event.args and len(args) == len(following)  # mostly: kept once
         noted = self.saved.pop(key, None) if self.at_last else self.saved.get(key)
         kept: tuple[Saved, ...] = ()
         if noted is not None:
             kept = noted[0]
-        elif constants is not None:
-            kept = self.log.engine.saved_constants(cls, constants)
+        elif event.constants is not None:
+            kept = self.log.engine.saved_constants(cls, event.constants)
         return Node(  # in the order of its fields: by name they take twice as long
             position,
             kind,
@@ -186,8 +184,8 @@ class _Builder:
             records(kept, self.versions, self.given) if kept else (),
             None if self.span.found is None else self._measured(event, len(outputs)),
             None if call is None else self.call_ids[call.serial],
-            () if plain is None else self._constants(event, kept),
-            self._positions(cut, args) if cut else (),
+            () if event.plain is None else self._constants(event, kept),
+            self._positions(event.cut, args) if event.cut else (),
         )
 
     def _positions(self, cut: Iterable[Output], args: Sequence[Edge]) -> tuple[int, ...]:
@@ -244,7 +242,7 @@ class _Builder:
         """The calls of modules in which something of the graph was computed, and those around them, in order."""
         found: dict[int, CallEvent] = {}
         for event in self.events:
-            call = event[12]
+            call = event.call
             if call is None or event.kind not in (OPERATION, UNTRACKED):
                 continue
             while call is not None and call.serial not in found:
@@ -312,7 +310,7 @@ class _Builder:
         """For variables of functions that returned: the last node that a line made has the name it assigns to."""
         last: dict[tuple[int, tuple[str | None, ...]], Event] = {}
         for event in self.events:
-            site = event[10]
+            site = event.site
             if site is None or event.made_by is not None:
                 continue
             line, names = self.sources.assigned(site)
@@ -341,17 +339,17 @@ class _Builder:
         found: dict[Output, int] = {}
         known, saved, look, storage_of = self.log.known, self.log.saved, self.log.engine.kept_outputs, self.storage_of
         for event in self.events:
-            number = event[1]
+            number = event.key
             if number in saved:
                 kept, positions = saved[number]
-                for output, storage in look(number, event[4], event[6], kept, positions):
+                for output, storage in look(number, event.cls, event.next, kept, positions):
                     if output.__class__ is int:
                         if output in known:
                             found[output] = storage
                     elif (key := key_of(output)) in known:
                         found[output if number_of(output) else key] = storage
-            if storage_of and event[0] in storage_of:
-                found[number] = storage_of[event[0]]
+            if storage_of and event.number in storage_of:
+                found[number] = storage_of[event.number]
         return found
 
     def _roots(self) -> Iterator[Root]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from autograph_cli.engines.protocol import Output, key_of, number_of
 from autograph_cli.record.events import UNTRACKED, Event
 
@@ -81,7 +83,7 @@ def _again(log: EventLog, taken: list[tuple[Event, int]], base: Output) -> Outpu
         if output not in (event.args[:1] or (event.base,)):
             log.count += 1
             key = -log.count
-            made = event._replace(number=log.count, key=key, args=(output, *event.args[1:]), base=None)
+            made = replace(event, number=log.count, key=key, args=(output, *event.args[1:]), base=None)
             log.add(made)
             for position in range(len(event.like)):
                 old, new = output_of(event.key, position), output_of(key, position)

@@ -33,7 +33,6 @@ from autograph_cli.record.names import variables_of
 from autograph_cli.record.source_locations import add_engine, script_frames, site_of
 
 Names = dict[int, dict[int, list[str]]]
-_event = tuple.__new__
 _getframe = sys._getframe
 
 
@@ -184,10 +183,9 @@ class EventLog:
         site = site_of(_getframe(3), None if within is None else within.site)
         self.count = count = self.count + 1
         self.newest_key = number
-        event = _event(
-            Earlier if again else Event,
-            (count, number, OPERATION, ref, cls, like, next, args, parent, made_by, site, op, call, "",
-             constants, plain, None, ()),
+        event = (Earlier if again else Event)(
+            count, number, OPERATION, ref, cls, like, next, args, parent=parent, made_by=made_by, site=site, op=op,
+            call=call, constants=constants, plain=plain,
         )  # fmt: skip
         self.known[number] = event
         step.events.append(event)
@@ -205,29 +203,7 @@ class EventLog:
     ) -> None:
         """There is a node of which nothing was told when it was made."""
         self.count = count = self.count + 1
-        event = self.known[number] = _event(
-            Earlier,
-            (
-                count,
-                number,
-                OPERATION,
-                ref,
-                cls,
-                like,
-                next,
-                args,
-                None,
-                None,
-                None,
-                "",
-                None,
-                "",
-                None,
-                None,
-                None,
-                (),
-            ),
-        )
+        event = self.known[number] = Earlier(count, number, OPERATION, ref, cls, like, next, args)
         self.thread.step.events.append(event)
 
     def leaf(self, number: int, variable: Any, cls: type, like: Any) -> int:

@@ -28,7 +28,7 @@ def closure(log: EventLog, keys: Iterable[int]) -> set[int]:
     stack = list(met)
     while stack:
         event = known[stack.pop()]
-        following, args, parent = event[6], event[7], event[8]
+        following, args, parent = event.next, event.args, event.parent
         hung_on = following if args is following else (*following, *args)
         for output in hung_on if parent is None else (*hung_on, parent):
             if output is None:
@@ -54,10 +54,10 @@ def drop(log: EventLog, newest: StepLog) -> None:
         while over:
             step, dead = over.pop(), []
             for event in step.events:
-                if event[3]() is None:
-                    if event[2] is not LEAF:
-                        dead.append(event[1])
-                elif event[2] is OPERATION:
+                if event.ref() is None:
+                    if event.kind is not LEAF:
+                        dead.append(event.key)
+                elif event.kind is OPERATION:
                     break
             else:
                 if needed.isdisjoint(dead):

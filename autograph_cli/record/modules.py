@@ -5,7 +5,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from autograph_cli.engines.protocol import ModuleCall
 from autograph_cli.record.names import OPAQUE, variables_of
@@ -17,15 +19,12 @@ _LONGEST = 256
 """Longer containers are not looked through for modules."""
 
 
-class CallEvent(NamedTuple):
+class CallEvent(Struct, frozen=True, eq=False):
     """One call of a module, as long as an event of the log or a call within it needs it."""
 
     about: About
     parent: CallEvent | None
     serial: int
-
-
-_call = tuple.__new__
 
 
 class Tree:
@@ -102,7 +101,7 @@ class Modules:
             if about is None or about.ref() is not module:
                 about = self.known[key] = self._met(module, outer)
                 self.waiting.append(about)
-            outer = _call(CallEvent, (about, outer, number))
+            outer = CallEvent(about, outer, number)
             known.append(outer)
         return known[-1]
 
