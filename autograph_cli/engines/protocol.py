@@ -46,6 +46,14 @@ def of_changed(applied: Applied, outputs: Iterable[Any]) -> list[Output]:
     return [each for x, *before in applied if id(x) in made for each in before if each is not None]
 
 
+class Held(Struct, frozen=True, eq=False):
+    """A leaf, or a tensor without gradient, that was told of, and the output that it is known by."""
+
+    ref: weakref.ref[Any]
+    number: int
+    nr: int = 0
+
+
 class Text(str):
     """A kept value that is shown as it is, without quotes."""
 
@@ -147,9 +155,8 @@ class Listener(Protocol):
     lock: Any
     known: dict[int, Any]
     """The numbers of the nodes that were told of, and what was noted of each."""
-    tensors: dict[int, tuple[weakref.ref[Any], int, int]]
-    """The leaves and the tensors without gradient that were told of, by id: a reference, and the number it is known
-    by."""
+    tensors: dict[int, Held]
+    """The leaves and the tensors without gradient that were told of, by id."""
     drawn: dict[int, tuple[weakref.ref[Any], str]]
     """What was made from nothing (`zeros`, `randn`), by id: a reference, and how."""
     count: int

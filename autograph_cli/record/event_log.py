@@ -18,6 +18,7 @@ from autograph_cli.engines.protocol import (
     BackwardCall,
     CollectiveCall,
     Engine,
+    Held,
     Listener,
     ModuleCall,
     Output,
@@ -77,8 +78,8 @@ class EventLog:
         self._connect = engine
         self.count = 0
         self.calls = 0
-        self.tensors: dict[int, tuple[weakref.ref[Any], int, int]] = {}
-        """Of leaves and inputs, by id: the tensor and its key."""
+        self.tensors: dict[int, Held] = {}
+        """Leaves and inputs, by id."""
         self.leaves: dict[int, int] = {}
         """Of inputs that turned out to be leaves, which have no number before a node is made for them: the leaf's."""
         self.shared: dict[int, tuple[weakref.ref[Any], weakref.ref[Any]]] = {}
@@ -209,10 +210,10 @@ class EventLog:
     def leaf(self, number: int, variable: Any, cls: type, like: Any) -> int:
         """A leaf goes by the number of the first node that added up its gradient."""
         held = self.tensors.get(id(variable))
-        if held is not None and held[1] >= 0 and held[0]() is variable:
-            known = self.known.get(held[1])
+        if held is not None and held.number >= 0 and held.ref() is variable:
+            known = self.known.get(held.number)
             if known is not None and known.kind == LEAF:
-                return held[1]
+                return held.number
         self.count += 1
         self.new_leaves = True
         running = self.step.running
@@ -225,11 +226,11 @@ class EventLog:
             Event(self.count, number, LEAF, ref, cls, like, parent=parent, made_by=made_by, call=call, owner=owner)
         )
         self.newest_key = max(number, self.newest_key)
-        if held is not None and held[1] < 0 and held[0]() is variable:
-            self.leaves[held[1]] = number
-            if held[1] in self.step.changed:
-                self.step.changed[number] = self.step.changed.pop(held[1])
-        self.tensors[id(variable)] = ref, number, 0
+        if held is not None and held.number < 0 and held.ref() is variable:
+            self.leaves[held.number] = number
+            if held.number in self.step.changed:
+                self.step.changed[number] = self.step.changed.pop(held.number)
+        self.tensors[id(variable)] = Held(ref, number)
         if not owner:
             self._note_where_met(variable, number)
         return number
@@ -260,7 +261,7 @@ class EventLog:
         op = op if made is not None and made() is tensor else ""
         like = engine.like(tensor)
         self.add(Event(self.count, key, kind, ref, None, like, op=op, call=call, owner=owner, base=output))
-        self.tensors[id(tensor)] = ref, key, 0
+        self.tensors[id(tensor)] = Held(ref, key)
         return key
 
     def untracked(
@@ -303,9 +304,9 @@ class EventLog:
                 mark_changed(self, output, output_of(key, nr))
                 continue
             before = self.tensors.get(id(output))
-            if before is not None and before[0]() is output:  # it was changed in place
-                step.changed[output_of(*before[1:])] = output_of(key, nr)
-            self.tensors[id(output)] = refs[nr], key, nr
+            if before is not None and before.ref() is output:  # it was changed in place
+                step.changed[output_of(before.number, before.nr)] = output_of(key, nr)
+            self.tensors[id(output)] = Held(refs[nr], key, nr)
             if name.endswith("_"):
                 self._changed_through(output, output_of(key, nr))
             step.untracked.append((id(output), key))
@@ -314,7 +315,7 @@ class EventLog:
 
     def also(self, tensor: Any, number: int, nr: int) -> None:
         """A tensor that no gradient goes to is an output of an operation that has others: indices, a mask."""
-        self.tensors[id(tensor)] = weakref.ref(tensor), number, nr
+        self.tensors[id(tensor)] = Held(weakref.ref(tensor), number, nr)
         self.step.untracked.append((id(tensor), number))
         self.step.bare.add(output_of(number, nr))
 
@@ -402,10 +403,10 @@ class EventLog:
     def held(self, tensor: Any) -> Output | None:
         """What a leaf or a tensor that no gradient goes to is known as now, if it was told of."""
         found = self.tensors.get(id(tensor))
-        if found is None or found[0]() is not tensor:
+        if found is None or found.ref() is not tensor:
             return None
-        output = output_of(found[1], found[2])
-        return output if found[1] >= 0 or not self.step.changed else latest(self, tensor, output)
+        output = output_of(found.number, found.nr)
+        return output if found.number >= 0 or not self.step.changed else latest(self, tensor, output)
 
     def minds(self, tensor: Any) -> bool:
         """Whether a change of a tensor with a gradient, outside of autograd, is told: not of a leaf that the step has
@@ -493,7 +494,7 @@ class EventLog:
         self.freed += [entry.ran for entry in step.passes[-1:]]
         for name, key in step.untracked:  # in the next step they are inputs: what made them is of this one
             held = self.tensors.get(name)
-            if held is not None and held[1] == key:
+            if held is not None and held.number == key:
                 del self.tensors[name]
         self.thread.begin()
         if len(self.known) > self.limit_between:

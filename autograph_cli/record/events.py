@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from msgspec import Struct
@@ -103,9 +103,17 @@ class Earlier(Event, frozen=True, eq=False):
         return False
 
 
-Look = tuple[list[Event], Iterable[Any], list[Event], list[int]]
-"""What nodes kept when a backward call began: operations, what the engine told of each; and the leaves and inputs that
-they hung on, with their memory (`saved_tensors.py`)."""
+class Look(Struct, frozen=True, eq=False):
+    """What nodes kept when a backward call began (`saved_tensors.py`)."""
+
+    events: list[Event]
+    """Operations."""
+    kept: list[Any]
+    """What the engine told of each."""
+    others: list[Event]
+    """The leaves and inputs that they hung on."""
+    memory: list[int]
+    """The memory of each."""
 
 
 class StepLog:

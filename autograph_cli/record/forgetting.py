@@ -79,20 +79,20 @@ def sweep(log: EventLog, *, between: bool = False) -> None:
     log.looks += [step.looked for step in log.over]
     log.over.clear()
     known, steps = log.known, list(log.steps)
-    log.tensors = {name: held for name, held in log.tensors.items() if held[0]() is not None}
+    log.tensors = {name: held for name, held in log.tensors.items() if held.ref() is not None}
     log.drawn = {name: held for name, held in log.drawn.items() if held[0]() is not None}
-    log.gradients = {name: given for name, given in log.gradients.items() if given[0]() is not None}
+    log.gradients = {name: given for name, given in log.gradients.items() if given.ref() is not None}
     log.shared = {name: held for name, held in log.shared.items() if held[0]() is not None}
     starts = [event.key for step in steps if step.finished or between for event in step.events]
     starts += [key for key, event in known.items() if event.kind is OPERATION and event.ref() is not None]
-    starts += [key for _, key, _ in log.tensors.values()]
+    starts += [held.number for held in log.tensors.values()]
     keep = closure(log, starts)
     for key in known.keys() - keep:
         del known[key]
     for noted in (log.leaves, log.saved, log.names, log.borrowed):
         for key in noted.keys() - keep:
             del noted[key]
-    log.looks = [looks for looks in log.looks if any(event.key in keep for events, *_ in looks for event in events)]
+    log.looks = [looks for looks in log.looks if any(event.key in keep for look in looks for event in look.events)]
     for step in steps:
         step.events = [event for event in step.events if event.key in keep]
     log.limit, log.limit_between = max(LIMIT, 2 * len(known)), max(BATCH, 2 * len(known))

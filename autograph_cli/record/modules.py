@@ -96,7 +96,7 @@ class Modules:
         del known[depth:]
         outer = known[-1] if depth else None
         for number, module, _, _ in calls[depth:]:
-            key = id(module), outer and outer.about.id
+            key = id(module), None if outer is None else outer.about.id
             about = self.known.get(key)
             if about is None or about.ref() is not module:
                 about = self.known[key] = self._met(module, outer)

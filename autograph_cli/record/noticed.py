@@ -131,7 +131,7 @@ class Noticed:
 
     def _met(self, x: Any) -> bool:
         held = self._log.tensors.get(id(x))
-        return held is not None and held[0]() is x and held[1] >= 0
+        return held is not None and held.ref() is x and held.number >= 0
 
 
 def _is_set(engine: Engine, x: Any) -> bool:

@@ -20,15 +20,15 @@ def look(log: EventLog, step: StepLog) -> None:
     step.outer |= outer
     step.seen = len(step.events)
     if step.looked:
-        before = {event.key for looked, *_ in step.looked for event in looked}
+        before = {event.key for earlier in step.looked for event in earlier.events}
         events = [event for event in events if event.key not in before]
-    found = list(log.engine.look(event.ref() for event in events))
+    kept = list(log.engine.look(event.ref() for event in events))
     others, tensors = [], []
     for event in map(known.get, outer):
         if event is not None and event.kind is not OPERATION and (tensor := event.ref()) is not None:
             others.append(event)
             tensors.append(tensor)
-    step.looked.append((events, found, others, log.engine.storages(tensors)))
+    step.looked.append(Look(events, kept, others, log.engine.storages(tensors)))
     step.leaves.update([(event.key, event.ref) for event in others if event.kind is LEAF])
 
 
@@ -55,15 +55,16 @@ def settle(log: EventLog, step: StepLog) -> dict[int, int]:
 def _settle(log: EventLog, looks: Sequence[Look]) -> dict[int, int]:
     start, read, known = 0, log.engine.saved, log.known
     storage_of: dict[int, int] = {}
-    for events, found, others, memory in looks:
+    for noted in looks:
         storages: dict[int, int] = {}
-        for event, kept in zip(events, found, strict=True):
+        for event, kept in zip(noted.events, noted.kept, strict=True):
             if kept is not None:
                 saved = read(event.cls, kept, storages, start)  # in any case: it numbers the storages
                 key = event.key
                 if key in known and key not in log.saved:
                     log.saved[key] = saved
-        storage_of |= {event.number: storages[at] for event, at in zip(others, memory, strict=True) if at in storages}
+        pairs = zip(noted.others, noted.memory, strict=True)
+        storage_of |= {event.number: storages[at] for event, at in pairs if at in storages}
         start += len(storages)
     return storage_of
 

@@ -343,9 +343,9 @@ class Builtin:
             edge = edge.edge if fresh else None
         if edge.__class__ is not tuple:
             held = self.listener.tensors.get(id(tensor))
-            if held is not None and held[0]() is not tensor:
+            if held is not None and held.ref() is not tensor:
                 held = None
-            if edge is LEAF and (held is None or held[1] < 0):
+            if edge is LEAF and (held is None or held.number < 0):
                 meta = tensor._ag_meta
                 accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
                 if accumulator is not None:
@@ -431,8 +431,8 @@ class Builtin:
         if node.__class__ is AccumulateGrad:
             variable = node.variable
             held = self.listener.tensors.get(id(variable))
-            if held is not None and held[1] >= 0 and held[0]() is variable:
-                return held[1]
+            if held is not None and held.number >= 0 and held.ref() is variable:
+                return held.number
             return self.listener.leaf(node._ag_seq, variable, node.__class__, node._ag_output_meta)
         if node._ag_seq not in self.known:
             self._meet(node)

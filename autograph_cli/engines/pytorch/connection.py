@@ -345,8 +345,8 @@ class PyTorch:
         held: Any = self.listener.tensors.get(id(tensor))
         if (
             held is None
-            or held[0]() is not tensor
-            or (not tensor.requires_grad and held[1] >= 0 and not self.known[held[1]].is_operation)
+            or held.ref() is not tensor
+            or (not tensor.requires_grad and held.number >= 0 and not self.known[held.number].is_operation)
         ):
             return None
         return self.listener.held(tensor)
