@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from autograph_cli.engines.protocol import Engine, Output, key_of, number_of
+from autograph_cli.engines.protocol import NodeFacts, Output, key_of, number_of
 from autograph_cli.graph import (
     Edge,
     Graph,
@@ -361,7 +361,7 @@ class _Builder:
                 yield Root(name if used[name] == 1 else f"{name}~{used[name]}", edge.node, edge.nr)
 
 
-def describe(event: Event, engine: Engine) -> tuple[Kind, str, str]:
+def describe(event: Event, engine: NodeFacts) -> tuple[Kind, str, str]:
     """The kind of an event's node, its name, and that of its operation."""
     if event.kind == INPUT or (event.kind == UNTRACKED and not event.args):
         return "input", "Input", ""

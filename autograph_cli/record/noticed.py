@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograph_cli.engines.protocol import Engine
+from autograph_cli.engines.protocol import TensorFacts
 from autograph_cli.graph import Notice, Source
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import LEAF, BackwardEvent
@@ -134,7 +134,7 @@ class Noticed:
         return held is not None and held.ref() is x and held.number >= 0
 
 
-def _is_set(engine: Engine, x: Any) -> bool:
+def _is_set(engine: TensorFacts, x: Any) -> bool:
     """Whether a parameter has a gradient that is not zero."""
     numbers = None if x.grad is None else engine.array(x.grad)
     return numbers is not None and bool(np.any(np.asarray(numbers) != 0))

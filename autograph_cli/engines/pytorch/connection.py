@@ -1,119 +1,58 @@
-"""PyTorch as a recorder hears it: operations as they are dispatched, nodes as plain data."""
+"""PyTorch as a recorder hears it: operations as they are dispatched."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
 
-from autograph_cli.engines.protocol import Applied, Inside, Listener, ModuleCall, Output, of_changed
-from autograph_cli.engines.pytorch import hooks, marks, passes
-from autograph_cli.engines.pytorch.compiled import inside_of, watch
+from autograph_cli.engines.protocol import Applied, Listener, ModuleCall, Output, of_changed
+from autograph_cli.engines.pytorch import hooks, passes
 from autograph_cli.engines.pytorch.derive import derive, unseen
+from autograph_cli.engines.pytorch.measuring import Measuring
 from autograph_cli.engines.pytorch.node_types import (
     COPY_SLICES,
-    Like,
     NodeType,
-    arguments,
     changes_argument,
     dispatched,
-    flops,
-    formula_of,
     hides_changes,
     is_factory,
     is_random,
     like_all,
     like_applied,
-    like_of,
-    names_of,
-    types,
     writes_out,
 )
-from autograph_cli.engines.pytorch.order import is_leaf, nodes_run
+from autograph_cli.engines.pytorch.nodes import Given, Nodes
+from autograph_cli.engines.pytorch.order import nodes_run
 from autograph_cli.engines.pytorch.private import (
     MARK,
-    UNASKED,
     asked,
     batch_of,
     current_node,
     history,
-    is_readable,
     is_recomputing,
-    is_transforming,
     sequence_number,
     untouched,
 )
-from autograph_cli.engines.pytorch.saved import (
-    Looked,
-    bytes_of,
-    constants,
-    kept_outputs,
-    leaf_bytes,
-    look,
-    saved,
-    saved_constants,
-    shape_of,
-    storages,
-)
-
-_numbers = itertools.count(1)
-Given = Sequence[tuple[Any, Any]]
-"""The tensors that something was computed from, each with the history that it had before it was changed, if it was."""
 
 
-class Note:
-    """What is noted of a node. It lives in the node's metadata, so it dies with the node."""
-
-    __slots__ = ("__weakref__", "like", "looked", "node_type", "number")
-
-    def __init__(self, number: int, node_type: NodeType, like: Like) -> None:
-        self.number, self.node_type, self.like = number, node_type, like
-        self.looked: Looked | None = None
-
-    def __repr__(self) -> str:
-        return "noted"
-
-
-class _Thread(threading.local):
-    """Of this thread: from which sequence number on its nodes were told of as they were made."""
-
-    since = 0
-    begun = False
-
-
-class PyTorch:
+class PyTorch(Nodes, Measuring):
     """A connection of one recorder to the installed PyTorch; see `protocol.Engine`."""
 
-    tensor = torch.Tensor
     name = "pytorch"
     folders = (os.path.join(os.path.dirname(torch.__file__), ""),)
     telling: tuple[str, ...] = ("tell",)
-    flops = staticmethod(flops)
-    tensors_in = staticmethod(hooks.tensors_in)
-    types = staticmethod(types)
-    names = staticmethod(names_of)
-    formula = staticmethod(formula_of)
-    saved = staticmethod(saved)
-    saved_constants = staticmethod(saved_constants)
-    arguments = staticmethod(arguments)
-    kept_outputs = staticmethod(kept_outputs)
-    storages = staticmethod(storages)
-    leaf_bytes = staticmethod(leaf_bytes)
-    bytes_of = staticmethod(bytes_of)
 
     def __init__(self, listener: Listener) -> None:
-        self.listener, self.known = listener, listener.known
+        super().__init__(listener)
         self.measured = False
         self.watcher: Callable[..., None] | None = None
         self.changing: Callable[..., None] | None = None
-        self._thread = _Thread()
         self._operation: Any = None
         """The operation that is being told."""
 
@@ -121,8 +60,6 @@ class PyTorch:
     def kept() -> contextlib.AbstractContextManager[None]:
         """Whatever the block changes of PyTorch's settings stays: the process is the script's."""
         return contextlib.nullcontext()
-
-    # -- listening
 
     def start(self) -> None:
         passes.attach(self)
@@ -163,8 +100,6 @@ class PyTorch:
             except Exception as error:
                 self.listener.failed(error)
         return None
-
-    # -- operations
 
     def computed(self, operation: Any, given: Given, plain: Any, result: Any, changed: bool) -> None:
         """An operation was computed that made a node; it may have changed a tensor that it was given."""
@@ -269,7 +204,7 @@ class PyTorch:
             self.listener.untracked("copy_", NodeType("", "copy_"), [whole], (before, self._take(source)), None, ())
 
     def aliased(self, operation: str, tensor: Any, result: Any) -> None:
-        """An alias of a tensor was made, which is seen at the method: see `pytorch_private.watch_methods`."""
+        """An alias of a tensor was made, which is seen at the method: see `private.watch_methods`."""
         if result.requires_grad:
             self.applied(operation, self.applies((tensor,)), result)
         elif operation == "detach" and current_node() is None:  # an object of a subclass is the tensor itself
@@ -278,194 +213,11 @@ class PyTorch:
             self.listener.untracked(operation, node_type, [result], taken, None, _cut([(tensor, None)], taken))
             self.listener.shares(result, tensor)
 
-    def _tell_node(
-        self,
-        node: Any,
-        following: tuple[Output | None, ...],
-        args: tuple[Output, ...],
-        node_type: NodeType,
-        like: Like | None = None,
-        plain: Any = None,
-    ) -> None:
-        note = self._note(node, node_type, like)
-        self.listener.operation(
-            note.number,
-            weakref.ref(note),
-            node_type,  # type: ignore[arg-type]
-            note.like,
-            following,
-            args or tuple([output for output in following if output is not None]),
-            "",
-            self.calls(),
-            constants(note.looked),
-            plain,
-        )
-
-    def _note(self, node: Any, node_type: NodeType, like: Like | None = None) -> Note:
-        note = node.metadata[MARK] = Note(next(_numbers), node_type, like or like_of(node))
-        note.looked = look(node, lambda tensor: self._kept_output(node, note.number, tensor))
-        return note
-
-    def _kept_output(self, node: Any, number: int, tensor: Any) -> Output | None:
-        """The output that a kept tensor is: of the node itself, which is not known yet, or of another."""
-        if history(tensor) is node:
-            return (number, tensor.output_nr) if tensor.output_nr else number
-        return self.output(tensor)
-
-    def _following(self, node: Any) -> tuple[Output | None, ...]:
-        found: list[Output | None] = []
-        for following, nr in node.next_functions:
-            number = None if following is None else self.number(following)
-            found.append((number, nr) if nr and number is not None else number)
-        return tuple(found)
-
-    # -- tensors
-
-    def _before(self, given: Given, read: Callable[[Any], Any] = history) -> tuple[Output, ...]:
-        """What an operation was given, which may have changed it."""
-        return tuple([self._take(tensor, before, read) for tensor, before in given])
-
-    def _take(self, tensor: Any, before: Any = None, read: Callable[[Any], Any] = history) -> Output:
-        """The output that a tensor is, or was with the history `before`; a leaf or an input that is new is told of.
-
-        What autograd does not record has `asked` as `read`: it makes no leaf.
-        """
-        node, nr = (read(tensor), tensor.output_nr) if before is None else before
-        if node is not None:
-            number = self.number(node)
-            output: Output | None = (number, nr) if nr else number
-        else:
-            output = self._held(tensor)
-        if output is None:
-            is_leaf = read is history and tensor.requires_grad and before is None
-            output = self._leaf(tensor) if is_leaf else self.listener.input(tensor)
-        return self.listener.now(tensor, output) if self.listener.changed else output
-
-    def _held(self, tensor: Any) -> Output | None:
-        held: Any = self.listener.tensors.get(id(tensor))
-        if (
-            held is None
-            or held.ref() is not tensor
-            or (not tensor.requires_grad and held.number >= 0 and not self.known[held.number].is_operation)
-        ):
-            return None
-        return self.listener.held(tensor)
-
-    def _leaf(self, tensor: Any) -> int:
-        return self.listener.leaf(next(_numbers), tensor, NodeType("AccumulateGrad"), self.like(tensor))  # type: ignore[arg-type]
-
-    def output(self, tensor: Any) -> Output | None:
-        with untouched():
-            return self._output(tensor)
-
-    def _output(self, tensor: Any) -> Output | None:
-        tensor = batch_of(tensor)
-        node = asked(tensor)
-        if node is None:
-            return self._held(tensor)
-        note = node.metadata.get(MARK)
-        if (note is None or note.number not in self.known) and node._sequence_nr() < self._thread.since:
-            return None  # made while nobody listened, and so of an older step
-        number = self.number(node)
-        return (number, tensor.output_nr) if tensor.output_nr else number
-
     def recomputing(self) -> bool:
         return is_recomputing()
 
-    def told(self, tensor: Any) -> Output | None:
-        node = history(tensor)
-        if node is None:
-            return self._held(tensor)
-        note = node.metadata.get(MARK)
-        if note is None or note.number not in self.known:
-            return None
-        return (note.number, tensor.output_nr) if tensor.output_nr else int(note.number)
-
-    def root(self, root: Any) -> Output | None:
-        if isinstance(root, torch.Tensor):
-            return self._take(root) if root.requires_grad else None
-        number = self.number(root.node)
-        return (number, root.output_nr) if root.output_nr else number
-
-    def is_leaf(self, tensor: Any) -> bool:
-        with untouched(), contextlib.suppress(RuntimeError):  # of a view that PyTorch refuses to tell of
-            return bool(tensor.requires_grad and tensor.is_leaf)
-        return False
-
-    def is_tracked(self, tensor: Any) -> bool:
-        return bool(tensor.requires_grad)
-
-    def inner(self, value: Any) -> Any:
-        with untouched():
-            return batch_of(value)
-
-    def base(self, tensor: Any) -> Any:
-        return tensor._base
-
-    def free_base(self, tensor: Any) -> Any:
-        base = tensor._base
-        return base if base is not None and not base.requires_grad else None
-
-    def like(self, tensor: Any) -> Like:
-        return ((tensor.dtype, shape_of(tensor), tensor.device),)
-
-    def refresh(self, tensor: Any) -> None:
-        with untouched():
-            history(tensor)  # a view whose base was changed gets its new history only when asked
-
     def calls(self) -> Sequence[ModuleCall]:
         return hooks.calls()
-
-    def parent(self) -> int | None:
-        current = current_node()
-        return None if current is None else self.number(current)
-
-    def optimizers(self) -> type | None:
-        found: type = torch.optim.Optimizer
-        return found
-
-    # -- nodes
-
-    def numbers(self, nodes: Iterable[Any]) -> list[int]:
-        return list(map(self.number, nodes))
-
-    def number(self, node: Any) -> int:
-        if is_leaf(node):
-            variable = node.variable
-            known = self._held(variable)
-            return known if known.__class__ is int and known >= 0 else self._leaf(variable)
-        note = node.metadata.get(MARK)
-        if note is None or note.number not in self.known:
-            self._meet(node)
-            note = node.metadata[MARK]
-        return int(note.number)
-
-    def _meet(self, node: Any) -> None:
-        """Tell of a node that nobody has told of, and of all behind it."""
-        unseen, stack = {node: None}, [node]
-        while stack:
-            for following, _ in stack.pop().next_functions:
-                if following is not None and following not in unseen and not self._is_known(following):
-                    unseen[following] = None
-                    stack.append(following)
-        for there in sorted(unseen, key=lambda it: it._sequence_nr()):
-            newest = self._thread.begun and there._sequence_nr() >= self._thread.since
-            if newest or UNASKED in there.metadata:  # made by no operation, as a view's new history is
-                self._tell_node(there, self._following(there), (), NodeType.of(there))
-                continue
-            following = self._following(there)
-            note: Any = there.metadata.get(MARK) or self._note(there, NodeType.of(there))
-            args = tuple([place for place in following if place is not None])
-            self.listener.earlier(note.number, weakref.ref(note), note.node_type, note.like, following, args)
-
-    def _is_known(self, node: Any) -> bool:
-        if is_leaf(node):
-            return True
-        note = node.metadata.get(MARK)
-        return note is not None and note.number in self.known
-
-    def look(self, nodes: Iterable[Any]) -> list[Any]:
-        return [None if note is None else note.looked for note in nodes]
 
     def will_run(self, roots: Sequence[Any], inputs: Sequence[Any] | None, kind: str) -> list[Any]:
         """The nodes that a pass is going to run."""
@@ -476,15 +228,6 @@ class PyTorch:
     def was_freed(self, node: Any) -> bool:
         """Whether an earlier pass has freed what a node saved."""
         return self.listener.was_freed(self.number(node))
-
-    # -- measures
-
-    @property
-    def namespace(self) -> Any:
-        return torch
-
-    def call(self, operation: Any, *args: Any, **words: Any) -> Any:
-        return operation(*args, **words)
 
     @contextlib.contextmanager
     def unseen(self) -> Iterator[None]:
@@ -499,48 +242,9 @@ class PyTorch:
         return self._operation
 
     late: Callable[[], int] | None = None
-    mark, since = staticmethod(marks.mark), staticmethod(marks.since)
 
     def queued(self) -> Callable[[], int] | None:
         return self.late
-
-    def runs(self) -> Any:
-        return current_node()
-
-    def adds_up(self, node: Any) -> bool:
-        return is_leaf(node)
-
-    def hooks(self, tensor: Any) -> list[tuple[str, Any]]:
-        """The hooks that Python knows of."""
-        kinds = {
-            "register_hook": "_backward_hooks",
-            "register_post_accumulate_grad_hook": "_post_accumulate_grad_hooks",
-        }
-        return [(kind, hook) for kind in kinds for hook in (getattr(tensor, kinds[kind], None) or {}).values()]
-
-    def memory(self, x: Any) -> tuple[Any, int] | None:
-        """The storage of a tensor."""
-        if not is_readable(x) or x.layout is not torch.strided:
-            return None
-        with untouched():
-            storage = x.untyped_storage()
-            return (storage, storage.nbytes()) if storage.nbytes() else None
-
-    def device(self, tensor: Any) -> str:
-        """The name of the device of a tensor or a gradient."""
-        with untouched():
-            return str(tensor.device)
-
-    def array(self, x: Any) -> Any:
-        """The numbers of a tensor, as NumPy has them."""
-        if not is_readable(x):
-            return None
-        with hooks.unheard(), untouched(), torch.no_grad():
-            dense = x.detach().to_dense() if x.layout is not torch.strided else x.detach()
-            known = dense.float() if dense.dtype is torch.bfloat16 else dense
-            return known.numpy(force=True)
-
-    is_transforming = staticmethod(is_transforming)
 
     def arrays_made(self, node: Any, outputs: Iterable[Any]) -> Iterator[Any]:
         return map(self.array, outputs)
@@ -548,13 +252,6 @@ class PyTorch:
     def gradients(self, roots: Sequence[Any], *, custom: bool) -> tuple[Sequence[Any], Sequence[Any]]:
         with untouched():
             return derive(self, roots, custom=custom)
-
-    def prepare_inside(self) -> None:
-        watch()
-
-    def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
-        """PyTorch tells what the backward of a node is made of where it has compiled it."""
-        return inside_of(node)
 
 
 def _cut(given: Given, args: Sequence[Output]) -> list[Output]:
