@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from msgspec import Struct
 
+from autograph_cli.engines.held import ById, Drawn, Held
 from autograph_cli.graph import Graph, Saved, TensorType
 
 _LONGEST = 60
@@ -44,14 +45,6 @@ def of_changed(applied: Applied, outputs: Iterable[Any]) -> list[Output]:
     """What a custom Function changed, which are the tensors that it was given and returned."""
     made = set(map(id, outputs))
     return [each for x, *before in applied if id(x) in made for each in before if each is not None]
-
-
-class Held(Struct, frozen=True, eq=False):
-    """A leaf, or a tensor without gradient, that was told of, and the output that it is known by."""
-
-    ref: weakref.ref[Any]
-    number: int
-    nr: int = 0
 
 
 class Text(str):
@@ -155,10 +148,10 @@ class Listener(Protocol):
     lock: Any
     known: dict[int, Any]
     """The numbers of the nodes that were told of, and what was noted of each."""
-    tensors: dict[int, Held]
+    tensors: ById[Held]
     """The leaves and the tensors without gradient that were told of, by id."""
-    drawn: dict[int, tuple[weakref.ref[Any], str]]
-    """What was made from nothing (`zeros`, `randn`), by id: a reference, and how."""
+    drawn: ById[Drawn]
+    """What was made from nothing, by id."""
     count: int
     """How many events were noted."""
 

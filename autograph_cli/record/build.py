@@ -26,6 +26,7 @@ from autograph_cli.graph import (
     TensorType,
 )
 from autograph_cli.graph.collector import resting
+from autograph_cli.record.changes import output_of
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Event, StepLog
 from autograph_cli.record.forgetting import closure
@@ -63,7 +64,7 @@ def build(log: EventLog, sources: Sources, span: Span, *, at_last: bool = False)
         span.ids.update((event.number, position) for position, event in enumerate(builder.events))
     if span.found is not None:
         span.found.ids = span.ids
-    first = span.step.events[0].number if span.step.events else log.count + 1
+    first = span.step.begins_at(log.count)
     own = (position for position, event in enumerate(builder.events) if event.number >= first and event.kind != LEAF)
     span.older = next(own, len(builder.events))
     graph = builder.graph()
@@ -298,13 +299,11 @@ class _Builder:
 
     def _names(self, event: Event, nr: int) -> tuple[str, ...]:
         log, key = self.log, event.key
-        if key in log.names and (named := log.names[key].get(nr)):
-            return tuple(named)
-        if (event.number, nr) in self.static:
-            return self.static[event.number, nr]
-        if key in log.borrowed and (named := log.borrowed[key].get(nr)):
-            return tuple(named)
-        return () if event.base is None else tuple(log.names_of(event.base))  # what it is a view of
+        output = output_of(key, nr)
+        found = log.names.of(output) or self.static.get((event.number, nr)) or log.borrowed.of(output)
+        if not found and event.base is not None:
+            found = log.names.of(event.base)  # what it is a view of
+        return tuple(found)
 
     def _static_names(self) -> dict[tuple[int, int], tuple[str, ...]]:
         """For variables of functions that returned: the last node that a line made has the name it assigns to."""

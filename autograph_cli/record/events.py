@@ -149,6 +149,16 @@ class StepLog:
         self.found: Any = None
         """What was measured, if anything was to be."""
 
+    def begins_at(self, newest: int) -> int:
+        """Return the number of its first event; `newest` is that of the last event of all, which is before it if it has
+        none."""
+        return self.events[0].number if self.events else newest + 1
+
+    def reads_nothing(self, event: Event) -> None:
+        """What an operation made is over the memory of its first argument, which was not read for that."""
+        if event.args:
+            self.sharing[event.key] = event.args[0]
+
     def uses(self, output: Output) -> bool:
         """Whether something was computed from this output, or from what shares its memory."""
         for event in self.events[self.used_by :]:

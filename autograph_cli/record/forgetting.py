@@ -79,10 +79,10 @@ def sweep(log: EventLog, *, between: bool = False) -> None:
     log.looks += [step.looked for step in log.over]
     log.over.clear()
     known, steps = log.known, list(log.steps)
-    log.tensors = {name: held for name, held in log.tensors.items() if held.ref() is not None}
-    log.drawn = {name: held for name, held in log.drawn.items() if held[0]() is not None}
-    log.gradients = {name: given for name, given in log.gradients.items() if given.ref() is not None}
-    log.shared = {name: held for name, held in log.shared.items() if held[0]() is not None}
+    log.tensors.sweep()
+    log.drawn.sweep()
+    log.gradients.sweep()
+    log.shared.sweep()
     starts = [event.key for step in steps if step.finished or between for event in step.events]
     starts += [key for key, event in known.items() if event.kind is OPERATION and event.ref() is not None]
     starts += [held.number for held in log.tensors.values()]

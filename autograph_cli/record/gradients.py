@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from autograph_cli.engines.protocol import BackwardCall, Held, Output, key_of
+from autograph_cli.engines.held import Held
+from autograph_cli.engines.protocol import BackwardCall, Output, key_of
 from autograph_cli.record.events import INPUT, LEAF, UNTRACKED, BackwardEvent, Event
 
 if TYPE_CHECKING:
@@ -31,14 +33,11 @@ def note(log: EventLog, call: BackwardCall, entry: BackwardEvent) -> None:
 
 def used(log: EventLog, tensor: Any) -> int | None:
     """The key of the operation that a tensor is of, where it is such a gradient."""
-    given = log.gradients.get(id(tensor))
-    if given is None or given.ref() is not tensor:
+    given = log.gradients.of(tensor)
+    if given is None:
         return None
     step, known, entry = log.step, log.known, given.entry
-    first = step.events[0].number if step.events else log.count + 1
-    args = tuple(
-        [output for output in given.differentiated if (key := key_of(output)) in known and stays(known[key], first)]
-    )
+    args = of_this_step(log, [output for output in given.differentiated if key_of(output) in known])
     log.count += 1
     key = -log.count
     like = [log.engine.like(tensor)]
@@ -50,6 +49,9 @@ def used(log: EventLog, tensor: Any) -> int | None:
     return key
 
 
-def stays(event: Event, first: int) -> bool:
-    """Whether what an untracked operation is given is of this step, which begins there, or hangs on nothing before."""
-    return event.number >= first or event.kind in (LEAF, INPUT)
+def of_this_step(log: EventLog, outputs: Iterable[Output]) -> tuple[Output, ...]:
+    """Return those that an operation without a node is told to be given: what is of the step that is going on, or hangs
+    on nothing before."""
+    first, known = log.step.begins_at(log.count), log.known
+    events = ((output, known[key_of(output)]) for output in outputs)
+    return tuple([output for output, event in events if event.number >= first or event.kind in (LEAF, INPUT)])

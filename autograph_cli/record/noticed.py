@@ -130,8 +130,8 @@ class Noticed:
         return tuple(found)
 
     def _met(self, x: Any) -> bool:
-        held = self._log.tensors.get(id(x))
-        return held is not None and held.ref() is x and held.number >= 0
+        held = self._log.tensors.of(x)
+        return held is not None and held.number >= 0
 
 
 def _is_set(engine: TensorFacts, x: Any) -> bool:

@@ -74,8 +74,8 @@ class Nodes:
     def number(self, node: Node) -> int:
         if node.__class__ is AccumulateGrad:
             variable = node.variable
-            held = self.listener.tensors.get(id(variable))
-            if held is not None and held.number >= 0 and held.ref() is variable:
+            held = self.listener.tensors.of(variable)
+            if held is not None and held.number >= 0:
                 return held.number
             return self.listener.leaf(node._ag_seq, variable, node.__class__, node._ag_output_meta)
         if node._ag_seq not in self.known:

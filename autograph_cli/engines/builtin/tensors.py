@@ -38,9 +38,7 @@ class Tensors(Nodes):
             fresh = edge.edge is not None and tensor._ag_counter is not None and tensor._ag_counter[0] == edge.version
             edge = edge.edge if fresh else None
         if edge.__class__ is not tuple:
-            held = self.listener.tensors.get(id(tensor))
-            if held is not None and held.ref() is not tensor:
-                held = None
+            held = self.listener.tensors.of(tensor)
             if edge is LEAF and (held is None or held.number < 0):
                 meta = tensor._ag_meta
                 accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from autograph_cli.engines.held import Drawn
 from autograph_cli.engines.protocol import Applied, Listener, ModuleCall, Output, of_changed
 from autograph_cli.engines.pytorch import hooks, passes
 from autograph_cli.engines.pytorch.derive import derive, unseen
@@ -173,11 +174,10 @@ class PyTorch(Nodes, Measuring):
             return
         name, first = dispatched(operation), outputs[0]
         if changes:
-            made, drawn = self.listener.drawn.get(id(first), (None, ""))
-            fresh = made is not None and made() is first and len(given) == 1
-            if fresh and is_random(drawn) and not is_random(name):
+            drawn = self.listener.drawn.of(first) if len(given) == 1 else None
+            if drawn is not None and is_random(drawn.op) and not is_random(name):
                 return  # noise that is scaled is noise still
-            fresh &= is_random(name)
+            fresh = drawn is not None and is_random(name)
             whole = first if first._base is None else first._base
             if whole.requires_grad and not self.listener.minds(whole):
                 return
@@ -187,7 +187,7 @@ class PyTorch(Nodes, Measuring):
         else:
             fresh = is_factory(operation)
         if fresh:
-            self.listener.drawn[id(first)] = weakref.ref(first), name.rstrip("_")
+            self.listener.drawn[id(first)] = Drawn(weakref.ref(first), name.rstrip("_"))
             return
         args = self._before(given, asked)
         self._operation = operation

@@ -130,12 +130,8 @@ class Nodes(Tensors):
         return self.listener.now(tensor, output) if self.listener.changed else output
 
     def _held(self, tensor: Any) -> Output | None:
-        held: Any = self.listener.tensors.get(id(tensor))
-        if (
-            held is None
-            or held.ref() is not tensor
-            or (not tensor.requires_grad and held.number >= 0 and not self.known[held.number].is_operation)
-        ):
+        held = self.listener.tensors.of(tensor)
+        if held is None or (not tensor.requires_grad and held.number >= 0 and not self.known[held.number].is_operation):
             return None
         return self.listener.held(tensor)
 
