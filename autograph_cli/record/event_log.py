@@ -99,7 +99,7 @@ class EventLog:
         self.gradients: ById[gradients.Given] = ById()
         """What `grad` calls gave without a graph, by id."""
         self.names, self.borrowed = OutputNames(), OutputNames()
-        """The variables of each output; and those of a leaf when it was first used, which count where there are none."""
+        """The variables of each output; and those of a leaf when it was first used, which count if it has none."""
         self.saved: dict[int, tuple[tuple[Saved, ...], Any]] = {}
         """What nodes keep for backward, by the event's key; and of what is no operation of the engine's, what that
         is."""
