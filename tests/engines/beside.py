@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-import autograph_cli.engines.pytorch
+import autograph_cli.engines.pytorch.connection
 import autograph_cli.record.recorder
 import autograph_cli.torch  # noqa: F401  the table of operations
 from autograph_cli.cli import main

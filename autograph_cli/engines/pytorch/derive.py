@@ -14,12 +14,12 @@ import torch
 
 from autograph_cli.engines import pytorch_private as private
 from autograph_cli.engines.protocol import CannotDerive
-from autograph_cli.engines.pytorch_hooks import are_hooked
-from autograph_cli.engines.pytorch_order import is_leaf
-from autograph_cli.engines.pytorch_saved import PACKED
+from autograph_cli.engines.pytorch.hooks import are_hooked
+from autograph_cli.engines.pytorch.order import is_leaf
+from autograph_cli.engines.pytorch.saved import PACKED
 
 if TYPE_CHECKING:
-    from autograph_cli.engines.pytorch import PyTorch
+    from autograph_cli.engines.pytorch.connection import PyTorch
 
 MOST_BYTES = 256 * 2**20
 """A graph that keeps more is not differentiated unasked: memory could double."""

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from autograph_cli.engines import pytorch_hooks as hooks, pytorch_private as private
-from autograph_cli.engines.pytorch_saved import until_broken
+from autograph_cli.engines.pytorch import hooks, private
+from autograph_cli.engines.pytorch.saved import until_broken
 
 
 class BackwardCall:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import Run
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 PROGRAMS = HERE.parent / "programs"
 INSTALLED = importlib.util.find_spec("torch") is not None
 needs_pytorch = pytest.mark.skipif(not INSTALLED, reason="PyTorch is not installed")

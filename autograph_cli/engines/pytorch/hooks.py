@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from autograph_cli.engines import pytorch_collectives as collectives, pytorch_private as private
 from autograph_cli.engines.protocol import Applied, ModuleCall, places
-from autograph_cli.engines.pytorch_node_types import changes_argument
+from autograph_cli.engines.pytorch import collectives, private
+from autograph_cli.engines.pytorch.node_types import changes_argument
 
 if TYPE_CHECKING:
-    from autograph_cli.engines.pytorch import PyTorch
+    from autograph_cli.engines.pytorch.connection import PyTorch
 
 _is_compiling: Callable[[], bool] = torch.compiler.is_compiling
 _call_numbers = itertools.count()
