@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from autograph_cli.engines import pytorch_private as private
 from autograph_cli.engines.protocol import CannotDerive
+from autograph_cli.engines.pytorch import private
 from autograph_cli.engines.pytorch.hooks import are_hooked
 from autograph_cli.engines.pytorch.order import is_leaf
 from autograph_cli.engines.pytorch.saved import PACKED
