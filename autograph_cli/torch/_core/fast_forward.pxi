@@ -166,7 +166,9 @@ cdef class Forward:
             Py_XINCREF(raw)
             Py_XDECREF(x.raws[position])
             x.raws[position] = raw
-        return not self.view or type_of(x.raws[0]) == ndarray
+        if self.view and type_of(x.raws[0]) != ndarray:
+            replace(&x.raws[0], materialize(<object>x.given[0]))
+        return True
 
     cdef bint has_dtype(self, Operands *x):
         """Whether the kernel takes the arrays without a cast."""

@@ -25,7 +25,7 @@ from autograph_cli.torch._core.fast_kernels cimport Kernel
 cdef object AccumulateGrad, CATEGORY, FLOATING, INFERENCE, LEAF, MULTIPLE, NO_GRAD, Node, SavedList, SavedResult, Tensor
 cdef object TensorMeta
 cdef object Versions, View, adding, check_versions, edge_of, expect, explain, freed, make_view, next_sequence_nr, opened_raw
-cdef object CopySlices, Indices, Packed, as_floating, check_inplace, result_dtype, check_overlap, extra_of, itself, move_retained, operations, position_in
+cdef object CopySlices, Indices, Packed, as_floating, check_inplace, materialize, result_dtype, check_overlap, extra_of, itself, move_retained, operations, position_in
 cdef object rebase, result_for, table, tell_change, view_edge, write
 cdef object REQUIRED, disabled, output_meta, process_state, settled, strides_of, thread_state, threads, unpack, wrap_number
 
@@ -39,7 +39,7 @@ from .op_namespace import operations, table
 from .schema import REQUIRED
 from .saved_tensors import Indices, Packed, SavedList, SavedResult, check_versions, expect, freed, opened_raw, unpack
 from .state import next_sequence_nr, process_state, thread_state
-from .tensor import Tensor, TensorMeta, disabled
+from .tensor import Tensor, TensorMeta, disabled, materialize
 from .views import (
     MULTIPLE,
     NO_GRAD,

@@ -62,6 +62,7 @@ PLAIN: dict[str, Any] = {
     "addmm": lambda: (wanted(2), wanted(2, 3), wanted(3, 2), 1, 1),
     "t": lambda: (wanted(2, 3),),
     "view": lambda: (wanted(2, 3), (6,)),
+    "expand": lambda: (wanted(3).sum(), (2, 2)),
     "select": lambda: (wanted(2, 3) * 1, 0, 1),
     "cat": lambda: ([wanted(2), torch.ones(3)], 0),
     "stack": lambda: ([wanted(2), wanted(2)], 0),
