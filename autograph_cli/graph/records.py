@@ -261,7 +261,7 @@ else:
 """Those of a graph: as they are read, a tuple; of some, read when they are first looked at."""
 
 
-class Graph(Record, frozen=True):
+class Graph(Record, frozen=True, dict=True):
     """Everything recorded in one step; nodes are sorted by id, and `nodes[i].id == i`.
 
     >>> from autograph_cli import capture, torch
