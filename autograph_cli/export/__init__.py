@@ -3,18 +3,9 @@
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.formats.programs import LAYOUTS
 from autograph_cli.export.layout.direction import DIRECTIONS
-from autograph_cli.export.rendering import (
-    FLOWS,
-    FORMATS,
-    PARAMETERS,
-    READABLE,
-    VIEWS,
-    Format,
-    RenderOptions,
-    notebook_html,
-    notebook_svg,
-    render,
-)
+from autograph_cli.export.options import FLOWS, PARAMETERS, READABLE, RenderOptions
+from autograph_cli.export.picture import VIEWS
+from autograph_cli.export.rendering import FORMATS, Format, notebook_html, notebook_svg, render
 from autograph_cli.graph import records
 
 __all__ = [

@@ -15,7 +15,8 @@ from autograph_cli.export.formats.dot import to_dot
 from autograph_cli.export.formats.programs import png
 from autograph_cli.export.formats.svg import FONTS, to_svg
 from autograph_cli.export.layout.layered import lay_out
-from autograph_cli.export.rendering import LARGEST, READABLE
+from autograph_cli.export.options import READABLE
+from autograph_cli.export.pipeline import LARGEST
 from autograph_cli.export.scene.labels import short
 from autograph_cli.export.scene.modules import framed
 from autograph_cli.export.scene.scene import LEGEND, Arrow, Band, Box, Scene, band_title, build

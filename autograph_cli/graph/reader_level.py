@@ -33,6 +33,11 @@ class Written(Struct, frozen=True):
     places: Mapping[int, int] = {}
     """The node that each node of the view became, or is a part of; none of what is left out."""
 
+    def lasts(self) -> list[int]:
+        """Of each node the last one of the view that is a part of it."""
+        last = {new: old for old, new in sorted(self.places.items())}
+        return [last[new] for new in sorted(last)]
+
 
 def as_written(view: Graph) -> Written:
     """The forward view with one node for each layer of `torch.nn`, each expression of the script, views in a row."""

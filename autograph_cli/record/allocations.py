@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from autograph_cli.engines.protocol import Engine
+from autograph_cli.engines.protocol import TensorFacts
 from autograph_cli.graph import Allocation
 
 
@@ -27,7 +28,7 @@ class Held:
 class Allocations:
     """Sees memory, by weak references that tell when it is let go."""
 
-    def __init__(self, engine: Engine, clock: Callable[[], int]) -> None:
+    def __init__(self, engine: TensorFacts, clock: Callable[[], int]) -> None:
         self._engine, self._clock = engine, clock
         self._alive: dict[int, tuple[Any, Held]] = {}
         """By the id of what owns the memory: the reference, and what is known."""
@@ -83,7 +84,7 @@ def placed(held: Iterable[Held], began: int, ended: int, ids: dict[int, int]) ->
             None if each.ended is None or each.ended > ended else each.ended - began,
             None if each.number is None else ids.get(each.number),
             "given" if each.began < began and each.what == "result" else each.what,
-            each.device,
+            sys.intern(each.device),  # as the default is, which a trace leaves out
         )
         for each in held
     )

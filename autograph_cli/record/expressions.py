@@ -43,12 +43,13 @@ def _runs(events: Iterable[Event]) -> Iterator[list[Event]]:
     """
     run: list[Event] = []
     for event in events:
-        site = event[10]
+        site = event.site
         if site is None:
             continue
         if run:
-            code, offset = run[0][10]  # type: ignore[misc]
-            if site[1] == offset and site[0] is code and event[12] is run[0][12] and _is_written(event):
+            before = run[0].site
+            same = before is not None and site[1] == before[1] and site[0] is before[0]
+            if same and event.call is run[0].call and _is_written(event):
                 run.append(event)
                 continue
             if len(run) > 1:
@@ -59,8 +60,8 @@ def _runs(events: Iterable[Event]) -> Iterator[list[Event]]:
 
 
 def _is_written(event: Event) -> bool:
-    call = event[12]
-    return event[9] is None and event[2] in (OPERATION, UNTRACKED) and (call is None or call.about.layer is None)
+    call = event.call
+    return event.made_by is None and event.kind in (OPERATION, UNTRACKED) and (call is None or call.about.layer is None)
 
 
 def _connected(run: Sequence[Event]) -> list[list[Event]]:
@@ -72,7 +73,8 @@ def _connected(run: Sequence[Event]) -> list[list[Event]]:
             mine = [*its, *mine]
         for each in mine:
             group[each.key] = mine
-    return list({id(its): sorted(its) for its in group.values()}.values())
+    parts = {id(its): its for its in group.values()}.values()
+    return [sorted(its, key=lambda event: event.number) for its in parts]
 
 
 def _turns(part: Sequence[Event]) -> Iterator[Sequence[Event]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograph_cli.engines.protocol import Engine
+from autograph_cli.engines.protocol import Measuring
 from autograph_cli.record.finite_difference import CannotCheck, Given, check
 from autograph_cli.record.function_calls import applying, around_calls
 
@@ -52,7 +52,7 @@ class _Applying(AbstractContextManager[None]):
         self.here.applied = self.applied
 
 
-def _out_of_place(engine: Engine, operation: Any, changed: Any, *args: Any, **words: Any) -> Any:
+def _out_of_place(engine: Measuring, operation: Any, changed: Any, *args: Any, **words: Any) -> Any:
     """What an operation makes of its first argument, which stays as it is."""
     return engine.call(operation, changed.clone(), *args, **words)
 
@@ -60,7 +60,7 @@ def _out_of_place(engine: Engine, operation: Any, changed: Any, *args: Any, **wo
 class NodeChecks:
     """Sees the arguments of operations and of custom Functions."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Measuring) -> None:
         self.engine = engine
         self._here = _Here()
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from autograph_cli.engines.protocol import Engine
-from autograph_cli.graph import Watched
+from autograph_cli.engines.protocol import TensorFacts
+from autograph_cli.graph.records import Number, Watched
 from autograph_cli.record.names import tensors_in
 
 KINDS = ("gradients", "values", "updates")
@@ -36,7 +36,7 @@ class _Parameter:
 class Watch:
     """Follows parameters from step to step: by their names, for a script may make a new tensor for each step."""
 
-    def __init__(self, engine: Engine, kinds: Collection[str]) -> None:
+    def __init__(self, engine: TensorFacts, kinds: Collection[str]) -> None:
         self._engine, self._kinds = engine, frozenset(kinds)
         self._known: dict[str | int, _Parameter] = {}
         """By name, or by the id of what has none."""
@@ -75,7 +75,11 @@ class Watch:
     def watched(self) -> tuple[Watched, ...]:
         """All that was seen, by parameter in the order in which they were met; what has no name is numbered."""
         return tuple(
-            Watched(known.name or f"parameter {number}", kind, tuple(known.rows[kind]))
+            Watched(
+                known.name or f"parameter {number}",
+                kind,
+                tuple([tuple(map(Number, row)) for row in known.rows[kind]]),
+            )
             for number, known in enumerate(self._known.values())
             for kind in KINDS
             if known.rows.get(kind)

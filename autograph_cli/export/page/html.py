@@ -17,9 +17,10 @@ from msgspec.structs import replace
 from autograph_cli.export.formats.svg import to_svg
 from autograph_cli.export.layout.layered import size_of
 from autograph_cli.export.layout.placed import Placed, links
+from autograph_cli.export.options import Panels
 from autograph_cli.export.page.levels import Fold
 from autograph_cli.export.page.node_table import told_modules, told_nodes, told_sources, told_steps
-from autograph_cli.export.page.panels import Panels, told_panels
+from autograph_cli.export.page.panels import told_panels
 from autograph_cli.export.page.playback import Playback
 from autograph_cli.export.scene.modules import shown_by
 from autograph_cli.export.scene.scene import Box

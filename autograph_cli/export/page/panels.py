@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from autograph_cli.export.formats.watching import KINDS, curves
+from autograph_cli.export.options import Panels
 from autograph_cli.graph import Graph, Watched
 from autograph_cli.graph.names import visible
 
@@ -16,13 +15,6 @@ if TYPE_CHECKING:
 
 MOST = 200
 """Findings that a page lists, and parameters."""
-
-
-class Panels(Struct, frozen=True):
-    """Findings of the step that is shown, or of no step, and what was watched."""
-
-    findings: Sequence[Finding] = ()
-    watched: Sequence[Watched] = ()
 
 
 def told_panels(panels: Panels, ran: Graph, whole: Graph) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from autograph_cli.export import render
-from autograph_cli.export.page.panels import Panels, told_panels
+from autograph_cli.export.options import Panels
+from autograph_cli.export.page.panels import told_panels
 from autograph_cli.findings import Finding
 from autograph_cli.graph import Source, Watched
 from tests.export.nets import layers

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from autograph_cli import export, torch
-from autograph_cli.export import ExportError
+from autograph_cli.export import VIEWS, ExportError
 from autograph_cli.export.scene.colouring import COLOURS
 from autograph_cli.export.style import FRAME_LINE, STYLES
 from autograph_cli.graph import Step
@@ -47,7 +47,7 @@ def lightness(fill: str) -> int:
 )
 def test_more_is_darker(step: Step, colour: str, view: str, amount: object) -> None:
     found = fills(export.render(step, view, "svg", colour=colour, level="aten"))
-    operations = [node for node in getattr(export.rendering, view)(step.graph) if node.kind == "operation"]
+    operations = [node for node in VIEWS[view](step.graph, None, None, False) if node.kind == "operation"]
     taken = sorted((amount(node), -lightness(found[f"n{node.id}"])) for node in operations)
     assert taken == sorted(taken, key=lambda pair: pair[1]) and taken[0][1] < taken[-1][1]
 

@@ -11,7 +11,7 @@ from autograph_cli.export.errors import ExportError
 from autograph_cli.export.exchange.onnx.changes import write_change
 from autograph_cli.export.exchange.onnx.model import Call, Model, Unsupported, type_at
 from autograph_cli.export.exchange.onnx.operations import DRAWN, FILLED, OPERATIONS
-from autograph_cli.graph import Edge, Graph, TensorType
+from autograph_cli.graph import Edge, Graph, Node, TensorType
 from autograph_cli.graph.derivatives import incoming_gradients
 from autograph_cli.graph.extras import extra
 from autograph_cli.graph.names import output_names
@@ -31,60 +31,77 @@ def to_onnx(
     graph. The outputs are the roots. Raises `ExportError` without the package
     onnx, and one that names all operations that have no ONNX operators here.
     """
-    onnx, values, named = _package(), values or {}, names or {}
-    model = Model(graph, onnx)
-    inputs, initializers, wanted = [], [], output_names(graph)
-    given, gradients = _given(graph, values), incoming_gradients(graph)
-    lacking: dict[str, str] = {}
+    writing = _Writing(graph, values or {}, names or {})
+    given = _given(graph, writing.values)
     for node in graph:
-        if node.id in given and not given[node.id]:
-            continue
-        if node.id in given:
-            for nr, output in enumerate(node.outputs):
-                edge = Edge(node.id, nr)
-                own = gradients.get(node.id, "").removeprefix("1, ") or wanted[node.id][nr]
-                name = model.names[edge] = model.name(named.get(edge, own))
-                if edge in values:
-                    initializers.append(onnx.numpy_helper.from_array(values[edge], name))
-                else:
-                    inputs.append(_value(model, name, output.type))
-            continue
+        if node.id not in given:
+            writing.operation(node)
+        elif given[node.id]:
+            writing.given(node)
+    return writing.model_named(re.sub(r"[^\w.]", "_", title) or "autograph")
+
+
+class _Writing:
+    """A model while the nodes of a graph are written to it."""
+
+    def __init__(self, graph: Graph, values: Mapping[Edge, Any], names: Mapping[Edge, str]) -> None:
+        self.onnx, self.values, self.names = _package(), values, names
+        self.model = Model(graph, self.onnx)
+        self.inputs: list[Any] = []
+        self.initializers: list[Any] = []
+        self.lacking: dict[str, str] = {}
+        """The operations that have no ONNX operators here, and why."""
+        self.wanted, self.gradients = output_names(graph), incoming_gradients(graph)
+
+    def given(self, node: Node) -> None:
+        """Write what is there before the model runs: an input, or an array that the model holds."""
+        for nr, output in enumerate(node.outputs):
+            edge = Edge(node.id, nr)
+            own = self.gradients.get(node.id, "").removeprefix("1, ") or self.wanted[node.id][nr]
+            name = self.model.names[edge] = self.model.name(self.names.get(edge, own))
+            if edge in self.values:
+                self.initializers.append(self.onnx.numpy_helper.from_array(self.values[edge], name))
+            else:
+                self.inputs.append(_value(self.model, name, output.type))
+
+    def operation(self, node: Node) -> None:
+        """Write an operation as ONNX operators, or note that it lacks them."""
         try:
             change = is_change(node)
             writer = OPERATIONS.get(node.op.removesuffix("_") if change else node.op)
             if writer is None:
                 raise Unsupported("made of derivatives" if node.op.startswith("…") else "")
-            if any(edge not in model.names for edge in node.args):
-                continue  # it stands on one that is lacking
-            made = write_change(model, node, writer, OPERATIONS) if change else writer(Call(model, node))
-            for nr, name in enumerate(made):
-                model.names[Edge(node.id, nr)] = name
+            if any(edge not in self.model.names for edge in node.args):
+                return  # it stands on one that is lacking
+            results = write_change(self.model, node, writer, OPERATIONS) if change else writer(Call(self.model, node))
+            for nr, name in enumerate(results):
+                self.model.names[Edge(node.id, nr)] = name
         except Unsupported as error:
-            lacking.setdefault(node.op or node.name, str(error))
+            self.lacking.setdefault(node.op or node.name, str(error))
         except (LookupError, TypeError, ValueError):  # a trace may say of a call what no call is
-            lacking.setdefault(node.op or node.name, "its arguments are not known")
-    if lacking:
-        told = ", ".join(f"{op} ({reason})" if reason else op for op, reason in lacking.items())
-        raise ExportError(f"These operations cannot be written as ONNX: {told}.")
-    outputs = _outputs(model)
-    taken = {name for written in model.nodes for name in written.input}
-    order = {name: position for position, name in enumerate(named.values())}
-    inputs = sorted((one for one in inputs if one.name in taken), key=lambda one: order.get(one.name, -1))
-    whole_graph = onnx.helper.make_graph(
-        model.nodes,
-        re.sub(r"[^\w.]", "_", title) or "autograph",
-        inputs,
-        outputs,
-        [*initializers, *model.constants.values()],
-    )
-    whole = onnx.helper.make_model(
-        whole_graph, producer_name="autograph", opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=9
-    )
-    try:
-        onnx.checker.check_model(whole, full_check=True)
-    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-        raise ExportError(f"ONNX refuses the model: {next(iter(str(error).splitlines()), '')}") from None
-    return bytes(whole.SerializeToString(deterministic=True))
+            self.lacking.setdefault(node.op or node.name, "its arguments are not known")
+
+    def model_named(self, name: str) -> bytes:
+        """Return the whole model, checked; raise `ExportError` where an operation is lacking."""
+        if self.lacking:
+            told = ", ".join(f"{op} ({reason})" if reason else op for op, reason in self.lacking.items())
+            raise ExportError(f"These operations cannot be written as ONNX: {told}.")
+        helper, model, outputs = self.onnx.helper, self.model, _outputs(self.model)
+        taken = {name for written in model.nodes for name in written.input}
+        order = {name: position for position, name in enumerate(self.names.values())}
+        inputs = sorted((one for one in self.inputs if one.name in taken), key=lambda one: order.get(one.name, -1))
+        held = [*self.initializers, *model.constants.values()]
+        whole = helper.make_model(
+            helper.make_graph(model.nodes, name, inputs, outputs, held),
+            producer_name="autograph",
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            ir_version=9,
+        )
+        try:
+            self.onnx.checker.check_model(whole, full_check=True)
+        except (self.onnx.checker.ValidationError, self.onnx.shape_inference.InferenceError) as error:
+            raise ExportError(f"ONNX refuses the model: {next(iter(str(error).splitlines()), '')}") from None
+        return bytes(whole.SerializeToString(deterministic=True))
 
 
 def _package() -> Any:
