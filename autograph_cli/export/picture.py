@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograph_cli.export.options import RenderOptions
+from autograph_cli.export.options import PARAMETERS, RenderOptions
 from autograph_cli.export.scene.scene import differentiated_in
 from autograph_cli.formulas import Formula, formulas_of
 from autograph_cli.graph import Graph, Step, backward, double_backward, forward, open_node, tracked
@@ -71,7 +71,9 @@ class Picture(Struct, frozen=True):
     differentiated: Collection[str] | None = None
     sums: Mapping[int, str] | None = None
     written: bool = False
-    """Whether it is drawn as the script was written, with the parameters of modules on what uses them."""
+    """Whether it is drawn as the script was written."""
+    chips: bool = False
+    """Whether the parameters and buffers of modules stand on what uses them."""
     single: Collection[int] = ()
     """The calls of modules that are one node each."""
 
@@ -111,7 +113,8 @@ def picture_of(whole: Whole, view: str, format: str, options: RenderOptions) -> 
         title = f"{title} · {options.part.words()} ({len(cut)} of {every} nodes)".removeprefix(" · ")
         numbers = [numbers[number] for number in cut.numbers]
     marks = [] if opened else _shown_marks(numbers, whole.marks)
-    written, single = options.level == USER and view == "forward" and format in DRAWN and not opened, frozenset[int]()
+    chips, single = options.level == USER and format in DRAWN and not opened, frozenset[int]()
+    written = chips and view == "forward"
     if written:
         level = as_written(cut)
         cut, single = level.graph, level.calls
@@ -135,6 +138,7 @@ def picture_of(whole: Whole, view: str, format: str, options: RenderOptions) -> 
         differentiated=whole.differentiated,
         sums=None if opened else sums,
         written=written,
+        chips=chips and PARAMETERS[options.parameters] is not False,
         single=single,
     )
 

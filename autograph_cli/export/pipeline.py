@@ -28,24 +28,32 @@ from autograph_cli.graph.reader_level import USER
 
 LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
+MANY, FEWER, MANY_FEWER = 2_000, 0.6, 0.25
+"""The part of its boxes that a picture is to get down to, each time that it does not fit a page, where there were no
+more boxes than this, or more."""
 
 
 def placed(picture: Picture) -> Placed:
     """Lay out the scene as it fits a page: to the right, or broken into columns; by default folded until it does."""
-    options, scene = picture.options, drawable(picture)
-    if options.level != USER or options.max_nodes is None or options.depth is not None:
-        return fitted(scene, options.direction, columns=options.columns)
+    options = picture.options
     whole = opened(picture, options.max_nodes)
+    first = _drawable(finished(made_small(whole, picture.graph, options.depth, options.max_nodes), picture))
+    if options.level != USER or options.max_nodes is None or options.depth is not None:
+        return fitted(first, options.direction, columns=options.columns)
 
     def folded(limit: int) -> Scene:
         return finished(made_small(whole, picture.graph, None, limit), picture)
 
-    return within_budget(scene, folded, options.direction, columns=options.columns)
+    fewer = FEWER if len(whole.boxes) <= MANY else MANY_FEWER
+    return within_budget(first, folded, fewer, options.direction, columns=options.columns)
 
 
 def drawable(picture: Picture) -> Scene:
     """Make the scene of a picture; raise `ExportError` if there is nothing to show, or too much."""
-    scene = scene_of(picture, picture.options.max_nodes)
+    return _drawable(scene_of(picture, picture.options.max_nodes))
+
+
+def _drawable(scene: Scene) -> Scene:
     if len(scene.boxes) > LARGEST:
         raise ExportError(
             f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): "
@@ -85,6 +93,7 @@ def boxes_and_arrows(picture: Picture) -> Scene:
         differentiated=picture.differentiated,
         sums=picture.sums,
         written=picture.written,
+        apart=picture.chips,
     )
     if picture.options.colour is not None:
         taken = amounts(picture.graph, picture.options.colour, picture.view, picture.title)
@@ -111,8 +120,9 @@ def with_loops(scene: Scene, picture: Picture, limit: int | None) -> Scene:
 def with_parameters(scene: Scene, picture: Picture) -> Scene:
     """Write leaves on the operations that use them, if that is asked for, or if there are many operations."""
     wanted = False if picture.page else PARAMETERS[picture.options.parameters]
+    if picture.chips:
+        scene = with_state(scene, picture.graph)
     if wanted is None:
-        scene = with_state(scene, picture.graph) if picture.written else scene
         return inline_if_many(scene, beside=picture.written)
     return inline(scene) if wanted else scene
 

@@ -19,15 +19,15 @@ FLATTEST, STEEPEST = 0.42, 1.75
 """Heights over widths between which a picture is neither a ribbon nor a tower."""
 WHOLE = 30
 """Boxes below which nothing is broken into columns."""
-FEWER = 0.6
-"""The part of its boxes that a picture is to get down to, each time that it is too big."""
 FEWEST = 8
 
 
-def within_budget(first: Scene, folded: Callable[[int], Scene], direction: str, *, columns: bool) -> Placed:
+def within_budget(
+    first: Scene, folded: Callable[[int], Scene], fewer: float, direction: str, *, columns: bool
+) -> Placed:
     """The scene laid out, folded again and again until it fits a page; if nothing fits, what comes nearest.
 
-    `folded` makes the scene with about as many boxes as it is told.
+    `folded` makes the scene with about as many boxes as it is told, each time `fewer` of them.
     """
 
     def laid_out(scene: Scene) -> Placed:
@@ -38,7 +38,7 @@ def within_budget(first: Scene, folded: Callable[[int], Scene], direction: str, 
 
     best, limit = laid_out(first), len(first.boxes)
     while excess(best) > 1 and limit > FEWEST:
-        limit = int(limit * FEWER)
+        limit = int(limit * fewer)
         scene = folded(limit)
         if len(scene.boxes) < len(best.scene.boxes):
             best = min(best, laid_out(scene), key=excess)

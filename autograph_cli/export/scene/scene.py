@@ -174,6 +174,7 @@ def build(
     differentiated: Collection[str] | None = None,
     sums: Mapping[int, str] | None = None,
     written: bool = False,
+    apart: bool = False,
 ) -> Scene:
     """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`.
 
@@ -183,12 +184,12 @@ def build(
     arrows that they go along, unless `flows` is false. Roots that were `differentiated` have a look of their own:
     unless told otherwise those at which passes of this graph began; likewise `sums` are the derivatives that add up
     gradients, and of which tensor. `written` draws a
-    script's steps, and what belongs to modules at each use.
+    script's steps, and `apart` what belongs to modules at each use.
     """
     if differentiated is None:
         differentiated = differentiated_in(graph)
     sums = gradient_sums(graph) if sums is None else sums
-    return _Builder(graph, data, shown, tags, marks, brief, flows, differentiated, sums, written).scene(title)
+    return _Builder(graph, data, shown, tags, marks, brief, flows, differentiated, sums, written, apart).scene(title)
 
 
 def differentiated_in(graph: Graph) -> set[str]:
@@ -210,6 +211,7 @@ class _Builder:
         differentiated: Collection[str],
         sums: Mapping[int, str],
         written: bool,
+        apart: bool,
     ) -> None:
         self.graph, self.data, self.marks = graph, data, marks
         self.rooted: dict[tuple[int, int], list[str]] = {}
@@ -235,7 +237,7 @@ class _Builder:
         self.band = self._bands()
         marked = {self._source(Edge(node)).node for node, _ in marks}
         self.repeated = self._repeated(users) - marked if tags else set()
-        if written:
+        if apart:
             shared = {used for used, its in users.items() if len(its) > 1 and graph[used].module}
             self.repeated |= shared - marked
         self.kept = kept_tensors(graph) if "saved" in shown else []
