@@ -42,7 +42,7 @@ def placed(picture: Picture) -> Placed:
         return fitted(first, options.direction, columns=options.columns)
 
     def folded(limit: int) -> Scene:
-        return finished(made_small(whole, picture.graph, None, limit), picture)
+        return finished(made_small(whole, picture.graph, None, limit, across=False), picture)
 
     fewer = FEWER if len(whole.boxes) <= MANY else MANY_FEWER
     return within_budget(first, folded, fewer, options.direction, columns=options.columns)
@@ -127,8 +127,11 @@ def with_parameters(scene: Scene, picture: Picture) -> Scene:
     return inline(scene) if wanted else scene
 
 
-def made_small(scene: Scene, graph: Graph, depth: int | None, limit: int | None) -> Scene:
-    """Close modules below a depth; then fold, by one means after the other, until there are no more boxes than that."""
+def made_small(scene: Scene, graph: Graph, depth: int | None, limit: int | None, *, across: bool = True) -> Scene:
+    """Close modules below a depth; then fold, by one means after the other, until there are no more boxes than that.
+
+    The last means is to cut it across, where that is allowed.
+    """
     small = _opened(scene, graph, depth)
     if limit is None or len(small.boxes) <= limit:
         return small
@@ -136,7 +139,7 @@ def made_small(scene: Scene, graph: Graph, depth: int | None, limit: int | None)
     small = close_to(small, graph, limit, outermost=2)
     small = fold(small, limit)
     small = close_to(small, graph, limit)
-    return cut_across(small, graph, limit)
+    return cut_across(small, graph, limit) if across else small
 
 
 def _opened(scene: Scene, graph: Graph, depth: int | None) -> Scene:

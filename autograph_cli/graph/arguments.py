@@ -107,6 +107,7 @@ def operation_text(node: Node, shapes: Sequence[tuple[int, ...]] = (), room: int
     return f"{node.op} {arguments_text(node, shapes, room)}".rstrip()
 
 
+_REDUCTION, _REDUCED = re.compile(r"\breduction ([02])\b"), {0: "each", 2: "sum"}
 _PARTS = re.compile(r"^_+|^native_|_with_indices$|_forward$")
 
 
@@ -116,7 +117,7 @@ def step_text(node: Node, shapes: Sequence[tuple[int, ...]] = (), room: int = LO
     >>> step_text(Node(0, "operation", "RsubBackward1", "rsub", (), constants=(("other", "1"),)))
     '1 −'
     """
-    text = arguments_text(node, shapes, room)
+    text = _REDUCTION.sub(lambda found: _REDUCED[int(found[1])], arguments_text(node, shapes, room))
     write = _STEPS.get(node.op)
     if text and write is not None:
         return write(text, {name: _value(value) for name, value in _plain(node)})

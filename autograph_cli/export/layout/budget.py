@@ -18,7 +18,9 @@ SMALLEST = 8.0
 FLATTEST, STEEPEST = 0.42, 1.75
 """Heights over widths between which a picture is neither a ribbon nor a tower."""
 WHOLE = 30
-"""Boxes below which nothing is broken into columns."""
+"""Boxes below which no picture along the data is broken into columns."""
+CAREFUL, CAREFULLY = 60, 0.8
+"""Boxes from which on a picture is folded a little at a time, and to what part of them."""
 FEWEST = 8
 
 
@@ -32,13 +34,13 @@ def within_budget(
 
     def laid_out(scene: Scene) -> Placed:
         whole = fitted(scene, direction, columns=False)
-        if not columns or excess(whole) <= 1 or len(scene.boxes) < WHOLE:
+        if not columns or excess(whole) <= 1 or (scene.data and len(scene.boxes) < WHOLE):
             return whole
         return min(whole, fitted(scene, direction, columns=True), key=excess)
 
     best, limit = laid_out(first), len(first.boxes)
     while excess(best) > 1 and limit > FEWEST:
-        limit = int(limit * fewer)
+        limit = int(limit * (fewer if limit > CAREFUL else CAREFULLY))
         scene = folded(limit)
         if len(scene.boxes) < len(best.scene.boxes):
             best = min(best, laid_out(scene), key=excess)

@@ -11,11 +11,13 @@ from msgspec.structs import replace
 
 from autograph_cli.export.scene.modules import shown_by
 from autograph_cli.export.scene.scene import Arrow, Box, Scene, standing_for
-from autograph_cli.export.style import OPERATIONS, parted
+from autograph_cli.export.style import OPERATIONS, is_bars, parted
 from autograph_cli.graph import Graph
 
 MANY = 20
 """Operations from which on parameters are written on them, unless told."""
+CIRCLES = 10
+"""The greatest number in a circle that all formats have."""
 MARK, BUFFER = "• ", "◦ "
 
 
@@ -55,10 +57,14 @@ def with_state(scene: Scene, graph: Graph) -> Scene:
     uses = Counter(state.values())
     numbers = {node: place for place, node in enumerate([node for node, many in uses.items() if many > 1], 1)}
     boxes = [
-        replace(box, title=f"{box.title} {circled(numbers[state[box.id]])}") if state.get(box.id) in numbers else box
-        for box in scene.boxes
+        _numbered(box, circled(numbers[state[box.id]])) if state.get(box.id) in numbers else box for box in scene.boxes
     ]
     return inline(replace(scene, boxes=tuple(boxes)), state)
+
+
+def _numbered(box: Box, number: str) -> Box:
+    lines = tuple([line if is_bars(line) else f"{number} {line}" for line in box.lines])
+    return replace(box, title=f"{box.title} {number}", lines=lines)
 
 
 def circled(number: int) -> str:
@@ -67,7 +73,7 @@ def circled(number: int) -> str:
     >>> circled(1), circled(21)
     ('①', '(21)')
     """
-    return chr(ord("①") + number - 1) if number <= 20 else f"({number})"
+    return chr(ord("①") + number - 1) if number <= CIRCLES else f"({number})"
 
 
 def inline_if_many(scene: Scene, *, beside: bool = False) -> Scene:

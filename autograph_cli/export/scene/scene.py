@@ -237,9 +237,11 @@ class _Builder:
         self.band = self._bands()
         marked = {self._source(Edge(node)).node for node, _ in marks}
         self.repeated = self._repeated(users) - marked if tags else set()
+        self.untold: set[int] = set()
+        """What belongs to modules and is drawn at each use, as long as none of its facts stand anywhere."""
         if apart:
-            shared = {used for used, its in users.items() if len(its) > 1 and graph[used].module}
-            self.repeated |= shared - marked
+            self.untold = {used for used, its in users.items() if len(its) > 1 and graph[used].module} - marked
+            self.repeated |= self.untold
         self.kept = kept_tensors(graph) if "saved" in shown else []
         self.ends: list[End] = []
         """Of the first output of each node."""
@@ -435,7 +437,9 @@ class _Builder:
                 if used in tags:
                     far = f"t{number}_{position}"
                     kind, title, tip = tags[used]
-                    self.boxes.append(Box(far, kind, title, "", (), tip, band, True))
+                    lines = self.labels.lines(self.graph.nodes[used]) if used in self.untold else ()
+                    self.untold.discard(used)
+                    self.boxes.append(Box(far, kind, title, "", lines, tip, band, True))
                     dashed = False
                 if edge is not given:
                     label, dashed = f"{DETACH} {label}".rstrip(), True
