@@ -26,6 +26,7 @@ from autograph_cli.graph import (
     TensorType,
 )
 from autograph_cli.graph.collector import resting
+from autograph_cli.record.assigned_names import assigned_names
 from autograph_cli.record.changes import output_of
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Event, StepLog
@@ -73,6 +74,24 @@ def build(log: EventLog, sources: Sources, span: Span, *, at_last: bool = False)
     return graph
 
 
+def _events(log: EventLog, span: Span) -> list[Event]:
+    """What the graph is made of, in order: the events of the step, its roots and calls, and all that they hang on."""
+    known = log.known
+    starts = [event.key for event in span.step.events if event.followed]
+    starts += [key_of(output) for _, output in span.roots]
+    starts += [key for entry in span.step.passes for key in entry.ran]
+    first = {leaf: known[key].number for key, leaf in log.leaves.items() if key in known}
+    every = [known[key] for key in closure(log, starts)]
+    return sorted(every, key=(lambda event: first.get(event.key, event.number)) if first else _number)
+
+
+def _passes(span: Span, events: Iterable[Event]) -> list[BackwardEvent]:
+    """The backward calls of the step, and those that made some of the events, in order."""
+    makers = {entry.number: entry for entry in span.step.passes}
+    makers |= {maker.number: maker for maker in {event.made_by for event in events} if maker is not None}
+    return [makers[number] for number in sorted(makers)]
+
+
 class _Edges(dict[Output | None, Edge | None]):
     """The edge to each output, one record for all that lead there; none to what is not in the graph."""
 
@@ -96,27 +115,17 @@ class _Builder:
         self.log, self.sources, self.span, self.step = log, sources, span, span.step
         self.at_last = at_last
         self.saved, self.types = log.saved, log.engine.types
-        known = log.known
         self.storage_of = settle(log, span.step)
         """The storage, among those that its nodes keep, in which a leaf or an input is, by the event's number."""
         if at_last:
             span.step.looked.clear()
-        starts = [event.key for event in span.step.events if event.followed]
-        starts += [key_of(output) for _, output in span.roots]
-        starts += [key for entry in span.step.passes for key in entry.ran]
-        first = {leaf: known[key].number for key, leaf in log.leaves.items() if key in known}
-        every = [known[key] for key in closure(log, starts)]
-        self.events = sorted(every, key=(lambda event: first.get(event.key, event.number)) if first else _number)
+        self.events = _events(log, span)
         self.ids = {event.key: position for position, event in enumerate(self.events)}
         self.edge = _Edges(self.ids, log.leaves).__getitem__
-        makers = {entry.number: entry for entry in span.step.passes}
-        makers |= {maker.number: maker for maker in {event.made_by for event in self.events} if maker is not None}
-        self.passes = [makers[number] for number in sorted(makers)]
+        self.passes = _passes(span, self.events)
         self.pass_ids = {entry.number: position for position, entry in enumerate(self.passes)}
-        self.static = self._static_names()
-        numbers = {number for number, _ in self.static}
-        self.named = {event.key for event in self.events if event.number in numbers} if numbers else set()
-        self.named.update(log.names, log.borrowed)
+        self.assigned = assigned_names(self.events, self.passes, sources, lambda event: len(self._types(event)))
+        self.named = {*map(key_of, self.assigned), *log.names, *log.borrowed}
         """The keys of what may have names."""
         self.plain: dict[int, tuple[OutputRecord, ...]] = {}
         """What is made of each type without a name or a storage, by its id."""
@@ -300,38 +309,14 @@ class _Builder:
     def _names(self, event: Event, nr: int) -> tuple[str, ...]:
         log, key = self.log, event.key
         output = output_of(key, nr)
-        found = log.names.of(output) or self.static.get((event.number, nr)) or log.borrowed.of(output)
+        if found := log.names.of(output):
+            return tuple(found)
+        if output in self.assigned:
+            return (self.assigned[output],)
+        found = log.borrowed.of(output)
         if not found and event.base is not None:
             found = log.names.of(event.base)  # what it is a view of
         return tuple(found)
-
-    def _static_names(self) -> dict[tuple[int, int], tuple[str, ...]]:
-        """For variables of functions that returned: the last node that a line made has the name it assigns to."""
-        last: dict[tuple[int, tuple[str | None, ...]], Event] = {}
-        for event in self.events:
-            site = event.site
-            if site is None or event.made_by is not None:
-                continue
-            line, names = self.sources.assigned(site)
-            if names:
-                last[line, names] = event
-        begun = self._begun()
-        return {
-            (event.number, nr): (name,)
-            for (line, names), event in last.items()
-            if event.number > begun.get(line, -1)
-            for nr, name in enumerate(names)
-            if name is not None and (len(names) == 1 or len(names) == len(self._types(event)))
-        }
-
-    def _begun(self) -> dict[int, int]:
-        """The last node before a backward call, by the assignment that called: what it assigns came after."""
-        found: dict[int, int] = {}
-        for entry in self.passes:
-            assignment = None if entry.site is None else self.sources.assignment(entry.site)
-            if assignment is not None:
-                found[id(assignment)] = max(found.get(id(assignment), -1), entry.newest)
-        return found
 
     def _storages(self) -> dict[Output, int]:
         """The memory in which outputs are that are kept for backward."""
