@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from autograph_cli import AutographError
@@ -232,7 +232,7 @@ def _given(node: Node) -> set[tuple[int, int]]:
     return {(edge.node, edge.nr) for edge in node.args}
 
 
-def _savers(graph: Graph, storage: int | None, names: list[tuple[str, ...]]) -> Iterator[str]:
+def _savers(graph: Graph, storage: int | None, names: Sequence[tuple[str, ...]]) -> Iterator[str]:
     if storage is None:
         return
     for other in graph:
@@ -241,6 +241,6 @@ def _savers(graph: Graph, storage: int | None, names: list[tuple[str, ...]]) -> 
             yield f"{_node(graph, other, names)} as {', '.join(kept)}"
 
 
-def _node(graph: Graph, node: Node, names: list[tuple[str, ...]]) -> str:
+def _node(graph: Graph, node: Node, names: Sequence[tuple[str, ...]]) -> str:
     where = f", {node.source.file}:{node.source.line}" if node.source else ""
     return f"{node.name or node.op} {names[node.id][0]}{where}"

@@ -16,6 +16,8 @@ from autograph_cli.torch._arrays.backends import ELSEWHERE, WITHOUT_MEMORY, devi
 from autograph_cli.torch._arrays.cuda import on_host
 from autograph_cli.torch._arrays.stand_in import StandIn
 from autograph_cli.torch._core.node import LEAF, View, marks_leaf, output_meta
+from autograph_cli.torch._core.saved_tensors import SavedResult
+from autograph_cli.torch._core.state import thread_state
 from autograph_cli.torch._core.tensor import Tensor, Wrapped
 
 
@@ -44,11 +46,22 @@ class Tensors(Nodes):
                 accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
                 if accumulator is not None:
                     return self.number(accumulator)
-            return None if held is None else self.listener.held(tensor)
+            return self._result_of_running(tensor) if held is None else self.listener.held(tensor)
         key = edge[0]._ag_seq
         if key not in self.known:
             key = self.number(edge[0])
         return (key, edge[1]) if edge[1] else key
+
+    def _result_of_running(self, tensor: Tensor) -> Output | None:
+        """The result without a gradient (indices, a mask) that the running node has saved, where `tensor` is that."""
+        node = thread_state.current
+        saved = None if node is None else node._ag_saved
+        if node is None or saved.__class__ is not tuple or node._ag_seq not in self.known:
+            return None
+        for item, nr in zip(saved, node._ag_item_results, strict=False):
+            if item.__class__ is SavedResult and item._ag_raw is tensor._ag_raw:
+                return (node._ag_seq, nr) if nr else node._ag_seq
+        return None
 
     def told(self, tensor: Tensor) -> Output | None:
         edge = tensor._ag_edge

@@ -56,6 +56,7 @@ def attach(engine: PyTorch) -> PyTorch | None:
     """Let this connection listen; returns the one that did."""
     before = _process.engine
     private.intercept(_operation)
+    private.pass_over_ours()
     _process.hooked = _process.hooked and before is not None
     _process.engine = engine
     follow(engine, True)

@@ -149,7 +149,10 @@ def like_all(result: Any, node: Any) -> Like | None:
 
 def types(node_type: NodeType | None, like: Like) -> list[TensorType]:
     """The same as records of the graph."""
-    return [_type(*each) for each in like]
+    try:
+        return [_type(*each) for each in like]
+    except TypeError:  # a size that stands for any has no hash
+        return [_type(dtype, sides(shape), device) for dtype, shape, device in like]
 
 
 @functools.lru_cache(1024)
