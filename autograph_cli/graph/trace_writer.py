@@ -19,7 +19,6 @@ from autograph_cli.graph.records import (
     Edge,
     Graph,
     Measured,
-    Methods,
     ModuleCall,
     Node,
     Notice,
@@ -84,9 +83,6 @@ def pieces(trace: Trace) -> Iterator[str]:
 def graph_to_json(graph: Graph) -> str:
     """Write one graph alone, in the form that it has inside a step of a trace."""
     return f"{{{''.join(map(_escaped, _graph(graph)))}}}\n"
-
-
-Methods.to_json = graph_to_json
 
 
 def _escaped(text: str) -> str:
