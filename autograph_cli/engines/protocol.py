@@ -23,8 +23,26 @@ _LONGEST = 60
 
 Output = int | tuple[int, int]
 """An output of a node: the node's number where it is output 0, else (number, output)."""
-ModuleCall = tuple[int, Any, tuple[Any, ...], dict[str, Any]]
-"""A call of a module that is going on: its number, the module and the arguments."""
+
+
+class ModuleCall(Protocol):
+    """A call of a module that is going on."""
+
+    @property
+    def number(self) -> int:
+        """Its own, which is never given again."""
+
+    @property
+    def module(self) -> Any:
+        """The module."""
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """What it was given by position."""
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """What it was given by name."""
 
 
 Applied = list[tuple[Any, Output, Output | None]]

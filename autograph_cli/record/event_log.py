@@ -184,7 +184,7 @@ class EventLog:
                 made_by, parent, self.derivatives = within, self.engine.parent(), True
         if calls:
             known = thread.calls
-            same = len(known) == len(calls) and known[-1].serial == calls[-1][0]
+            same = len(known) == len(calls) and known[-1].serial == calls[-1].number
             call = known[-1] if same else self.modules.enter(known, calls)
         if self.changed:
             args = tuple([last(self, output) for output in args])

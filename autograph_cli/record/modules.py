@@ -71,7 +71,7 @@ class About:
 
 def was_given(call: ModuleCall, tensor: Any, base: Any) -> bool:
     """Whether the tensor, or what it is a view of, was among the arguments of a call."""
-    return any(x is tensor or (base is not None and x is base) for x in _items((*call[2], *call[3].values())))
+    return any(x is tensor or (base is not None and x is base) for x in _items((*call.args, *call.kwargs.values())))
 
 
 class Modules:
@@ -91,17 +91,18 @@ class Modules:
     def enter(self, known: list[CallEvent], calls: Sequence[ModuleCall]) -> CallEvent:
         """Bring what is known of a thread's calls up to those that are going on now; returns the innermost."""
         depth = len(known)
-        while depth and (depth > len(calls) or known[depth - 1].serial != calls[depth - 1][0]):
+        while depth and (depth > len(calls) or known[depth - 1].serial != calls[depth - 1].number):
             depth -= 1
         del known[depth:]
         outer = known[-1] if depth else None
-        for number, module, _, _ in calls[depth:]:
+        for call in calls[depth:]:
+            module = call.module
             key = id(module), None if outer is None else outer.about.id
             about = self.known.get(key)
             if about is None or about.ref() is not module:
                 about = self.known[key] = self._met(module, outer)
                 self.waiting.append(about)
-            outer = CallEvent(about, outer, number)
+            outer = CallEvent(about, outer, call.number)
             known.append(outer)
         return known[-1]
 
