@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from autograph_cli.engines.protocol import Applied, places
+from autograph_cli.engines.protocol import Applied
 from autograph_cli.engines.pytorch import collectives, private
 from autograph_cli.engines.pytorch.node_types import changes_argument
+from autograph_cli.engines.values import places
 
 if TYPE_CHECKING:
     from autograph_cli.engines.pytorch.connection import PyTorch
