@@ -127,9 +127,7 @@ class EventLog:
         """Those that are going on, in all threads, and those that are wanted still."""
         self.thread = _Thread(self.steps)
         self.modules = Modules(self.engine.tensor)
-        self.limit, self.limit_between = forgetting.LIMIT, forgetting.BATCH
-        """So many events may gather within a step, and so many may be left when one ends."""
-        self.most_calls = forgetting.CALLS
+        self.limits = forgetting.Limits()
 
     @property
     def step(self) -> StepLog:
@@ -142,8 +140,8 @@ class EventLog:
         other.known.update(self.known)
         other.tensors, other.names = ById(self.tensors), self.names.copied()
         other.borrowed, other.saved = self.borrowed.copied(), dict(self.saved)
-        other.count, other.calls, other.newest_key, other.limit = self.count, self.calls, self.newest_key, sys.maxsize
-        other.modules = self.modules
+        other.count, other.calls, other.newest_key = self.count, self.calls, self.newest_key
+        other.limits.events, other.modules = sys.maxsize, self.modules
         step = other.step
         step.events, step.passes = list(self.step.events), list(self.step.passes)
         step.looked, step.changed = list(self.step.looked), dict(self.step.changed)
@@ -197,7 +195,7 @@ class EventLog:
         )  # fmt: skip
         self.known[number] = event
         step.events.append(event)
-        if len(self.known) > self.limit:
+        if len(self.known) > self.limits.events:
             forgetting.sweep(self)
 
     def earlier(
@@ -310,7 +308,7 @@ class EventLog:
                 self._hold(output, key, nr)
                 if name.endswith("_"):
                     changed_through(self, output, output_of(key, nr))
-        if len(self.known) > self.limit:
+        if len(self.known) > self.limits.events:
             forgetting.sweep(self)
 
     def _hold(self, tensor: Any, key: int, nr: int) -> None:
@@ -355,7 +353,7 @@ class EventLog:
         entry.newest, entry.newest_key = self.count, self.newest_key
         entry.roots = tuple([output for output in map(engine.root, call.roots) if output is not None])
         entry.error = id(sys.exc_info()[1])
-        if len(step.passes) >= self.most_calls:
+        if len(step.passes) >= self.limits.calls:
             forgetting.forget_calls(self)
         step.running.append(entry)
         step.passes.append(entry)
@@ -471,7 +469,7 @@ class EventLog:
             if held is not None and held.number == key:
                 del self.tensors[name]
         self.thread.begin()
-        if len(self.known) > self.limit_between:
+        if len(self.known) > self.limits.between:
             forgetting.sweep(self, between=True)
         return step
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autograph_cli.engines.protocol import key_of
@@ -19,6 +20,17 @@ MOST_OVER = 4
 """So many steps that others may hang on are looked through at once; what is older waits for a `sweep`."""
 CALLS = 1_000
 """So many backward calls may gather in one step before those that made nothing are forgotten, the newest apart."""
+
+
+@dataclass(slots=True)
+class Limits:
+    """How much may gather in a log before some is forgotten: what is there still then doubles them."""
+
+    events: int = LIMIT
+    """Within a step."""
+    between: int = BATCH
+    """When a step ends."""
+    calls: int = CALLS
 
 
 def closure(log: EventLog, keys: Iterable[int]) -> set[int]:
@@ -95,7 +107,7 @@ def sweep(log: EventLog, *, between: bool = False) -> None:
     log.looks = [looks for looks in log.looks if any(event.key in keep for look in looks for event in look.events)]
     for step in steps:
         step.events = [event for event in step.events if event.key in keep]
-    log.limit, log.limit_between = max(LIMIT, 2 * len(known)), max(BATCH, 2 * len(known))
+    log.limits.events, log.limits.between = max(LIMIT, 2 * len(known)), max(BATCH, 2 * len(known))
     forget_calls(log)
 
 
@@ -105,4 +117,4 @@ def forget_calls(log: EventLog) -> None:
     makers = {id(event.made_by) for event in log.known.values()}
     older, newer = step.passes[: -CALLS // 10], step.passes[-CALLS // 10 :]
     step.passes = [entry for entry in older if id(entry) in makers or entry in step.running] + newer
-    log.most_calls = max(CALLS, 2 * len(step.passes))
+    log.limits.calls = max(CALLS, 2 * len(step.passes))
