@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-from . import tensor
 from .code_cache import COPIES
 from .errors import refused
 from .state import thread_state
@@ -291,9 +290,6 @@ def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None)
     with DisableTorchFunctionSubclass():
         found = func(*args, **(kwargs or {}))
         return found if func in _kept() else converted(found, cls)
-
-
-tensor.function_default = default
 
 
 @functools.cache
