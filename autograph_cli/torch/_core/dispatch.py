@@ -264,11 +264,16 @@ def as_floating(raw: Any) -> Any:
     return raw.astype(process_state.default_dtype) if raw.dtype.kind in "biu" else raw
 
 
+_SCALARS = frozenset((np.float32, np.float64, np.int64, np.bool_))
+
+
 def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
     """Raw tensor arguments cast to their common dtype."""
     first = raws[op.positions[0][0]]
+    kind = first.__class__ if first.__class__ in _SCALARS else None  # two of one class have one dtype
     for i, _ in op.positions:
-        if raws[i] is None or raws[i].dtype is not first.dtype:
+        raw = raws[i]
+        if raw is None or (raw.__class__ is not kind and raw.dtype is not first.dtype):
             break
     else:
         return raws
