@@ -65,8 +65,8 @@ def operator_of(op: Operation) -> Any:
             return unknown_operand(op, first, second)
         return op.function(first, second) if process_state.asks else dispatch.run(op, given)
 
-    operator = named(op, op.identifier, look, public=True)
-    return looks(operator)
+    operator = looks(named(op, op.identifier, look, public=True))
+    return operator
 
 
 def named(

@@ -23,7 +23,6 @@ from .._arrays.storages import resized, window
 from .._arrays.unusual import BY_OPERATIONS, UNUSUAL
 from . import autocast, device_dispatch, dims, dtypes, overlapping
 from .class_names import type_name
-from .device_dispatch import kernels  # noqa: F401
 from .dtype_checks import check_cast
 from .errors import refused
 from .memory_format import settled, strides_of
