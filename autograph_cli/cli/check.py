@@ -33,7 +33,7 @@ LISTED = 12
 
 
 class Verdict(Struct, frozen=True):
-    """What came of one Function, operator, module or function."""
+    """The result of checking one Function, operator, module or function."""
 
     kind: str
     name: str
@@ -45,7 +45,7 @@ class Verdict(Struct, frozen=True):
 
     @property
     def good(self) -> bool:
-        """Whether no derivative of it was found to be wrong."""
+        """True if no derivative of it is wrong."""
         return all(one.good for one in self.orders)
 
 

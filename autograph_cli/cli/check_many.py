@@ -20,7 +20,7 @@ DIED = 2
 
 
 def are_many(names: Sequence[str]) -> bool:
-    """Whether these words name scripts and folders, and not one script and what to check in it."""
+    """Return whether these words name scripts and folders, and not one script and what to check in it."""
     return Path(names[0]).is_dir() or (len(names) > 1 and names[1].endswith(SCRIPTS))
 
 

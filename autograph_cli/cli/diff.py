@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import CommandError, as_command_error
-from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, choose, named_rank, one_format
+from autograph_cli.cli.opening import choose, named_rank
+from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, one_format
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.snapshot import chosen_settings, print_diff
 from autograph_cli.engines import chosen
@@ -109,8 +110,8 @@ def _settings(asked: Settings, include: str | None) -> Settings:
 def _both(
     sides: list[tuple[str, str | None]], engines: tuple[str, str], settings: Settings, step: str | None
 ) -> tuple[Snapshot, Snapshot]:
-    """What is compared. Of one script on two engines these are the same steps: those that autograph's engine keeps, for
-    of PyTorch only some are followed where nobody knows which is the last."""
+    """Return both snapshots. Of one script on two engines they have the same steps: those that autograph's engine
+    keeps, for of PyTorch only some are followed where nobody knows which is the last."""
     one, other = (_open(*side, replace(settings, engine=e), step) for side, e in zip(sides, engines, strict=True))
     if sides[0] != sides[1] or chosen(engines[0]) == chosen(engines[1]) or _steps(one) == _steps(other):
         return one, other
@@ -126,7 +127,7 @@ def _steps(snapshot: Snapshot) -> list[str]:
 
 
 def _engines(engines: tuple[str, ...] | None, settings: Settings) -> tuple[str, str]:
-    """What runs the one script, and the other."""
+    """The engines that run the one script and the other."""
     found = engines or (settings.engine,)
     return found[0], found[-1]
 
@@ -145,8 +146,8 @@ def _sides(
 
 
 def _is_alike(part: str, sides: list[tuple[str, str | None]]) -> bool:
-    """Whether the part means the same on both sides: the values of a trace are those of its steps, of others those of
-    the script's end."""
+    """Return whether the part means the same on both sides: the values of a trace are those of its steps, of others
+    those of the script's end."""
     return part != "values" or len({name.endswith((*SCRIPTS, files.SUFFIX)) for name, _ in sides}) == 1
 
 

@@ -33,7 +33,7 @@ def info() -> None:
 
 
 def sections() -> list[tuple[str, list[tuple[str, str]]]]:
-    """What is printed, section by section."""
+    """Return the lines to print, section by section."""
     found = [(name, _version(name)) for name in OPTIONAL]
     return [
         (

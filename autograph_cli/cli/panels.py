@@ -1,8 +1,8 @@
-"""What a page shows of a run beside its pictures."""
+"""The panels of a page: findings of a run, and what was watched."""
 
 from __future__ import annotations
 
-from autograph_cli.cli.options import Opened, Source, script_of
+from autograph_cli.cli.opening import Opened, Source, script_of
 from autograph_cli.export.options import Panels
 from autograph_cli.findings import explain
 from autograph_cli.findings.read import scripts_of

@@ -128,7 +128,7 @@ def _heights(points: list[tuple[int, int]], wall: int) -> list[int]:
 
 
 def _directions(found: list[Cost], wall: int) -> str:
-    """What runs in each part of a step."""
+    """Return a letter for each part of a step: f where its forward ran, b where a backward pass did."""
     letters = [" "] * COLUMNS
     for cost in found:
         for column in _columns(cost.began, cost.began + cost.time, wall):

@@ -43,7 +43,7 @@ class RanksError(AutographError):
 
 
 class Wanted(Struct, frozen=True):
-    """What a run of several ranks shall leave."""
+    """The options of a run of several ranks."""
 
     output: Path | None
     quiet: bool
@@ -107,7 +107,7 @@ def split(place: Placement, folder: Path, wanted: Wanted) -> int | None:
 
 
 def _code_told(folder: Path) -> int:
-    """What rank 0 said that the run ends with; mpiexec makes a number of its own of those of all ranks."""
+    """Return the exit code that rank 0 told; mpiexec makes one of its own from those of all ranks."""
     try:
         return int((folder / OVER).read_text())
     except (OSError, ValueError):  # it was killed itself
@@ -142,7 +142,7 @@ def _finished(look: Watch, codes: dict[int, int], wanted: Wanted, here: Path) ->
 
 
 def _by_itself(rank: State) -> bool:
-    """Whether a rank's exit code is its own: one that told how it ended may be killed since."""
+    """Return whether a rank's exit code is its own: one that told how it ended may be killed since."""
     return rank.phase == "running" or (rank.code or 0) > 0
 
 
@@ -293,7 +293,7 @@ def _lives(pid: int) -> bool:
 
 
 def _mpiexec() -> list[str]:
-    """What starts processes that MPI connects: that of the environment Python runs in, or on the path."""
+    """Return the command that starts MPI processes: that of Python's environment, or the one on the path."""
     beside = Path(sys.executable).with_name("mpiexec")
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
     if found is None or importlib.util.find_spec("mpi4py") is None:

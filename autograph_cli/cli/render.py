@@ -11,21 +11,17 @@ from msgspec.structs import replace
 
 from autograph_cli import export
 from autograph_cli.atomic_files import is_stream
-from autograph_cli.cli.options import (
-    SCRIPTS,
-    WATCHABLE,
+from autograph_cli.cli.opening import (
     Opened,
     Source,
-    UsageError,
     choose,
-    one_format,
     open_trace,
     say_derived,
     say_missing_order,
     source_options,
     step_of_ranks,
-    step_option,
 )
+from autograph_cli.cli.options import SCRIPTS, WATCHABLE, UsageError, one_format, step_option
 from autograph_cli.cli.panels import panels_of
 from autograph_cli.cli.picture_options import picture_options
 from autograph_cli.cli.printing import put, say

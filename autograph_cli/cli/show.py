@@ -7,19 +7,21 @@ from collections.abc import Callable
 import click
 
 from autograph_cli import graph
-from autograph_cli.cli.options import (
+from autograph_cli.cli.opening import (
     Source,
-    Whole,
     choose,
-    open_option,
     open_trace,
-    root_option,
     say_derived,
     say_missing_order,
     say_ranks,
+    source_options,
+)
+from autograph_cli.cli.options import (
+    Whole,
+    open_option,
+    root_option,
     show_option,
     slice_options,
-    source_options,
     step_option,
     to_record,
 )

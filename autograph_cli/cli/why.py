@@ -9,16 +9,8 @@ import click
 
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import as_command_error
-from autograph_cli.cli.options import (
-    Source,
-    Whole,
-    choose,
-    open_trace,
-    say_ranks,
-    script_of,
-    source_options,
-    step_option,
-)
+from autograph_cli.cli.opening import Source, choose, open_trace, say_ranks, script_of, source_options
+from autograph_cli.cli.options import Whole, step_option
 from autograph_cli.cli.printing import say
 from autograph_cli.findings.functions import function_text
 from autograph_cli.graph import Graph, GraphError, Node, Step, Trace, paths as ways
@@ -89,7 +81,7 @@ def _has(graph: Graph, name: str) -> bool:
 
 
 def _answer(step: Step, loss: str, leaf: str, limit: int, script: Path) -> tuple[list[str], int]:
-    """What is printed, and the exit code."""
+    """Return the lines to print, and the exit code."""
     graph = step.graph
     scripts = read_scripts(graph, script)
     if _is_of_script(scripts, graph, loss):
@@ -120,7 +112,7 @@ def _kept_back(
 
 
 def _is_of_script(scripts: dict[str, Script], graph: Graph, name: str) -> bool:
-    """Whether the script has a variable of this name, and the graph has not."""
+    """Return whether the script has a variable of this name, and the graph has not."""
     return not _has(graph, name) and first_binding(scripts, name) is not None
 
 

@@ -1,4 +1,4 @@
-"""What differs between two snapshots, to be read: a page with both graphs side by side, and a comment in Markdown."""
+"""Differences between two snapshots to read: a page with both graphs side by side, and a comment in Markdown."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def to_page(found: SnapshotDiff, titles: tuple[str, str]) -> bytes:
 
 
 def _with_code(sentence: str) -> str:
-    """What stands between backticks as code."""
+    """Set text between backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(visible(sentence)))
 
 

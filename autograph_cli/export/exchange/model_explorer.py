@@ -62,7 +62,7 @@ def _node(
 
 
 def _incoming(graph: Graph, data: bool) -> list[list[dict[str, str]]]:
-    """What leads to each node: along the data what it was given, along the gradient who sends it one."""
+    """Return the edges into each node: along the data its arguments, along the gradient the nodes that send it one."""
     found: list[list[dict[str, str]]] = [[] for _ in graph.nodes]
 
     def add(target: int, source: Edge) -> None:

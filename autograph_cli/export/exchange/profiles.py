@@ -1,4 +1,4 @@
-"""What a step cost, for the programs that show such: trace events, speedscope, collapsed stacks; and JSON."""
+"""The cost of a step in files for profile viewers (trace events, speedscope, collapsed stacks) and as JSON."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _sum(row: Sum) -> dict[str, Any]:
 
 
 def _facts(graph: Graph, cost: Cost) -> dict[str, Any]:
-    """What is told of a cost beside its time, as far as it is there."""
+    """Return the fields of a cost beside its time, as far as they were recorded."""
     node = cost.node
     told: dict[str, Any] = {"node": f"%{node.id}", "order": cost.order}
     if node.source is not None:

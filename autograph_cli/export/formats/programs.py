@@ -15,7 +15,7 @@ from autograph_cli.export.formats.svg import to_svg
 from autograph_cli.export.formats.svg_cleanup import clean_svg
 from autograph_cli.export.layout.placed import Placed
 from autograph_cli.export.ranks import heights
-from autograph_cli.export.scene.scene import Scene
+from autograph_cli.export.scene.records import Scene
 
 BUILT_IN = "layered"
 LAYOUTS = (BUILT_IN, "graphviz-pure", "dot")
@@ -88,7 +88,7 @@ def find_program(name: str) -> str:
 
 
 def _weight(scene: Scene) -> int:
-    """What a layout program has to place: boxes, and a point for each rank that an edge crosses."""
+    """Count the items that a layout program has to place: boxes, and a point for each rank that an edge crosses."""
     index = {box.id: number for number, box in enumerate(scene.boxes)}
     edges = [(index[arrow.tail], index[arrow.head]) for arrow in scene.arrows]
     height = heights(len(index), edges)

@@ -1,4 +1,4 @@
-"""What was watched of parameters over the steps of a run: small multiples as SVG, and rows as CSV."""
+"""Numbers of parameters over the steps of a run: small multiples as SVG, and rows as CSV."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from autograph_cli.graph.names import visible
 COLUMNS = ("norm", "mean", "max", "zeros", "ratio")
 """The numbers of a row, behind that of the step; gradients and values have no ratio."""
 KINDS = {"gradients": "gradient", "values": "values", "updates": "update / values"}
-"""What there may be of a parameter, and how its column is headed."""
+"""The kinds of numbers that may be watched of a parameter, and the heading of each column."""
 _WIDTH, _HEIGHT, _GAP = 230.0, 46.0, 14.0
 _EDGE, _TOP = 14.0, 62.0
 _ZEROS = "#F6D9C3"
@@ -123,7 +123,7 @@ class _Scale(Struct, frozen=True):
         return f"{10**self.low:.2g} to {10**self.high:.2g}"
 
     def has(self, size: float) -> bool:
-        """Whether a number is on it."""
+        """Return whether a number is on the scale."""
         return 0 < self.part(size) < 1
 
     def part(self, size: float) -> float:

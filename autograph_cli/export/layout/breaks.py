@@ -20,7 +20,7 @@ CLEAR = 4.0
 STRAY, STRAY_ROW = 0.4, 0.6
 """The part of a column's height, or of a row's length, by which a break may be off from the ideal one."""
 EVEN = 8.0
-"""What is bad about a break that is off by all of a column, where one about an arrow that leads on is 1."""
+"""The cost of a break that is off by a whole column, where an arrow that leads on costs 1."""
 LONGEST = WIDEST - 100.0
 """Points of the picture that fit into a row, beside its borders and the arrows at its ends."""
 
@@ -45,7 +45,7 @@ def breaks(costs: Mapping[float, float], top: float, high: float, count: int, wa
 
 
 def _too_long(length: float, way: Direction) -> float:
-    """What is bad about a row that is longer than a page is wide."""
+    """The cost of a row that is longer than a page is wide."""
     return max(0.0, length - LONGEST) if way.right else 0.0
 
 

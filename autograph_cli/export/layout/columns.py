@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from autograph_cli.export.layout.arranging import FRAME_HEADING, FRAME_PAD, FRAME_TITLE, HEADING, PAD
 from autograph_cli.export.layout.breaks import CONTINUED, WIDEST, breaks, possible
 from autograph_cli.export.layout.direction import DOWN, Direction
-from autograph_cli.export.layout.layered import free, legend
+from autograph_cli.export.layout.paper import free, legend
 from autograph_cli.export.layout.placed import Lane, Line, Placed, Plate, Point, Rectangle, Stroke
 from autograph_cli.export.style import BAND, BESIDE, EDGE_OF_PAPER, TITLE, text_width
 
@@ -51,7 +51,7 @@ class Column(Struct, frozen=True):
     entered: float = 0.0
     """Where the last one does."""
     frames: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Of each frame that is broken here the left and the right end."""
+    """The left and the right end of each frame that is broken here."""
 
 
 def misfit(placed: Placed) -> float:

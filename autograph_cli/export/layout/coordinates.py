@@ -195,7 +195,7 @@ Pull = tuple[Sequence[int], list[Sequence[int] | None], list[float]]
 
 
 def _pulls(rows: Sequence[Sequence[int]], side: _Side, other: _Side, weight: Sequence[float]) -> list[Pull]:
-    """What happens to each row in a sweep that comes from one side."""
+    """Return the pull on each row in a sweep from one side."""
     pulls: list[Pull] = []
     for points in rows:
         leaders: list[Sequence[int] | None] = [
@@ -213,7 +213,7 @@ def _pulls(rows: Sequence[Sequence[int]], side: _Side, other: _Side, weight: Seq
 
 
 def _joins(point: int, far: Sequence[int], deep: Sequence[int]) -> bool:
-    """Whether a short branch joins a much longer way here: it stays where the sweep from the other side has put it."""
+    """Return whether a short branch joins a much longer way here: it stays where the other sweep has put it."""
     least = MAIN * deep[point]
     return any(least < deep[other] for other in far)
 

@@ -208,7 +208,7 @@ _Spot = tuple[float, float, float, float]
 
 
 class _Gap:
-    """What is between two rows: the lines that lead through it, and the labels that have a position there."""
+    """The space between two rows: the lines that lead through it, and the labels that have a position there."""
 
     def __init__(self, ways: Sequence[tuple[int, float, float]]) -> None:
         self.labels: list[_Spot] = []

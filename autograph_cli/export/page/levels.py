@@ -14,7 +14,7 @@ from autograph_cli.export.layout.layered import lay_out, size_of
 from autograph_cli.export.layout.placed import Placed
 from autograph_cli.export.scene.labels import short
 from autograph_cli.export.scene.modules import leaf_names, leaves_words
-from autograph_cli.export.scene.scene import Arrow, Box, Scene, carried, one_label
+from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label
 from autograph_cli.export.style import Style, is_bars, is_code
 from autograph_cli.graph import Graph
 
@@ -40,14 +40,14 @@ class Fold(Struct, frozen=True):
     members: tuple[str, ...]
     """All boxes of the whole scene that are inside, at whatever depth."""
     stubs: dict[str, str]
-    """Of the boxes that stand for others outside, the first of these."""
+    """For each box that stands for others outside, the first of these."""
     shape: int = -1
     """Levels of one number differ in ids and words alone."""
 
 
 @dataclass(slots=True)
 class _Item:
-    """What becomes one box of a level; without a key, the one box that it has."""
+    """An item of a level: one box that stands for its members, or, without a key, the only member itself."""
 
     members: list[int]
     depth: int
@@ -101,7 +101,7 @@ class _Tree:
         return replace(placed, scene=scene), number
 
     def _items(self, item: _Item, arrows: Sequence[int]) -> list[_Item]:
-        """What stands in a level, no more than `MOST`, in an order in which arrows lead on."""
+        """Return the items of a level, no more than `MOST`, in an order in which arrows lead on."""
         depth = item.depth
         while True:
             groups: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""What a page knows of the nodes of a whole graph, whichever view is seen: data to be written as JSON."""
+"""The data of a page on the nodes of a whole graph, for all its views, to be written as JSON."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def told_modules(graph: Graph) -> Iterator[dict[str, Any]]:
 
 
 def told_sources(graph: Graph, scripts: Mapping[str, str]) -> dict[str, list[list[Any]]]:
-    """Of each file the lines, with their numbers: all where the script is as it was recorded, else those recorded."""
+    """Return the numbered lines of each file: all if the script is as it was recorded, else those recorded."""
     known: dict[str, dict[int, str]] = {}
     for node in graph:
         if node.source:

@@ -1,4 +1,4 @@
-"""What the slider of a page runs through: which boxes light up, one moment after the other."""
+"""The moments that the slider of a page runs through: which boxes light up, one moment after the other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from autograph_cli.export.page.timeline import Moment, execution_order, moments
 from autograph_cli.export.scene.modules import shown_by
-from autograph_cli.export.scene.scene import Scene
+from autograph_cli.export.scene.records import Scene
 from autograph_cli.graph import Graph
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.scene.scene import Scene
+from autograph_cli.export.scene.records import Scene
 from autograph_cli.graph import Graph, Node, Values
 from autograph_cli.graph.facts import (
     bytes_of,
@@ -33,13 +33,13 @@ class Colour(Struct, frozen=True):
     backward: Callable[[Node], float | None]
     words: Callable[[Any], str]
     recorded: str = ""
-    """What must have been recorded."""
+    """The fact that must have been recorded."""
     adds: bool = True
-    """Whether a box that stands for several has their sum; else it has no colour."""
+    """True if a box that stands for several has their sum; else it has no colour."""
     title: str = ""
-    """What it is called, if not by its word."""
+    """Its name in the legend, if that is not its word."""
     between: tuple[float, float] | None = None
-    """What white and the darkest stand for; unless told, the least and the most that there is."""
+    """The amounts of white and of the darkest colour; unless told, the least and the most that there is."""
 
 
 def _error(node: Node) -> float | None:
@@ -91,8 +91,8 @@ COLOURS: dict[str, Colour] = {
 
 
 def amounts(graph: Graph, word: str, view: str, script: str) -> dict[str, float]:
-    """What each box takes, by its id: in the forward view what operations take, in the backward view their backward,
-    in that of all orders both; raises `ExportError` where it was not recorded."""
+    """Return the amount of each box, by its id: in the forward view of operations, in the backward view of their
+    backward, in that of all orders of both; raise `ExportError` where it was not recorded."""
     kind = COLOURS[word]
     found: dict[str, float] = {}
     for node in graph:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.scene import Band, Scene, band_title
+from autograph_cli.export.scene.building import band_title
+from autograph_cli.export.scene.records import Band, Scene
 from autograph_cli.formulas import Formula
 
 WIDEST = 90

@@ -10,7 +10,7 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.labels import short
-from autograph_cli.export.scene.scene import DETACH, Box, Frame, Scene, edges_of
+from autograph_cli.export.scene.records import DETACH, Box, Frame, Scene, edges_of
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph, ModuleCall, Node
 from autograph_cli.graph.names import shown_name, visible
@@ -91,7 +91,7 @@ class _Framing:
         return home | self._homes_of_kept(home)
 
     def _homes_of_kept(self, home: dict[str, int | None]) -> dict[str, int | None]:
-        """What nodes keep stands in the innermost call that all of these are in."""
+        """Put each saved tensor into the innermost call that holds all nodes that save it."""
         keepers: dict[str, list[int | None]] = {}
         for arrow in self.scene.arrows:
             if arrow.keeps:
@@ -99,7 +99,7 @@ class _Framing:
         return {box: self.nesting.common(calls) for box, calls in keepers.items()}
 
     def _homes_of_results(self, home: dict[str, int | None]) -> dict[str, int | None]:
-        """What bears a name of the module, such as the gradient of its weight, stands in it."""
+        """Put into a module all that bears its name, such as the gradient of its weight."""
         pills = {box.id: box for box in self.scene.boxes if box.id[0] == "r" and _key(box.id)[0] == "r"}
         made: dict[str, int | None] = {}
         used: dict[str, list[int | None]] = {pill: [] for pill in pills}
@@ -128,7 +128,7 @@ class _Framing:
         return self.nesting.common([made_in, *near]) if top and near else None
 
     def _times(self) -> dict[tuple[int, int], int]:
-        """Of calls that a rolled loop draws once: the number of its turns."""
+        """The number of turns of each call that a rolled loop draws once."""
         inner = {node.call for node in self.graph if node.computes}
         ran = {call for its in inner for call in self.nesting.around(its)}
         bands = {band for _, band in self.seen}
@@ -155,7 +155,7 @@ class _Framing:
 
 
 def _turns(graph: Graph) -> dict[int, int]:
-    """Of calls that are not the only one of their module within the call around them: which one they are."""
+    """The turn of each call whose module is called several times within the call around it."""
     several = Counter((call.path, call.parent) for call in graph.calls)
     met: Counter[tuple[str, int | None]] = Counter()
     found = {}
@@ -167,7 +167,7 @@ def _turns(graph: Graph) -> dict[int, int]:
 
 
 def _key(box: str) -> tuple[str, int]:
-    """What a box shows: a node (`n`), one use of a leaf (`t`) by a node, or a result (`r`), and its number."""
+    """The id of a box: a node (`n`), one use of a leaf (`t`) by a node, or a result (`r`), and its number."""
     match = _KEY.fullmatch(box)
     return (match[1], int(match[2])) if match else ("", 0)
 
@@ -208,7 +208,7 @@ def leaves_words(names: Sequence[str], most: int) -> str:
 
 
 def is_foreign(box: Box, graph: Graph, data: bool) -> bool:
-    """Whether a box is one use of a tensor that comes from outside of all modules."""
+    """Return whether a box is one use of a tensor that comes from outside of all modules."""
     shown = shown_by(box.id, graph, data) if box.id.startswith("t") else None
     return shown is not None and shown.call is None and not shown.module
 

@@ -8,7 +8,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.scene import Arrow, Box, Scene, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Scene, standing_for
 from autograph_cli.export.style import OPERATIONS, parted
 
 MANY = 20

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.modules import is_foreign, leaf_names, leaves_words
-from autograph_cli.export.scene.scene import DETACH, Arrow, Box, Frame, Scene, carried, one_label, standing_for
+from autograph_cli.export.scene.records import DETACH, Arrow, Box, Frame, Scene, carried, one_label, standing_for
 from autograph_cli.export.simplify.rolling import still_true
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph

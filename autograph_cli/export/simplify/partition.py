@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from autograph_cli.export.ranks import rows_of
 from autograph_cli.export.scene.modules import shown_by
-from autograph_cli.export.scene.scene import Arrow, Box, Scene, carried, one_label, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
 

@@ -1,4 +1,4 @@
-"""What nodes keep for backward, in a scene whose loops are rolled: what all turns keep alike is one box."""
+"""Saved tensors in a scene whose loops are rolled: those that all turns save alike are one box."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.scene import Arrow, Box, Scene
+from autograph_cli.export.scene.records import Arrow, Box, Scene
 
 
 def gathered(scene: Scene) -> Scene:

@@ -112,7 +112,7 @@ def _package() -> Any:
 
 
 def _given(graph: Graph, values: Mapping[Edge, Any]) -> dict[int, bool]:
-    """What is there before the model runs: leaves, inputs, and what was made of none of these; whether it is used."""
+    """Return the nodes that are there before the model runs (leaves, inputs, constants), and whether each is used."""
     alone: set[int] = set()
     for node in graph:
         held = not values or Edge(node.id) in values  # else it is made of what the model holds
@@ -141,7 +141,7 @@ def _outputs(model: Model) -> list[Any]:
 
 
 def _value(model: Model, name: str, type_: TensorType) -> Any:
-    """What the model takes or gives under this name."""
+    """Return the model's description of an input or an output."""
     try:
         return model.value(name, type_)
     except Unsupported as error:

@@ -22,7 +22,7 @@ def _dims(c: Call, count: int) -> list[int]:
 
 
 class _Picked:
-    """What an index picks: the positions as ONNX takes them, and the dimensions of the tensor in another order."""
+    """The positions that an index picks, as ONNX takes them, and the dimensions of the tensor in another order."""
 
     def __init__(self, c: Call, indices: int) -> None:
         self.c, rank = c, len(c.given[0].shape)

@@ -1,4 +1,4 @@
-"""What operations are written with: the nodes and constants of an ONNX model, and one operation's arguments."""
+"""The nodes and constants of an ONNX model while it is written, and the arguments of one operation."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Call:
         return name if type_.dtype == wanted else self.op("Cast", name, to=self._model.element(wanted))
 
     def same(self, dtype: str | None = None) -> list[str]:
-        """What it was given, all in this dtype, or in that of the result."""
+        """Return the tensor arguments, all in this dtype, or in that of the result."""
         return [self.cast(name, type_, dtype) for name, type_ in zip(self.args, self.given, strict=True)]
 
     def shaped(self, name: str, nr: int = 0) -> str:
@@ -92,7 +92,7 @@ Writer = Callable[[Call], list[str]]
 
 
 class Model:
-    """What is written so far."""
+    """The nodes that are written so far."""
 
     def __init__(self, graph: Graph, onnx: Any) -> None:
         self.graph, self.onnx = graph, onnx

@@ -61,7 +61,7 @@ def _padded(mode: str) -> Writer:
 
 
 def _any(kind: str) -> Writer:
-    """Whether one, or all, are true: the largest or smallest of them as numbers."""
+    """Write `any` and `all`: the largest or the smallest of the truth values as numbers."""
 
     def write(c: Call) -> list[str]:
         numbers = c.cast(c.cast(c.args[0], c.given[0], "bool"), c.made[0], "int32")

@@ -301,9 +301,9 @@ FILLED: dict[str, Writer] = {
     for name, value in (("zeros", 0), ("ones", 1))
     for kind, like in (("", ""), ("new_", ""), ("", "_like"))
 }
-"""What makes tensors of one number, by the name of the operation."""
+"""The operations that fill a tensor with one number, by name."""
 DRAWN = frozenset(["multinomial", "bernoulli", "normal", "poisson", "binomial", "_standard_gamma", "_sample_dirichlet"])
-"""What draws at random, by the name of the operation: a model is given what was drawn."""
+"""The operations that draw at random, by name: a model is given what was drawn."""
 OPERATIONS: dict[str, Writer] = {
     **{name: _named(name.capitalize()) for name in _ALIKE.split()},
     "hardswish": _named("HardSwish"),
