@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from autograph_cli import AutographError
-from autograph_cli.engines.protocol import Engine
+from autograph_cli.engines.protocol import Engine, TensorFacts
 from autograph_cli.graph import Graph, GraphError, Node, Step, Trace
 from autograph_cli.graph.facts import bytes_text, plain_name, values_lines
 from autograph_cli.graph.names import output_names
@@ -127,7 +127,7 @@ def _type(engine: Engine, tensor: Any) -> str:
     return str(engine.types(None, engine.like(tensor))[0])
 
 
-def _numbers(engine: Engine, tensor: Any) -> list[str]:
+def _numbers(engine: TensorFacts, tensor: Any) -> list[str]:
     values = summary(engine.array(tensor))
     return [f"no numbers: on the device {tensor.device}"] if values is None else values_lines(values)
 
@@ -178,7 +178,7 @@ def _memory(engine: Engine, tensor: Any, every: Mapping[str, Any], name: str) ->
     yield "storage shared with", [path for path in sharing if path != name]
 
 
-def _owner(engine: Engine, tensor: Any) -> Any:
+def _owner(engine: TensorFacts, tensor: Any) -> Any:
     memory = engine.memory(tensor)
     return None if memory is None else memory[0]
 

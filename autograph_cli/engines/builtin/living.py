@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import Any
 
-from autograph_cli.engines.builtin_saved import kept_outputs, look, saved
+from autograph_cli.engines.builtin.saved import kept_outputs, look, saved
 from autograph_cli.engines.protocol import Output, key_of, number_of
 from autograph_cli.graph import Edge, Saved
 from autograph_cli.torch._compiled import compiled

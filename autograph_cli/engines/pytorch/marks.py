@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from autograph_cli.engines.pytorch_hooks import tensors_in
+from autograph_cli.engines.pytorch.hooks import tensors_in
 
 
 def mark(values: Iterable[Any]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autograph_cli.engines.builtin_saved import bytes_kept
+from autograph_cli.engines.builtin.saved import bytes_kept
 from autograph_cli.engines.protocol import CannotDerive
 from autograph_cli.torch._arrays import cuda
 from autograph_cli.torch._core.backward import grad

@@ -13,12 +13,13 @@ import numpy as np
 import torch
 
 from autograph_cli.engines.protocol import CannotDerive
-from autograph_cli.engines.pytorch_hooks import are_hooked
-from autograph_cli.engines.pytorch_order import is_leaf
-from autograph_cli.engines.pytorch_saved import PACKED
+from autograph_cli.engines.pytorch import private
+from autograph_cli.engines.pytorch.hooks import are_hooked
+from autograph_cli.engines.pytorch.order import is_leaf
+from autograph_cli.engines.pytorch.saved import PACKED
 
 if TYPE_CHECKING:
-    from autograph_cli.engines.pytorch import PyTorch
+    from autograph_cli.engines.pytorch.connection import PyTorch
 
 MOST_BYTES = 256 * 2**20
 """A graph that keeps more is not differentiated unasked: memory could double."""
@@ -83,6 +84,7 @@ def unseen() -> Iterator[None]:
             warnings.catch_warnings(),
             torch.enable_grad(),
             torch.autocast("cpu", enabled=False),
+            private.passes_uncompiled(),
         ):
             warnings.simplefilter("ignore")
             yield

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from autograph_cli.engines import pytorch_hooks as hooks, pytorch_private as private
-from autograph_cli.engines.pytorch_saved import until_broken
+from autograph_cli.engines.pytorch import hooks, private
+from autograph_cli.engines.pytorch.saved import until_broken
 
 
 class BackwardCall:
@@ -121,9 +121,11 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
             engine.tell(engine.listener.begins, call)
             call.ran = engine.tell(engine.will_run, call.roots, call.inputs, call.kind) or []
     _thread.depth += 1
-    handles = [] if call.watch is None else _watched(call.ran, call.watch)
     kept: set[tuple[Any, int]] = set()
-    handles += _keeping_back(call.ran, kept) if call.kind == "backward" else []
+    handles = []
+    if not private.compiles_passes():
+        handles += [] if call.watch is None else _watched(call.ran, call.watch)
+        handles += _keeping_back(call.ran, kept) if call.kind == "backward" else []
     try:
         result = _original(roots, *args, **kwargs)
         call.ran = _reached(call.roots, call.ran, kept) if kept else call.ran

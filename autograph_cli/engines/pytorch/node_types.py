@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from autograph_cli.engines.operations import facts_of, source_of
 from autograph_cli.engines.protocol import shown
-from autograph_cli.engines.pytorch_private import FACTORIES
-from autograph_cli.engines.pytorch_saved import plain as as_plain, shape_of, sides
+from autograph_cli.engines.pytorch.private import FACTORIES
+from autograph_cli.engines.pytorch.saved import plain as as_plain, shape_of, sides
 from autograph_cli.graph import TensorType
 
 _NO_DERIVATIVE = "NotImplemented"
@@ -149,7 +149,10 @@ def like_all(result: Any, node: Any) -> Like | None:
 
 def types(node_type: NodeType | None, like: Like) -> list[TensorType]:
     """The same as records of the graph."""
-    return [_type(*each) for each in like]
+    try:
+        return [_type(*each) for each in like]
+    except TypeError:  # a size that stands for any has no hash
+        return [_type(dtype, sides(shape), device) for dtype, shape, device in like]
 
 
 @functools.lru_cache(1024)

@@ -1,11 +1,11 @@
 # cython: language_level=3, binding=False
-"""What `Living.rows` of `builtin_living.py` does in Python, for the nodes of plain operations; the rest it does itself."""
+"""What `Living.rows` of `living.py` does in Python, for the nodes of plain operations; the rest it does itself."""
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 
-from autograph_cli.engines.builtin_saved import ARRAYS, BRIEF, as_given, kind_of, noted_of, owner, saved_type
+from autograph_cli.engines.builtin.saved import ARRAYS, BRIEF, as_given, kind_of, noted_of, owner, saved_type
 from autograph_cli.engines.protocol import saved_value
 from autograph_cli.graph import Node, Output, Saved
 from autograph_cli.torch._core.node import AccumulateGrad, Node as Step
@@ -54,7 +54,7 @@ cdef inline tuple edges_of(PyObject *node):
 
 
 def behind(node, dict known):
-    """`behind` of `builtin_living.py`."""
+    """`behind` of `living.py`."""
     cdef list met = [node]
     cdef set unseen = {node._ag_seq}
     cdef object number, before

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from autograph_cli.engines import pytorch_collectives as collectives, pytorch_private as private
 from autograph_cli.engines.protocol import Applied, ModuleCall, places
-from autograph_cli.engines.pytorch_node_types import changes_argument
+from autograph_cli.engines.pytorch import collectives, private
+from autograph_cli.engines.pytorch.node_types import changes_argument
 
 if TYPE_CHECKING:
-    from autograph_cli.engines.pytorch import PyTorch
+    from autograph_cli.engines.pytorch.connection import PyTorch
 
 _is_compiling: Callable[[], bool] = torch.compiler.is_compiling
 _call_numbers = itertools.count()
@@ -56,6 +56,7 @@ def attach(engine: PyTorch) -> PyTorch | None:
     """Let this connection listen; returns the one that did."""
     before = _process.engine
     private.intercept(_operation)
+    private.pass_over_ours()
     _process.hooked = _process.hooked and before is not None
     _process.engine = engine
     follow(engine, True)

@@ -14,7 +14,7 @@ from autograph_cli.graph import Graph, open_node, verify
 if importlib.util.find_spec("torch") is None:
     pytest.skip("PyTorch is not installed", allow_module_level=True)
 torch: Any = importlib.import_module("torch")
-from autograph_cli.engines import pytorch_compiled as compiled  # noqa: E402
+from autograph_cli.engines.pytorch import compiled  # noqa: E402
 
 FORWARD = """
 class GraphModule(torch.nn.Module):
@@ -142,7 +142,7 @@ def test_operations_are_those_that_a_backend_is_given(function: Any, dynamic: bo
     assert {"x", "w"} <= {name for node in inside if node.kind == "input" for name in node.outputs[0].names}
     assert "grad_x" in [root.name for root in inside.roots]
     sources = {node.source.file for node in inside if node.source}
-    assert not sources or sources == {"test_pytorch_compiled.py"}
+    assert not sources or sources == {"test_compiled.py"}
 
 
 def _counted(graph: Graph, order: int) -> Operations:

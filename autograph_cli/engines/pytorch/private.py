@@ -13,7 +13,8 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -158,6 +159,38 @@ def _pass_over(code: Any) -> None:
         _frames.set_code_exec_strategy(code, _frames._FrameExecStrategy(action.SKIP, action.DEFAULT))
 
 
+def pass_over_ours() -> None:
+    """Let `torch.compile` leave the functions of this package as they are, where it looks at each frame that runs."""
+    package = __name__.partition(".")[0]
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"{package}.") and not name.startswith(f"{package}.torch") and name not in _passed_over:
+            _passed_over.add(name)
+            defined = [value for value in vars(module).values() if getattr(value, "__module__", None) == name]
+            for code in set(_codes(defined)):
+                _pass_over(code)
+
+
+_passed_over: set[str] = set()
+
+
+def _codes(values: Iterable[Any]) -> Iterator[types.CodeType]:
+    """The code of functions, of those that stand in them, and of the methods of classes."""
+    for value in values:
+        if isinstance(value, types.CodeType):
+            yield value
+            yield from _codes(value.co_consts)
+        elif isinstance(value, types.FunctionType):
+            yield from _codes((value.__code__,))
+        elif isinstance(value, property):
+            yield from _codes((value.fget, value.fset))
+        elif isinstance(value, (staticmethod, classmethod)):
+            yield from _codes((value.__func__,))
+        elif isinstance(value, type):
+            yield from _codes(vars(value).values())
+        if (wrapped := getattr(value, "__wrapped__", None)) is not None:
+            yield from _codes((wrapped,))
+
+
 def intercept(handler: Callable[..., Any]) -> None:
     """Have this called as `handler(operation, *args, **kwargs)` instead of operations, where they are `intercepted`.
 
@@ -257,6 +290,17 @@ def is_intercepted() -> bool:
 def run_backward() -> Callable[..., Any]:
     """What all backward passes go through."""
     return graphs._engine_run_backward  # type: ignore[no-any-return]
+
+
+def compiles_passes() -> bool:
+    """Whether a compiler takes the place of a backward pass, so that a hook of a node would be compiled with it."""
+    compiled = sys.modules.get("torch._dynamo.compiled_autograd")
+    return compiled is not None and bool(compiled.compiled_autograd_enabled)
+
+
+def passes_uncompiled() -> contextlib.AbstractContextManager[None]:
+    """Within the block, backward passes run as they are."""
+    return sys.modules["torch._dynamo.compiled_autograd"]._disable() if compiles_passes() else contextlib.nullcontext()
 
 
 def in_pass() -> bool:

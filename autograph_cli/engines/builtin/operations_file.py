@@ -1,11 +1,11 @@
-"""Writes `operations.json` from the records of the engine: `python -m autograph_cli.engines.builtin_operations`."""
+"""Writes `operations.json` from the engine's records: `python -m autograph_cli.engines.builtin.operations_file`."""
 
 from __future__ import annotations
 
 import json
 import re
 
-from autograph_cli.engines.builtin_formulas import formula_of
+from autograph_cli.engines.builtin.formulas import formula_of
 from autograph_cli.engines.operations import FILE
 from autograph_cli.torch._core.operation import table
 

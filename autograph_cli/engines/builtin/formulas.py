@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from autograph_cli.engines.builtin_readable import readable, readable_source
+from autograph_cli.engines.builtin.readable import readable, readable_source
 from autograph_cli.engines.operations import source_of
 from autograph_cli.torch._core.node import Node
 
