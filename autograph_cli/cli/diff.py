@@ -95,9 +95,9 @@ def diff(
         one, other = _both(sides, _engines(engines, settings), settings, step)
         held = tuple(part for part in one.holds if part in other.holds and _is_alike(part, sides))
         _say_not_compared((one, other), [_title(*side) for side in sides], asked.include, held, include is not None)
-        found = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
-        _show(found, format_, output, " - ".join(_title(*side) for side in sides), together)
-    ctx.exit(1 if found else 0)
+        difference = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
+        _show(difference, format_, output, " - ".join(_title(*side) for side in sides), together)
+    ctx.exit(1 if difference else 0)
 
 
 def _settings(asked: Settings, include: str | None) -> Settings:
@@ -128,8 +128,8 @@ def _steps(snapshot: Snapshot) -> list[str]:
 
 def _engines(engines: tuple[str, ...] | None, settings: Settings) -> tuple[str, str]:
     """The engines that run the one script and the other."""
-    found = engines or (settings.engine,)
-    return found[0], found[-1]
+    names = engines or (settings.engine,)
+    return names[0], names[-1]
 
 
 def _sides(
@@ -185,12 +185,12 @@ def _format(format_: str | None, output: Path | None) -> str:
         return format_ or "text"
     named = output.suffix.lstrip(".").lower()
     named = {"txt": "text", "md": "markdown"}.get(named, named)
-    found = one_format(format_, output, named if named in FORMATS else None)
-    if found is None:
+    wanted = one_format(format_, output, named if named in FORMATS else None)
+    if wanted is None:
         raise UsageError(
             f"The name {output} does not say the format: end it in .txt, .json, .svg, .png, .dot, .html or .md."
         )
-    return found
+    return wanted
 
 
 def _open(name: str, revision: str | None, settings: Settings, step: str | None) -> Snapshot:
@@ -244,32 +244,36 @@ def _git(folder: Path, *arguments: str) -> bytes:
     return done.stdout
 
 
-def _show(found: SnapshotDiff, format_: str, output: Path | None, title: str, together: bool) -> None:
+def _show(difference: SnapshotDiff, format_: str, output: Path | None, title: str, together: bool) -> None:
     if format_ == "text" and output is None:
-        print_diff(found)
+        print_diff(difference)
         return
-    content = _content(found, format_, title, together)
+    content = _content(difference, format_, title, together)
     if output is None:
         put(content)
     else:
         write(output, content)
 
 
-def _content(found: SnapshotDiff, format_: str, title: str, together: bool) -> bytes:
+def _content(difference: SnapshotDiff, format_: str, title: str, together: bool) -> bytes:
     if format_ == "json":
-        sections = {name: one.as_dict() for name, one in found.compared}
-        whole = {"format": "autograph-diff", "version": 1, "same": not found, "sentences": found.sentences}
+        sections = {name: one.as_dict() for name, one in difference.compared}
+        whole = {"format": "autograph-diff", "version": 1, "same": not difference, "sentences": difference.sentences}
         return (json.dumps({**whole, "sections": sections}, indent=1) + "\n").encode()
     if format_ == "text":
-        return "".join([f"{line}\n" for line in found.sentences] + ["\n", found.to_text()] * bool(found)).encode()
+        return "".join(
+            [f"{line}\n" for line in difference.sentences] + ["\n", difference.to_text()] * bool(difference)
+        ).encode()
     if format_ in REPORTS:
         one, _, other = title.partition(" - ")
-        return REPORTS[format_](found, (one, other))
-    if not found.graphs:
+        return REPORTS[format_](difference, (one, other))
+    if not difference.graphs:
         raise CommandError("There is nothing to draw: the graphs are the same.")
-    name, first = found.graphs[0]
+    name, first = difference.graphs[0]
     if format_ == "svg" and not together:
         one, _, other = title.partition(" - ")
-        names = f" · {name}" if len(found.graphs) == 1 else ""
-        return side_by_side([graph for _, graph in found.graphs], (f"before: {one}{names}", f"after: {other}{names}"))
+        names = f" · {name}" if len(difference.graphs) == 1 else ""
+        return side_by_side(
+            [graph for _, graph in difference.graphs], (f"before: {one}{names}", f"after: {other}{names}")
+        )
     return render_diff(first, format=format_, title=f"{title}, {name}")

@@ -36,8 +36,8 @@ class CodesType(click.ParamType[tuple[str, ...]]):
         for code in codes:
             codes_there = [*(rule.code for rule in RULES), *(rule.code for rule in RANK_RULES)]
             if not any(each.startswith(code) for each in codes_there):
-                known = ", ".join(codes_there)
-                self.fail(f"{code!r} is no code, and no code begins so; there are: {known}.", param, ctx)
+                listed = ", ".join(codes_there)
+                self.fail(f"{code!r} is no code, and no code begins so; there are: {listed}.", param, ctx)
         return codes
 
 

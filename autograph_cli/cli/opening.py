@@ -165,8 +165,8 @@ def step_of_ranks(opened: Opened, step: Step, *, gradients: bool) -> Step:
         called = tuple([each for each in trace.collectives if each.step == step.number])
         for graph in graphs:
             same = drawn([views.tracked(graph) if gradients else graph])
-            known = bands.get(same, Band((), graph, called))
-            bands[same] = replace(known, ranks=tuple(sorted([*known.ranks, *those])))
+            band = bands.get(same, Band((), graph, called))
+            bands[same] = replace(band, ranks=tuple(sorted([*band.ranks, *those])))
     if without:
         say(f"of {rank_words(sorted(without))} no step {step.number} was kept; of one of them: --rank N", err=True)
     return replace(step, graph=together([*bands.values()], gradients=gradients), double=None)
@@ -202,9 +202,9 @@ def _numbered(trace: Trace, number: int) -> Step:
     for step in trace.steps:
         if step.number == number:
             return step
-    kept = ", ".join(str(step.number) for step in trace.steps) or "none"
+    numbers = ", ".join(str(step.number) for step in trace.steps) or "none"
     raise UsageError(
-        f"There is no step {number} in the trace of {trace.script}; kept steps: {kept}, of {trace.total_steps}."
+        f"There is no step {number} in the trace of {trace.script}; kept steps: {numbers}, of {trace.total_steps}."
     )
 
 

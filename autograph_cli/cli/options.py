@@ -35,16 +35,16 @@ class Whole(click.IntRange):
     """A count in a range, which ends at `MOST` where it is open."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        found = super().convert(value, param, ctx)
-        return found if found <= MOST else self.fail(f"that is more than {MOST:,}.", param, ctx)
+        converted = super().convert(value, param, ctx)
+        return converted if converted <= MOST else self.fail(f"that is more than {MOST:,}.", param, ctx)
 
 
 class Real(click.FloatRange):
     """A finite number in a range: NaN is in each of them, for it is less and more than nothing."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        found = super().convert(value, param, ctx)
-        return found if math.isfinite(found) else self.fail(f"{value[:40]!r} is no finite number.", param, ctx)
+        converted = super().convert(value, param, ctx)
+        return converted if math.isfinite(converted) else self.fail(f"{value[:40]!r} is no finite number.", param, ctx)
 
 
 class StepsType(click.ParamType[str]):
@@ -101,10 +101,10 @@ class EnginesType(click.ParamType[tuple[str, ...]]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         if isinstance(value, tuple):
             return value
-        found = tuple(part.strip() for part in value.split(","))
-        if len(found) > 2 or not set(found) <= set(engines.NAMES):
+        converted = tuple(part.strip() for part in value.split(","))
+        if len(converted) > 2 or not set(converted) <= set(engines.NAMES):
             self.fail(f"{value!r} is not one or two of: {', '.join(engines.NAMES)}.", param, ctx)
-        return found
+        return converted
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return completion.some_of(*engines.NAMES)(ctx, param, incomplete)

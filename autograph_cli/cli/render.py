@@ -121,10 +121,10 @@ def script_texts(source: Source, step: Step) -> dict[str, str]:
         return {}
     folder = Path(source.name).resolve().parent if source.name else Path.cwd()
     names = {node.source.file for node in step.graph if node.source}
-    found = {name: (folder / name).resolve() for name in names if name.endswith(SCRIPTS)}
+    paths = {name: (folder / name).resolve() for name in names if name.endswith(SCRIPTS)}
     return {
         name: path.read_text("utf-8", errors="replace")
-        for name, path in sorted(found.items())
+        for name, path in sorted(paths.items())
         if path.is_relative_to(folder) and path.is_file()
     }
 

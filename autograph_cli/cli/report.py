@@ -143,9 +143,9 @@ def growth(graph: Graph) -> list[tuple[str, str]]:
         return []
     rows = [("order", "nodes", "made", "kept")]
     for order in sorted(orders):
-        made = sum(bytes_of(output.type) for node in orders[order] for output in node.outputs)
+        output_bytes = sum(bytes_of(output.type) for node in orders[order] for output in node.outputs)
         kept = kept_bytes(orders[order])
-        rows.append((str(order), str(len(orders[order])), bytes_text(made), bytes_text(kept)))
+        rows.append((str(order), str(len(orders[order])), bytes_text(output_bytes), bytes_text(kept)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     return [("growth" if number == 0 else "", line) for number, line in enumerate(table)]

@@ -231,8 +231,8 @@ def _options() -> list[str]:
 
 
 def _member(place: Placement, folder: Path, recorder: Recorder) -> Member:
-    made: Member = importlib.import_module("autograph_cli.record.ranks").Member(place, folder, recorder)
-    return made
+    member: Member = importlib.import_module("autograph_cli.record.ranks").Member(place, folder, recorder)
+    return member
 
 
 def _calling_here(member: Member) -> contextlib.AbstractContextManager[None]:

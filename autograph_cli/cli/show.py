@@ -95,10 +95,10 @@ def show(
         say_derived(chosen)
         say_missing_order(chosen, order)
     if formula:
-        found = formulas_of(chosen.graph)
-        if not found:
+        formulas = formulas_of(chosen.graph)
+        if not formulas:
             raise click.ClickException("no formula gives the numbers of this graph, as far as it can be run again")
-        for line in found:
+        for line in formulas:
             say(f"order {line.order}  {line}")
         ctx.exit(opened.exit_code)
     whole = told_apart(chosen.double if view == "double-backward" and chosen.double else chosen.graph)

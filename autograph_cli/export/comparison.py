@@ -134,13 +134,13 @@ class _Union:
         """(from, to) by number, and whether the edge is gone."""
 
     def _edges(self) -> dict[tuple[int, int], bool]:
-        found = {(edge.node, node.id): False for node in self.diff.new for edge in _given(node)}
+        is_old = {(edge.node, node.id): False for node in self.diff.new for edge in _given(node)}
         for node in self.diff.old:
             to = self.position[node.id]
             if to in self.style:
                 for edge in _given(node):
-                    found.setdefault((self.position[edge.node], to), True)
-        return found
+                    is_old.setdefault((self.position[edge.node], to), True)
+        return is_old
 
     def _edges_of(self, side: Side) -> dict[tuple[int, int], bool]:
         """The edges of one graph, under the numbers of both."""

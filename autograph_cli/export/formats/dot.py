@@ -41,8 +41,8 @@ _PLAIN = re.compile(r"[\w .,:#@*+=%\[\]-]*", re.ASCII)
 
 def digraph(name: str | None = None) -> graphviz.Digraph:
     """An empty graph; raises `GraphError` without the package graphviz, which only these formats need."""
-    made: graphviz.Digraph = extra("graphviz", "The drawing of DOT and PNG", "graphviz").Digraph(name)
-    return made
+    graph: graphviz.Digraph = extra("graphviz", "The drawing of DOT and PNG", "graphviz").Digraph(name)
+    return graph
 
 
 def to_dot(

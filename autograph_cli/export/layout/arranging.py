@@ -192,13 +192,13 @@ def _middles(web: Web, rows: Sequence[Row], shapes: Sequence[Shape]) -> list[flo
     """How low items are laid out: amid their row; beside what is much taller, on the side of it that all their arrows
     are on."""
     below, above = {chain[0] for chain in web.chains}, {chain[-1] for chain in web.chains}
-    found = []
+    middles = []
     for item, shape in enumerate(shapes):
         row = rows[web.row[item]]
         slack = (row.bottom - row.top - shape.height) / 2
         side = (item in below) - (item in above) if slack > ASIDE else 0
-        found.append((row.top + row.bottom) / 2 + side * slack)
-    return found
+        middles.append((row.top + row.bottom) / 2 + side * slack)
+    return middles
 
 
 def _fixed(level: Level, web: Web, shapes: Sequence[Shape]) -> Fixed:
@@ -215,14 +215,14 @@ def _aside(web: Web, fixed: Fixed) -> Mapping[tuple[int, int], float] | None:
     """How far from its middle a point would like the next one on an edge to stand."""
     if not fixed:
         return None
-    found: dict[tuple[int, int], list[float]] = {}
+    sides: dict[tuple[int, int], list[float]] = {}
     for number in dict.fromkeys(number for number, _ in fixed):
         for upper, lower in ((web.chains[number][0], web.chains[number][1]), web.chains[number][-2:]):
             at_upper = fixed.get((number, 0), 0.0) if upper == web.chains[number][0] else 0.0
             at_lower = fixed.get((number, 1), 0.0) if lower == web.chains[number][-1] else 0.0
-            found.setdefault((upper, lower), []).append(at_upper - at_lower)
-            found.setdefault((lower, upper), []).append(at_lower - at_upper)
-    return {pair: math.fsum(values) / len(values) for pair, values in found.items()}
+            sides.setdefault((upper, lower), []).append(at_upper - at_lower)
+            sides.setdefault((lower, upper), []).append(at_lower - at_upper)
+    return {pair: math.fsum(values) / len(values) for pair, values in sides.items()}
 
 
 def _with_title(frame: Frame, passing: Sequence[float], left: float, right: float) -> tuple[float, float, float]:

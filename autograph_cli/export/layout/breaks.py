@@ -28,20 +28,20 @@ LONGEST = WIDEST - 100.0
 def breaks(costs: Mapping[float, float], top: float, high: float, count: int, way: Direction) -> list[float] | None:
     """The best of these breaks between so many columns or rows, as even as can be; None if there are no good ones."""
     step, stray = high / count, way.pick(STRAY, STRAY_ROW)
-    found = {top: (0.0, [top])}
+    best = {top: (0.0, [top])}
     for number in range(1, count + 1):
         ideal = top + step * number
         near = {y: cost for y, cost in costs.items() if abs(y - ideal) <= stray * step}
-        found = {
+        best = {
             y: min(
                 (least + cost + EVEN * abs(y - ideal) / step + _too_long(y - last, way), [*breaks, y])
-                for last, (least, breaks) in found.items()
+                for last, (least, breaks) in best.items()
                 if last < y
             )
             for y, cost in (near if number < count else {top + high: 0.0}).items()
-            if min(found, default=y) < y
+            if min(best, default=y) < y
         }
-    return next((breaks[1:-1] for _, breaks in found.values()), None)
+    return next((breaks[1:-1] for _, breaks in best.values()), None)
 
 
 def _too_long(length: float, way: Direction) -> float:
@@ -88,9 +88,9 @@ def _gaps(placed: Placed, way: Direction) -> list[float]:
         taken.append((lane.bottom - again - CLEAR, lane.bottom))
         taken += [(lane.top, lane.bottom)] if lane.band.beside else []
     taken.sort()
-    found, reached = [], taken[0][1]
+    gaps, reached = [], taken[0][1]
     for start, end in taken:
         if start > reached:
-            found.append((reached + start) / 2)
+            gaps.append((reached + start) / 2)
         reached = max(reached, end)
-    return found
+    return gaps

@@ -186,7 +186,7 @@ class Plan:
         beside = arrow.dashed or arrow.keeps
         out = [self._port(f, TOP if up else BOTTOM, trunk, beside) for f in reversed(self.inside[tail][depth:])]
         into = [self._port(f, BOTTOM if up else TOP, trunk, beside) for f in self.inside[head][depth:]]
-        found = []
+        ends = []
         stops = [None, *out, *into, None]
         for position, (one, other) in enumerate(pairwise(stops)):
             within = (
@@ -205,8 +205,8 @@ class Plan:
             if key not in self.wires:
                 self.wires[key] = len(self.level(within).wires)
                 self.level(within).wires.append(wire)
-            found.append((within, self.wires[key]))
-        return found
+            ends.append((within, self.wires[key]))
+        return ends
 
     def _end(self, port: Port | None, within: int, box: int) -> int:
         """The item at which a wire ends: the box itself, a port of the frame that it is in, or a frame."""

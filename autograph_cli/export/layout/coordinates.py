@@ -165,7 +165,7 @@ def _depths(
 
 def _around(web: Web, from_above: Sequence[int]) -> set[int]:
     """The points of edges that lead past a longer way between the same two boxes."""
-    found: set[int] = set()
+    around: set[int] = set()
     for chain in web.chains:
         upper, lower = chain[0], chain[-1]
         at = max(web.above[lower], key=from_above.__getitem__, default=upper)
@@ -174,8 +174,8 @@ def _around(web: Web, from_above: Sequence[int]) -> set[int]:
         while web.row[at] > web.row[upper] and web.above[at]:
             at = max(web.above[at], key=from_above.__getitem__)
         if at == upper:
-            found.update(chain[1:-1])
-    return found
+            around.update(chain[1:-1])
+    return around
 
 
 def _past(near: Sequence[Sequence[int]], around: Container[int]) -> list[Sequence[int]]:

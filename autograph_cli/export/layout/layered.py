@@ -128,11 +128,11 @@ def size_of(box: Box) -> tuple[float, float]:
 
 def _shapes(level: Level, shapes: Sequence[Shape], arranged: Mapping[int, Arranged]) -> list[Shape]:
     """The shape of each item: that of a box, that of a frame with all that is in it, or of a port none."""
-    found = [
+    items = [
         shapes[box] if box >= 0 else Shape(arranged[frame].right - arranged[frame].left, arranged[frame].height)
         for box, frame in zip(level.boxes, level.frames, strict=True)
     ]
-    return found + [Shape(0.0, 0.0)] * len(level.ports)
+    return items + [Shape(0.0, 0.0)] * len(level.ports)
 
 
 def _bands(scene: Scene, level: Level) -> list[int]:

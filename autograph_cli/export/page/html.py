@@ -100,7 +100,7 @@ def to_html(page: Page) -> str:
     packs: list[str] = []
     data = json.dumps(_data(page, packs), separators=(",", ":"))
     data = data.replace("<", "\\u003c") if len(data) <= PLAIN else f'"{_deflated(data)}"'
-    found = {
+    fields = {
         "style": style,
         "script": script,
         "style_hash": _hash(style),
@@ -112,7 +112,7 @@ def to_html(page: Page) -> str:
         "insides": "".join(map(_template, _insides(page))),
     }
     head, *parts = folder.joinpath("page.html").read_text("utf-8").split("{{")
-    return head + "".join(found[name] + rest for name, _, rest in (part.partition("}}") for part in parts))
+    return head + "".join(fields[name] + rest for name, _, rest in (part.partition("}}") for part in parts))
 
 
 def in_frame(page: str) -> str:

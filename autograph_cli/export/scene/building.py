@@ -194,15 +194,15 @@ class _Builder:
 
     def _detached(self) -> dict[int, Edge]:
         named = {root.node for root in self.graph.roots}
-        found = {
+        detached = {
             node.id: node.args[0]
             for node in self.graph
             if node.kind == "untracked" and node.op == DETACH and node.args and not node.outputs[0].names
             if node.id not in named
         }
         # A mark on what leaves a module stays outside of it; the other turns of a loop are drawn as that one.
-        boxes = {self.graph[node].source for node, _ in self.marks if node in found and not self._is_near(node)}
-        return {node: edge for node, edge in found.items() if self.graph[node].source not in boxes}
+        boxes = {self.graph[node].source for node, _ in self.marks if node in detached and not self._is_near(node)}
+        return {node: edge for node, edge in detached.items() if self.graph[node].source not in boxes}
 
     def _is_near(self, detached: int) -> bool:
         """Return whether a mark on a detached tensor can stand at its source: in the same module, or at a result."""
@@ -340,5 +340,5 @@ def band_title(number: int, graph: Graph | None = None) -> str:
         return "order 0 · made from gradients"
     words = {0: "forward", 1: "backward", 2: "double backward", 3: "triple backward"}
     order = number // 2
-    made = derivatives_text(graph, order) if graph is not None and order else ""
-    return " · ".join(filter(None, (f"order {order}", words.get(order), made)))
+    derivatives = derivatives_text(graph, order) if graph is not None and order else ""
+    return " · ".join(filter(None, (f"order {order}", words.get(order), derivatives)))

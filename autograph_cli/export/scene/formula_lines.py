@@ -35,8 +35,8 @@ def with_formulas(scene: Scene, formulas: Sequence[Formula], view: str) -> Scene
 def _of(band: Band, formulas: Sequence[Formula]) -> tuple[str, ...]:
     """The formulas of a band: what was made from derivatives comes after the first of these."""
     first = next((position for position, formula in enumerate(formulas) if formula.order), len(formulas))
-    made = [formulas[:first], formulas[first:]][band.number % 2] if band.order == 0 else formulas
-    return tuple(_short(str(formula)) for formula in made if formula.order == band.order)
+    here = [formulas[:first], formulas[first:]][band.number % 2] if band.order == 0 else formulas
+    return tuple(_short(str(formula)) for formula in here if formula.order == band.order)
 
 
 def _short(line: str) -> str:

@@ -94,9 +94,9 @@ class Labels:
         cut = is_cut(node)
         style: Style = "cut" if cut else "derivative" if node.order else node.kind
         alike = cut or "arguments" not in self.shown or not self._says_operation(node)
-        found = style, self.title(node) if alike else "", cut
-        self._kinds[node.name, node.op, node.kind, node.order] = found
-        return found
+        kind = style, self.title(node) if alike else "", cut
+        self._kinds[node.name, node.op, node.kind, node.order] = kind
+        return kind
 
     def title(self, node: Node) -> str:
         """The first line of a label."""
@@ -132,8 +132,8 @@ class Labels:
         arrows = self.flows.get((node.id, nr), 0)
         if node.measured is None or not arrows or (arrows > 1 and not self.data):
             return ""
-        found = node.measured.values if self.data else node.measured.gradients
-        values = found[nr] if nr < len(found) else None
+        numbers = node.measured.values if self.data else node.measured.gradients
+        values = numbers[nr] if nr < len(numbers) else None
         return "" if values is None else values_line(values)
 
     def numbers(self, used: int, nr: int, label: str) -> str:
@@ -209,12 +209,12 @@ class Labels:
 
 def _most_common(every: Sequence[TensorType]) -> tuple[str, str]:
     """The dtype and the device that most of these have; they are told apart by their ids, which is quick."""
-    known = dict(zip(map(id, every), every, strict=True))
-    types = Counter([(type_.dtype, type_.device) for type_ in known.values()])
+    by_id = dict(zip(map(id, every), every, strict=True))
+    types = Counter([(type_.dtype, type_.device) for type_ in by_id.values()])
     if len(types) > 1:
         types.clear()
         for key, count in Counter(map(id, every)).items():
-            types[known[key].dtype, known[key].device] += count
+            types[by_id[key].dtype, by_id[key].device] += count
     return max(sorted(types), key=types.__getitem__) if types else ("", "")
 
 

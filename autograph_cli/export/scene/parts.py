@@ -66,10 +66,10 @@ class _Splitting:
 
     def _chain(self, frame: str) -> tuple[str, ...]:
         """A frame and those around it, the outermost first."""
-        found: tuple[str, ...] = ()
+        chain: tuple[str, ...] = ()
         while frame:
-            found, frame = (frame, *found), self.known[frame].parent
-        return found
+            chain, frame = (frame, *chain), self.known[frame].parent
+        return chain
 
     def level(self, members: Sequence[str], around: str, new: str) -> None:
         """Split the frames directly in `around`, of which a part now is called `new`."""

@@ -144,11 +144,11 @@ class Scene(Struct, frozen=True):
 
 def carried(arrows: Iterable[Arrow]) -> dict[tuple[int, int], Arrow]:
     """The tensors that these arrows carry, each with its first arrow; one that does not tell carries one of its own."""
-    found: dict[tuple[int, int], Arrow] = {}
+    first: dict[tuple[int, int], Arrow] = {}
     for number, arrow in enumerate(arrows):
         for tensor in arrow.tensors or ((-1, number),):
-            found.setdefault(tensor, arrow)
-    return found
+            first.setdefault(tensor, arrow)
+    return first
 
 
 def one_label(arrow: Arrow) -> str:

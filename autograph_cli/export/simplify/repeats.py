@@ -127,8 +127,8 @@ class _Rows:
     def folded(self, scene: Scene, calls: Sequence[ModuleCall]) -> Scene:
         """The scene with the first of these calls instead of all."""
         first, rank = calls[0].id, {call.id: number for number, call in enumerate(calls)}
-        kept = self.members[first]
-        into = {key: kept[position] for call in calls[1:] for position, key in enumerate(self.members[call.id])}
+        members = self.members[first]
+        into = {key: members[position] for call in calls[1:] for position, key in enumerate(self.members[call.id])}
         self.gone |= into
         frames = tuple(
             replace(frame, title=_title(frame.title, calls), times=len(calls), equal=True)

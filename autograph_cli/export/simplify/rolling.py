@@ -116,18 +116,18 @@ def _past_results(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) ->
     A result from outside of the loop that the first turn takes as well stays between the two.
     """
     results = {box.id for box in scene.boxes if box.style in RESULTS}
-    made = {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
-    if not made:
+    maker_of = {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
+    if not maker_of:
         return list(scene.arrows)
     ends = {(arrow.tail, arrow.head) for arrow in scene.arrows}
 
     def past(arrow: Arrow) -> bool:
-        maker, user = seats.get(made.get(arrow.tail, "")), seats.get(arrow.head)
+        maker, user = seats.get(maker_of.get(arrow.tail, "")), seats.get(arrow.head)
         if maker and user and maker.path[:2] == user.path[:2]:
             return True
-        return arrow.tail in made and arrow.head in into and (arrow.tail, into[arrow.head]) not in ends
+        return arrow.tail in maker_of and arrow.head in into and (arrow.tail, into[arrow.head]) not in ends
 
-    return [replace(arrow, tail=made[arrow.tail]) if past(arrow) else arrow for arrow in scene.arrows]
+    return [replace(arrow, tail=maker_of[arrow.tail]) if past(arrow) else arrow for arrow in scene.arrows]
 
 
 def _one_of(boxes: Sequence[Box], graph: Graph, data: bool) -> Box:

@@ -71,5 +71,5 @@ def _shapes(scene: Scene) -> Scene:
         arrows.append(arrow)
     notes = [BEFORE] if before else []
     place = scene.notes.index(NUMBER) if NUMBER in scene.notes else min(1, len(scene.notes))
-    kept = [note for note in scene.notes if note != NUMBER]
-    return replace(scene, arrows=tuple(arrows), notes=(*kept[:place], *notes, *kept[place:]))
+    others = [note for note in scene.notes if note != NUMBER]
+    return replace(scene, arrows=tuple(arrows), notes=(*others[:place], *notes, *others[place:]))

@@ -26,11 +26,11 @@ def gathered(scene: Scene) -> Scene:
 
 
 def _keepers(arrows: Iterable[Arrow]) -> dict[str, frozenset[tuple[str, str]]]:
-    found: dict[str, set[tuple[str, str]]] = {}
+    keepers: dict[str, set[tuple[str, str]]] = {}
     for arrow in arrows:
         if arrow.keeps:
-            found.setdefault(arrow.head, set()).add((arrow.tail, arrow.label))
-    return {key: frozenset(its) for key, its in found.items()}
+            keepers.setdefault(arrow.head, set()).add((arrow.tail, arrow.label))
+    return {key: frozenset(its) for key, its in keepers.items()}
 
 
 def _one_of(boxes: list[Box]) -> Box:

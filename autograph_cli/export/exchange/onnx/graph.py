@@ -129,15 +129,15 @@ def _given(graph: Graph, values: Mapping[Edge, Any]) -> dict[int, bool]:
 
 def _outputs(model: Model) -> list[Any]:
     """The roots, each under a name of its own."""
-    found = []
+    outputs = []
     for root in model.graph.roots:
         edge = Edge(root.node, root.nr)
         if edge not in model.names:
             continue
         name = model.name(root.name)
         model.nodes.append(model.onnx.helper.make_node("Identity", [model.names[edge]], [name], name=name))
-        found.append(_value(model, name, type_at(model.graph, edge)))
-    return found
+        outputs.append(_value(model, name, type_at(model.graph, edge)))
+    return outputs
 
 
 def _value(model: Model, name: str, type_: TensorType) -> Any:

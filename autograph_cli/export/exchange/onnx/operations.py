@@ -63,8 +63,8 @@ def _compare(kind: str, negated: bool = False) -> Writer:
         dtype = next(
             (each for each in dtypes if "float" in each), "float32" if isinstance(number, float) else dtypes[0]
         )
-        found = c.op(kind, *_pair(c, "int64" if dtype == "bool" else dtype))
-        return [c.op("Not", found) if negated else found]
+        compared = c.op(kind, *_pair(c, "int64" if dtype == "bool" else dtype))
+        return [c.op("Not", compared) if negated else compared]
 
     return write
 
@@ -76,12 +76,12 @@ def _of_bits(word: str) -> Writer:
 def _div(c: Call) -> list[str]:
     left, right = _pair(c)
     mode = c.plain("rounding_mode")
-    found = c.op("Div", left, right)
+    quotient = c.op("Div", left, right)
     if mode == "floor":
-        found = c.op("Floor", found)
+        quotient = c.op("Floor", quotient)
     elif mode == "trunc":
-        found = c.op("Where", c.op("Less", found, c.const(0)), c.op("Ceil", found), c.op("Floor", found))
-    return [found]
+        quotient = c.op("Where", c.op("Less", quotient, c.const(0)), c.op("Ceil", quotient), c.op("Floor", quotient))
+    return [quotient]
 
 
 def _floor_divide(c: Call) -> list[str]:
@@ -167,8 +167,8 @@ def _select(c: Call) -> list[str]:
 
 
 def _cat(c: Call) -> list[str]:
-    kept = [name for name, type_ in zip(c.same(), c.given, strict=True) if type_.shape != (0,)]
-    return [c.op("Concat", *kept, axis=c.plain("dim", 0))]
+    filled = [name for name, type_ in zip(c.same(), c.given, strict=True) if type_.shape != (0,)]
+    return [c.op("Concat", *filled, axis=c.plain("dim", 0))]
 
 
 def _stack(c: Call) -> list[str]:
