@@ -20,7 +20,7 @@ from autograph_cli.cli.printing import say
 from autograph_cli.graph import Step, Trace, views
 from autograph_cli.graph.ranks import Rank, alike, drawn, words as rank_words
 from autograph_cli.graph.together import Band, together
-from autograph_cli.record import runner, store
+from autograph_cli.record.run import runner, store
 
 LAST = "trace"
 """The name of the last trace in `trace#1`."""

@@ -14,7 +14,7 @@ from autograph_cli.cli.picture_options import FLAGS
 from autograph_cli.cli.render import render
 from autograph_cli.export import READABLE, RenderOptions
 from autograph_cli.graph import Trace
-from autograph_cli.record import store
+from autograph_cli.record.run import store
 
 OPTIONS = {option.name: option for option in render.params if isinstance(option, click.Option)}
 ELSEWHERE = {"roots", "part", "shown", "inside", "title", "total_steps", "sources", "panels"}
