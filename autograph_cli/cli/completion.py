@@ -1,4 +1,4 @@
-"""What a shell offers for the values of options and arguments: words, files, and names of the last trace."""
+"""Completions of a shell for options and arguments: words, files, and names of the last trace."""
 
 from __future__ import annotations
 

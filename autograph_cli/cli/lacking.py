@@ -1,4 +1,4 @@
-"""What a script uses and the engine lacks, told before the script runs."""
+"""A list of what a script uses and the engine lacks, printed before the script runs."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ _REFUSED = {
     "import": "There is no import: a graph is recorded while a script runs, and a model file (ONNX, TorchScript) tells "
     "nothing of its derivatives. Load the model in a script, and give that to `autograph run`."
 }
-"""What is no command and will not be, and why."""
+"""Words that are no commands, and why."""
 
 
 def _refuse(sentence: str, code: int) -> int:

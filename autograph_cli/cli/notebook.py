@@ -122,7 +122,7 @@ def _display(trace: Trace, options: list[str]) -> None:
 
 
 def _asked(options: list[str]) -> dict[str, Any]:
-    """What the options ask for; wrong ones are for the drawing to tell."""
+    """Return the parsed options; drawing reports wrong ones."""
     try:
         return render.make_context("%%autograph", list(options), resilient_parsing=True).params
     except AutographError:

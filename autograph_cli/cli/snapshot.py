@@ -85,9 +85,9 @@ def snapshot(
         if pool is None:
             return
         settings = chosen_settings(load(), steps, views, include, tolerance)
-        found = scripts.find(files, settings, known=known)
-        with _progress(len(found)) as advance:
-            for result in scripts.check(found, settings, mode or "write", pool, ranks):
+        cases = scripts.find(files, settings, known=known)
+        with _progress(len(cases)) as advance:
+            for result in scripts.check(cases, settings, mode or "write", pool, ranks):
                 _tell(result)
                 results.append(result)
                 advance()

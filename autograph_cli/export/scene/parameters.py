@@ -8,7 +8,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.scene import Arrow, Box, Scene, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Scene, standing_for
 from autograph_cli.export.style import OPERATIONS, parted
 
 MANY = 20
@@ -34,11 +34,11 @@ def inline(scene: Scene) -> Scene:
             gone.add(leaf)
     if not moved:
         return scene
-    kept = tuple([_with(box, moved[box.id]) if box.id in moved else box for box in scene.boxes if box.id not in gone])
+    left = tuple([_with(box, moved[box.id]) if box.id in moved else box for box in scene.boxes if box.id not in gone])
     arrows = tuple([arrow for arrow in scene.arrows if arrow.tail not in gone and arrow.head not in gone])
-    styles = {box.style for box in kept}
+    styles = {box.style for box in left}
     legend = tuple((style, words) for style, words in scene.legend if style in styles)
-    return replace(scene, boxes=kept, arrows=arrows, legend=legend, notes=(f"{MARK}a leaf", *scene.notes))
+    return replace(scene, boxes=left, arrows=arrows, legend=legend, notes=(f"{MARK}a leaf", *scene.notes))
 
 
 def inline_if_many(scene: Scene) -> Scene:

@@ -1,16 +1,14 @@
-"""What a picture shows, before it is laid out: boxes, arrows, bands and a legend."""
+"""A scene made from a view of a graph: a box for each node, an arrow for each edge."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-from msgspec import Struct
-from msgspec.structs import replace
+from collections.abc import Collection, Iterator, Mapping
 
 from autograph_cli.export.ranks import heights, rows_of
 from autograph_cli.export.scene.labels import Labels, short
-from autograph_cli.export.style import Style, is_code
+from autograph_cli.export.scene.records import DETACH, LEGEND, NUMBER, Arrow, Band, Box, Scene, edges_of, order_of
+from autograph_cli.export.style import Style
 from autograph_cli.graph import Edge, Graph, Node
 from autograph_cli.graph.derivatives import derivatives_text, gradient_sums
 from autograph_cli.graph.facts import USUAL
@@ -18,22 +16,7 @@ from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
 from autograph_cli.graph.records import UNGRADED
 from autograph_cli.graph.saved_memory import kept_tensors, kept_words
-from autograph_cli.graph.views import written_base
 
-LEGEND: dict[Style, str] = {
-    "root": "differentiated",
-    "result": "result",
-    "operation": "operation",
-    "untracked": "not recorded by autograd",
-    "derivative": "derivative",
-    "leaf": "leaf, requires grad",
-    "input": "input, no gradient",
-    "cut": "left out from here",
-    "saved": "kept for backward",
-    "mark": "something to see",
-}
-DETACH = "detach"
-NUMBER = "no shape: a single number"
 LONGEST_MARK = 60
 """Characters of a mark."""
 Use = tuple[int, int, int]
@@ -44,121 +27,6 @@ NUMBERS = frozenset(("values", "gradients"))
 """The facts that may stand at arrows."""
 FAR = 6
 """Ranks that the edges of one leaf may be longer than needed, taken together, before it is drawn at each use."""
-
-
-class Box(Struct, frozen=True):
-    """One drawn node; `small` ones are a leaf or an input drawn again at one of its uses."""
-
-    id: str
-    style: Style
-    title: str
-    subtitle: str = ""
-    lines: tuple[str, ...] = ()
-    """What stands below the subtitle, a line each."""
-    tooltip: str = ""
-    band: int = 0
-    small: bool = False
-    frame: str = ""
-    """The innermost frame that it stands in."""
-    amount: float | None = None
-    """What it takes of what colours tell (colouring.py)."""
-    fill: str = ""
-    """Its colour, if that is not the one of its style."""
-    others: tuple[str, ...] = ()
-    """The boxes that it stands for as well, by their ids in the scene that was built."""
-
-    @property
-    def below(self) -> tuple[str, ...]:
-        """The lines below the title."""
-        return tuple([line for line in (self.subtitle, *self.lines) if line])
-
-    @property
-    def left(self) -> bool:
-        """Whether the lines below the title are code, which is set to the left."""
-        return is_code(self.below)
-
-
-class Arrow(Struct, frozen=True):
-    """One drawn edge; `dashed` where it leads from one order into another."""
-
-    tail: str
-    head: str
-    label: str = ""
-    dashed: bool = False
-    tooltip: str = ""
-    back: bool = False
-    """Whether it leads against all others, from one turn of a loop into the next."""
-    keeps: bool = False
-    """Whether it leads to what its tail keeps for backward, and is no way of data or gradients."""
-    wrong: bool = False
-    """Whether it leads to a mark of what is wrong, and is no way either."""
-    partly: bool = False
-    """Whether it is there for some of the turns or modules only that its ends stand for."""
-    numbered: tuple[str, str] = ("", "")
-    """The label of a single tensor, and the same with its numbers."""
-    tensors: tuple[tuple[int, int], ...] = ()
-    """What it carries, or of what the gradients: of each the node and the output."""
-
-    @property
-    def with_numbers(self) -> str:
-        """The label with the numbers that go along the arrow, if it stands for one tensor still."""
-        return self.numbered[1] if self.numbered[1] and self.numbered[0] == self.label else self.label
-
-
-class Band(Struct, frozen=True):
-    """The boxes of one order; what the script made from derivatives is above these, in a band of its own."""
-
-    number: int
-    """Twice the order, which is the height at which it is; odd for what was made from derivatives."""
-    title: str
-    beside: tuple[str, ...] = ()
-    """Lines of text that stand to the right of all that is in it."""
-
-    @property
-    def order(self) -> int:
-        """The order of all that is in it."""
-        return order_of(self.number)
-
-
-class Frame(Struct, frozen=True):
-    """A rectangle around the boxes of one call of a module, in one band."""
-
-    id: str
-    title: str
-    parent: str = ""
-    """The frame around it."""
-    band: int = 0
-    tooltip: str = ""
-    call: int | None = None
-    """The call, by its number in the graph."""
-    times: int = 1
-    """How many calls it stands for."""
-    equal: bool = False
-    """Whether these are calls of as many equal modules; else, of this one."""
-    bare: bool = False
-    """Whether it only holds its boxes together, and is not drawn."""
-
-
-class Scene(Struct, frozen=True):
-    """One picture; `bands`, from the lowest, are empty if all is of one order."""
-
-    title: str
-    boxes: tuple[Box, ...]
-    arrows: tuple[Arrow, ...]
-    bands: tuple[Band, ...] = ()
-    legend: tuple[tuple[Style, str], ...] = ()
-    notes: tuple[str, ...] = ()
-    links: tuple[tuple[str, str], ...] = ()
-    """Derivatives and what they differentiate, by box, to be joined by thin lines."""
-    data: bool = False
-    """Whether arrows follow the data; else they follow the gradient, from the roots down."""
-    frames: tuple[Frame, ...] = ()
-    """The modules, each after the one that it is in."""
-
-    @property
-    def stacked(self) -> tuple[Band, ...]:
-        """The bands from the top: the roots are below where arrows follow the data."""
-        return self.bands if self.data else self.bands[::-1]
 
 
 def build(
@@ -221,7 +89,7 @@ class _Builder:
         self.differentiated = {(root.node, root.nr) for root in graph.roots if root.name in differentiated}
         self.pills = {position: f"r{number}" for number, position in enumerate(self.rooted)}
         self.detached = self._detached() if data else {}
-        """What unnamed `detach` operations, which are drawn as arrows, were given."""
+        """The arguments of unnamed `detach` operations, which are drawn as arrows."""
         several, users = self._users()
         flows = flows and not NUMBERS.isdisjoint(shown)
         arrows = Counter([(used, nr) for _, used, nr in self._uses()] if flows else ())
@@ -234,7 +102,7 @@ class _Builder:
         self.repeated = self._repeated(users) - marked if tags else set()
         self.kept = kept_tensors(graph) if "saved" in shown else []
         self.ends: list[End] = []
-        """Of the first output of each node."""
+        """The end for the first output of each node."""
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
 
@@ -326,23 +194,23 @@ class _Builder:
 
     def _detached(self) -> dict[int, Edge]:
         named = {root.node for root in self.graph.roots}
-        found = {
+        detached = {
             node.id: node.args[0]
             for node in self.graph
             if node.kind == "untracked" and node.op == DETACH and node.args and not node.outputs[0].names
             if node.id not in named
         }
         # A mark on what leaves a module stays outside of it; the other turns of a loop are drawn as that one.
-        boxes = {self.graph[node].source for node, _ in self.marks if node in found and not self._is_near(node)}
-        return {node: edge for node, edge in found.items() if self.graph[node].source not in boxes}
+        boxes = {self.graph[node].source for node, _ in self.marks if node in detached and not self._is_near(node)}
+        return {node: edge for node, edge in detached.items() if self.graph[node].source not in boxes}
 
     def _is_near(self, detached: int) -> bool:
-        """Whether a mark on what was detached can stand at what was given: in the same module, or at a result."""
+        """Return whether a mark on a detached tensor can stand at its source: in the same module, or at a result."""
         node, edge = self.graph[detached], self.graph[detached].args[0]
         return self.graph[edge.node].call == node.call or (edge.node, edge.nr) in self.pills
 
     def _source(self, edge: Edge) -> Edge:
-        """What an edge leads to, through what was detached."""
+        """Follow an edge through what was detached."""
         while edge.node in self.detached:
             edge = self.detached[edge.node]
         return edge
@@ -461,41 +329,9 @@ class _Builder:
         return self.keys[used], label, f"gradient of {told}"
 
 
-def carried(arrows: Iterable[Arrow]) -> dict[tuple[int, int], Arrow]:
-    """The tensors that these arrows carry, each with its first arrow; one that does not tell carries one of its own."""
-    found: dict[tuple[int, int], Arrow] = {}
-    for number, arrow in enumerate(arrows):
-        for tensor in arrow.tensors or ((-1, number),):
-            found.setdefault(tensor, arrow)
-    return found
-
-
-def one_label(arrow: Arrow) -> str:
-    """What stands at an arrow of each of its tensors, without their number."""
-    return arrow.label.removesuffix(f"× {len(arrow.tensors):,}").rstrip()
-
-
-def standing_for(box: Box, others: Iterable[Box]) -> Box:
-    """The box, which stands for these others from now on."""
-    return replace(box, others=(*box.others, *(key for other in others for key in (other.id, *other.others))))
-
-
-def edges_of(graph: Graph, node: Node, data: bool) -> Sequence[Edge | None]:
-    """What a picture joins a node with: what it was given, and what it wrote a part of; or where gradients go."""
-    if not data:
-        return node.next
-    base = written_base(graph, node)
-    return node.args if base is None else (*node.args, base)
-
-
 def _follows(node: Node) -> bool:
-    """Whether a node stands in the band where it is used: what has no order, and what is left out of a higher one."""
+    """Return whether a node stands in the band where it is used: it has no order, or is left out of a higher one."""
     return node.kind in UNGRADED or (node.order > 0 and node.pass_id is None)
-
-
-def order_of(band: int) -> int:
-    """The order of all that is in a band of this number."""
-    return 0 if band % 2 else band // 2
 
 
 def band_title(number: int, graph: Graph | None = None) -> str:
@@ -504,5 +340,5 @@ def band_title(number: int, graph: Graph | None = None) -> str:
         return "order 0 · made from gradients"
     words = {0: "forward", 1: "backward", 2: "double backward", 3: "triple backward"}
     order = number // 2
-    made = derivatives_text(graph, order) if graph is not None and order else ""
-    return " · ".join(filter(None, (f"order {order}", words.get(order), made)))
+    derivatives = derivatives_text(graph, order) if graph is not None and order else ""
+    return " · ".join(filter(None, (f"order {order}", words.get(order), derivatives)))
