@@ -10,22 +10,13 @@ import click
 from autograph_cli import export
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import CommandError
-from autograph_cli.cli.options import (
-    RECORDABLE,
-    RecordType,
-    Source,
-    choose,
-    open_trace,
-    say_derived,
-    say_rank,
-    source_options,
-    step_option,
-)
+from autograph_cli.cli.opening import Source, choose, open_trace, say_derived, say_rank, source_options
+from autograph_cli.cli.options import RECORDABLE, RecordType, step_option
 from autograph_cli.cli.panels import panels_of
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.render import script_texts
 from autograph_cli.export import READABLE, RenderOptions
-from autograph_cli.record.store import FOLDER, write
+from autograph_cli.record.run.store import FOLDER, write
 
 
 @click.command(name="open")

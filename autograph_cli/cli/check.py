@@ -20,10 +20,10 @@ from autograph_cli import engines
 from autograph_cli.cli import check_many, completion
 from autograph_cli.cli.options import SCRIPTS, Real, UsageError, Whole, engine_of, engine_option, sweep_options
 from autograph_cli.cli.printing import say
-from autograph_cli.record import runner
-from autograph_cli.record.applied import Applied, Listening, wrong_nodes
-from autograph_cli.record.finite_difference import CannotCheck, Checked
+from autograph_cli.record.graphs.applied import Applied, Listening, wrong_nodes
+from autograph_cli.record.measure.finite_difference import CannotCheck, Checked
 from autograph_cli.record.recorder import Recorder
+from autograph_cli.record.run import runner
 
 WRONG = 1
 """The exit code where a derivative is wrong."""
@@ -33,7 +33,7 @@ LISTED = 12
 
 
 class Verdict(Struct, frozen=True):
-    """What came of one Function, operator, module or function."""
+    """The result of checking one Function, operator, module or function."""
 
     kind: str
     name: str
@@ -45,7 +45,7 @@ class Verdict(Struct, frozen=True):
 
     @property
     def good(self) -> bool:
-        """Whether no derivative of it was found to be wrong."""
+        """True if no derivative of it is wrong."""
         return all(one.good for one in self.orders)
 
 
@@ -102,9 +102,9 @@ def check(
 
     def after(stack: contextlib.ExitStack) -> None:
         stack.close()
-        found = [applied for applied in listening.found if name is None or _is_named(applied, name)]
-        told.begin(found)
-        for applied in found:
+        wanted = [applied for applied in listening.found if name is None or _is_named(applied, name)]
+        told.begin(wanted)
+        for applied in wanted:
             verdicts.append(_verdict(sys.modules["torch"], applied, order, limit, engines.connect(chosen)))
             told.tell(verdicts[-1])
 
@@ -123,14 +123,14 @@ def check(
 
 def _verdict(torch: Any, applied: Applied, order: int, limit: float, connect: Any) -> Verdict:
     try:
-        found = tuple(applied.check(torch, order, time.monotonic() + limit))
+        orders = tuple(applied.check(torch, order, time.monotonic() + limit))
     except CannotCheck as why:
         return Verdict(applied.kind, applied.name, unchecked=str(why))
     because: list[str] = []
     if applied.kind in ("module", "function"):
         recorder = Recorder("all", record=("check",), engine=connect)
-        because = wrong_nodes(recorder, torch, applied, found[-1].order)
-    return Verdict(applied.kind, applied.name, found, because=tuple(because))
+        because = wrong_nodes(recorder, torch, applied, orders[-1].order)
+    return Verdict(applied.kind, applied.name, orders, because=tuple(because))
 
 
 def _is_named(applied: Applied, name: str) -> bool:
@@ -157,11 +157,11 @@ class _Told:
         self.width = self.kind_width = 0
         self.waiting: list[Applied] = []
 
-    def begin(self, found: Sequence[Applied]) -> None:
+    def begin(self, listed: Sequence[Applied]) -> None:
         """These are going to be checked, in this order."""
-        self.width = max((len(applied.name) for applied in found), default=0)
-        self.kind_width = max((len(applied.kind) for applied in found), default=0)
-        self.waiting = list(found)
+        self.width = max((len(applied.name) for applied in listed), default=0)
+        self.kind_width = max((len(applied.kind) for applied in listed), default=0)
+        self.waiting = list(listed)
         self._show()
 
     def tell(self, verdict: Verdict) -> None:

@@ -20,7 +20,7 @@ DIED = 2
 
 
 def are_many(names: Sequence[str]) -> bool:
-    """Whether these words name scripts and folders, and not one script and what to check in it."""
+    """Return whether these words name scripts and folders, and not one script and what to check in it."""
     return Path(names[0]).is_dir() or (len(names) > 1 and names[1].endswith(SCRIPTS))
 
 
@@ -32,8 +32,8 @@ def check(names: Sequence[str], options: Sequence[str], as_json: bool, jobs: int
     with sweeps.pool(jobs, over_mpi) as pool, before_a_signal_ends(sweeps.stop):
         if pool is None:
             return 0
-        found = scripts.find(names, replace(load(), exclude=()))
-        for script, (code, text) in zip(found, pool.map(partial(_one, tuple(options)), found), strict=True):
+        files = scripts.find(names, replace(load(), exclude=()))
+        for script, (code, text) in zip(files, pool.map(partial(_one, tuple(options)), files), strict=True):
             worst = max(worst, code)
             if as_json:
                 said.append({"script": str(script), "exit_code": code, **_parsed(text)})

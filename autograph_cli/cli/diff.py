@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import CommandError, as_command_error
-from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, choose, named_rank, one_format
+from autograph_cli.cli.opening import choose, named_rank
+from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, one_format
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.snapshot import chosen_settings, print_diff
 from autograph_cli.engines import chosen
@@ -24,8 +25,8 @@ from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff, si
 from autograph_cli.export.comparison_report import REPORTS
 from autograph_cli.graph import Snapshot
 from autograph_cli.graph.snapshot import EXTRAS, HOLDS, SnapshotDiff, compare
-from autograph_cli.record import store
-from autograph_cli.record.store import write
+from autograph_cli.record.run import store
+from autograph_cli.record.run.store import write
 from autograph_cli.testing import files, scripts
 from autograph_cli.testing.settings import VIEWS, Settings, load, parts
 
@@ -94,9 +95,9 @@ def diff(
         one, other = _both(sides, _engines(engines, settings), settings, step)
         held = tuple(part for part in one.holds if part in other.holds and _is_alike(part, sides))
         _say_not_compared((one, other), [_title(*side) for side in sides], asked.include, held, include is not None)
-        found = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
-        _show(found, format_, output, " - ".join(_title(*side) for side in sides), together)
-    ctx.exit(1 if found else 0)
+        difference = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
+        _show(difference, format_, output, " - ".join(_title(*side) for side in sides), together)
+    ctx.exit(1 if difference else 0)
 
 
 def _settings(asked: Settings, include: str | None) -> Settings:
@@ -109,8 +110,8 @@ def _settings(asked: Settings, include: str | None) -> Settings:
 def _both(
     sides: list[tuple[str, str | None]], engines: tuple[str, str], settings: Settings, step: str | None
 ) -> tuple[Snapshot, Snapshot]:
-    """What is compared. Of one script on two engines these are the same steps: those that autograph's engine keeps, for
-    of PyTorch only some are followed where nobody knows which is the last."""
+    """Return both snapshots. Of one script on two engines they have the same steps: those that autograph's engine
+    keeps, for of PyTorch only some are followed where nobody knows which is the last."""
     one, other = (_open(*side, replace(settings, engine=e), step) for side, e in zip(sides, engines, strict=True))
     if sides[0] != sides[1] or chosen(engines[0]) == chosen(engines[1]) or _steps(one) == _steps(other):
         return one, other
@@ -126,9 +127,9 @@ def _steps(snapshot: Snapshot) -> list[str]:
 
 
 def _engines(engines: tuple[str, ...] | None, settings: Settings) -> tuple[str, str]:
-    """What runs the one script, and the other."""
-    found = engines or (settings.engine,)
-    return found[0], found[-1]
+    """The engines that run the one script and the other."""
+    names = engines or (settings.engine,)
+    return names[0], names[-1]
 
 
 def _sides(
@@ -145,8 +146,8 @@ def _sides(
 
 
 def _is_alike(part: str, sides: list[tuple[str, str | None]]) -> bool:
-    """Whether the part means the same on both sides: the values of a trace are those of its steps, of others those of
-    the script's end."""
+    """Return whether the part means the same on both sides: the values of a trace are those of its steps, of others
+    those of the script's end."""
     return part != "values" or len({name.endswith((*SCRIPTS, files.SUFFIX)) for name, _ in sides}) == 1
 
 
@@ -184,12 +185,12 @@ def _format(format_: str | None, output: Path | None) -> str:
         return format_ or "text"
     named = output.suffix.lstrip(".").lower()
     named = {"txt": "text", "md": "markdown"}.get(named, named)
-    found = one_format(format_, output, named if named in FORMATS else None)
-    if found is None:
+    wanted = one_format(format_, output, named if named in FORMATS else None)
+    if wanted is None:
         raise UsageError(
             f"The name {output} does not say the format: end it in .txt, .json, .svg, .png, .dot, .html or .md."
         )
-    return found
+    return wanted
 
 
 def _open(name: str, revision: str | None, settings: Settings, step: str | None) -> Snapshot:
@@ -243,32 +244,36 @@ def _git(folder: Path, *arguments: str) -> bytes:
     return done.stdout
 
 
-def _show(found: SnapshotDiff, format_: str, output: Path | None, title: str, together: bool) -> None:
+def _show(difference: SnapshotDiff, format_: str, output: Path | None, title: str, together: bool) -> None:
     if format_ == "text" and output is None:
-        print_diff(found)
+        print_diff(difference)
         return
-    content = _content(found, format_, title, together)
+    content = _content(difference, format_, title, together)
     if output is None:
         put(content)
     else:
         write(output, content)
 
 
-def _content(found: SnapshotDiff, format_: str, title: str, together: bool) -> bytes:
+def _content(difference: SnapshotDiff, format_: str, title: str, together: bool) -> bytes:
     if format_ == "json":
-        sections = {name: one.as_dict() for name, one in found.compared}
-        whole = {"format": "autograph-diff", "version": 1, "same": not found, "sentences": found.sentences}
+        sections = {name: one.as_dict() for name, one in difference.compared}
+        whole = {"format": "autograph-diff", "version": 1, "same": not difference, "sentences": difference.sentences}
         return (json.dumps({**whole, "sections": sections}, indent=1) + "\n").encode()
     if format_ == "text":
-        return "".join([f"{line}\n" for line in found.sentences] + ["\n", found.to_text()] * bool(found)).encode()
+        return "".join(
+            [f"{line}\n" for line in difference.sentences] + ["\n", difference.to_text()] * bool(difference)
+        ).encode()
     if format_ in REPORTS:
         one, _, other = title.partition(" - ")
-        return REPORTS[format_](found, (one, other))
-    if not found.graphs:
+        return REPORTS[format_](difference, (one, other))
+    if not difference.graphs:
         raise CommandError("There is nothing to draw: the graphs are the same.")
-    name, first = found.graphs[0]
+    name, first = difference.graphs[0]
     if format_ == "svg" and not together:
         one, _, other = title.partition(" - ")
-        names = f" · {name}" if len(found.graphs) == 1 else ""
-        return side_by_side([graph for _, graph in found.graphs], (f"before: {one}{names}", f"after: {other}{names}"))
+        names = f" · {name}" if len(difference.graphs) == 1 else ""
+        return side_by_side(
+            [graph for _, graph in difference.graphs], (f"before: {one}{names}", f"after: {other}{names}")
+        )
     return render_diff(first, format=format_, title=f"{title}, {name}")

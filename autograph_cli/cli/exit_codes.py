@@ -31,7 +31,7 @@ def as_command_error() -> Iterator[None]:
 
 
 def os_sentence(error: OSError) -> str:
-    """What the system said no to, as a sentence."""
+    """Return an error of the system as a sentence."""
     try:
         os.getcwd()
     except OSError as missing:

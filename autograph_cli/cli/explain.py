@@ -9,17 +9,8 @@ from typing import Any
 import click
 
 from autograph_cli import export
-from autograph_cli.cli.options import (
-    SCRIPTS,
-    Opened,
-    Source,
-    StepsType,
-    UsageError,
-    no_graph,
-    open_trace,
-    script_of,
-    source_options,
-)
+from autograph_cli.cli.opening import Opened, Source, no_graph, open_trace, script_of, source_options
+from autograph_cli.cli.options import SCRIPTS, StepsType, UsageError
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.findings import RULES, Finding, explain as findings_of
@@ -27,7 +18,7 @@ from autograph_cli.findings.formats import FORMATS
 from autograph_cli.findings.ranks import RULES as RANK_RULES, explain_ranks
 from autograph_cli.findings.read import scripts_of
 from autograph_cli.graph import Slice, Trace
-from autograph_cli.record.store import write
+from autograph_cli.record.run.store import write
 
 FOUND = 1
 """The exit code where something was found."""
@@ -45,8 +36,8 @@ class CodesType(click.ParamType[tuple[str, ...]]):
         for code in codes:
             codes_there = [*(rule.code for rule in RULES), *(rule.code for rule in RANK_RULES)]
             if not any(each.startswith(code) for each in codes_there):
-                known = ", ".join(codes_there)
-                self.fail(f"{code!r} is no code, and no code begins so; there are: {known}.", param, ctx)
+                listed = ", ".join(codes_there)
+                self.fail(f"{code!r} is no code, and no code begins so; there are: {listed}.", param, ctx)
         return codes
 
 
@@ -104,7 +95,7 @@ def explain(
 
 
 def has_values(trace: Trace) -> bool:
-    """Whether the numbers of tensors were recorded."""
+    """Return whether the numbers of tensors were recorded."""
     return any(node.measured and node.measured.values for step in trace.steps for node in step.graph)
 
 

@@ -33,8 +33,8 @@ def info() -> None:
 
 
 def sections() -> list[tuple[str, list[tuple[str, str]]]]:
-    """What is printed, section by section."""
-    found = [(name, _version(name)) for name in OPTIONAL]
+    """Return the lines to print, section by section."""
+    versions = [(name, _version(name)) for name in OPTIONAL]
     return [
         (
             "versions",
@@ -42,7 +42,7 @@ def sections() -> list[tuple[str, list[tuple[str, str]]]]:
                 ("autograph", __version__),
                 ("python", platform.python_version()),
                 *((name, _version(name) or "not installed") for name in NEEDED),
-                *((name, text) for name, text in found if text),
+                *((name, text) for name, text in versions if text),
             ],
         ),
         ("engines", list(_engines())),
@@ -58,8 +58,8 @@ def sections() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def _engines() -> Iterator[tuple[str, str]]:
-    found = not os.environ.get("AUTOGRAPH_PURE") and any(TAPE.parent.glob(f"{TAPE.name}.*[!x]"))
-    compiled = "compiled" if found else "without compiled modules"
+    is_compiled = not os.environ.get("AUTOGRAPH_PURE") and any(TAPE.parent.glob(f"{TAPE.name}.*[!x]"))
+    compiled = "compiled" if is_compiled else "without compiled modules"
     yield "builtin", f"NumPy {_version('numpy')}, {compiled}, serves import torch"
     installed = _version("torch")
     folders = [os.path.dirname(sys.executable), os.environ.get("PATH", "")]

@@ -37,7 +37,8 @@ from autograph_cli.cli.render import render
 from autograph_cli.engines.protocol import Connect
 from autograph_cli.export.page.html import in_frame
 from autograph_cli.graph import GraphError, Step, Trace
-from autograph_cli.record import imports, pytorch, store
+from autograph_cli.record.graphs import pytorch
+from autograph_cli.record.run import imports, store
 
 _cells = itertools.count(1)
 
@@ -121,7 +122,7 @@ def _display(trace: Trace, options: list[str]) -> None:
 
 
 def _asked(options: list[str]) -> dict[str, Any]:
-    """What the options ask for; wrong ones are for the drawing to tell."""
+    """Return the parsed options; drawing reports wrong ones."""
     try:
         return render.make_context("%%autograph", list(options), resilient_parsing=True).params
     except AutographError:

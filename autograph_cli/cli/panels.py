@@ -1,8 +1,8 @@
-"""What a page shows of a run beside its pictures."""
+"""The panels of a page: findings of a run, and what was watched."""
 
 from __future__ import annotations
 
-from autograph_cli.cli.options import Opened, Source, script_of
+from autograph_cli.cli.opening import Opened, Source, script_of
 from autograph_cli.export.options import Panels
 from autograph_cli.findings import explain
 from autograph_cli.findings.read import scripts_of
@@ -11,6 +11,6 @@ from autograph_cli.graph import Step
 
 def panels_of(opened: Opened, source: Source, chosen: Step) -> Panels:
     """The findings of a run, those of other steps without their nodes, and what was watched of its parameters."""
-    found = explain(opened.trace, scripts_of(opened.trace, script_of(opened.trace, source)), at=chosen.number)
-    here = [finding if finding.step == chosen.number else finding.elsewhere() for finding in found]
+    findings = explain(opened.trace, scripts_of(opened.trace, script_of(opened.trace, source)), at=chosen.number)
+    here = [finding if finding.step == chosen.number else finding.elsewhere() for finding in findings]
     return Panels(here, opened.trace.watched)

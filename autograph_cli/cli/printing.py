@@ -1,4 +1,4 @@
-"""What commands print: no escape codes out of the text of others, and an error where it cannot be written."""
+"""Printing: no escape codes out of the text of others, and an error where it cannot be written."""
 
 from __future__ import annotations
 
@@ -70,6 +70,6 @@ def _to_stdout(write: Callable[[TextIO], object]) -> None:
 
 
 def _drop(stream: TextIO) -> None:
-    """What could not be written goes nowhere, for Python would try again at its end."""
+    """Throw away the text that could not be written, which Python would try to write again at its end."""
     with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())

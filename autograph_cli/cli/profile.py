@@ -8,16 +8,17 @@ from pathlib import Path
 import click
 
 from autograph_cli.atomic_files import is_stream
-from autograph_cli.cli.options import Source, Whole, choose, open_trace, say_rank, source_options, step_option
+from autograph_cli.cli.opening import Source, choose, open_trace, say_rank, source_options
+from autograph_cli.cli.options import Whole, step_option
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.export.exchange.profiles import FORMATS
 from autograph_cli.graph.extras import extra
 from autograph_cli.graph.profile import GROUPS, SORTS
-from autograph_cli.record.store import write
+from autograph_cli.record.run.store import write
 
 MEASURED = ("time", "flops", "memory")
-"""What is recorded for a profile."""
+"""The facts recorded for a profile."""
 
 
 @click.command(cls=ConfiguredCommand)

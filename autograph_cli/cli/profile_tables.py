@@ -24,24 +24,24 @@ NUMBERS = sum(WIDTHS) + 2 * len(WIDTHS) + 2
 
 def tables(step: Step, trace: Trace, groups: tuple[str, ...], sort: str, limit: int) -> str:
     """All tables of a step, and its memory."""
-    found, graph, measured = costs(step), step.graph, step.profile
+    its_costs, graph, measured = costs(step), step.graph, step.profile
     assert measured is not None
     width = max(shutil.get_terminal_size((140, 24)).columns, NUMBERS + 20)
     console = Console(width=width, force_terminal=sys.stdout.isatty(), highlight=False)
     with console.capture() as capture:
-        console.print(Text(_title(step, trace, measured, found)), soft_wrap=True)
-        total = whole(graph, found)
+        console.print(Text(_title(step, trace, measured, its_costs)), soft_wrap=True)
+        total = whole(graph, its_costs)
         for by in groups or [by for by in GROUPS if by != "node" and (by != "module" or graph.calls)]:
             console.print()
-            console.print(_table(by, sums(graph, found, by, sort)[: limit + 1], total, limit, width - NUMBERS))
+            console.print(_table(by, sums(graph, its_costs, by, sort)[: limit + 1], total, limit, width - NUMBERS))
         console.print()
-        for line in _memory(graph, measured, found, limit):
+        for line in _memory(graph, measured, its_costs, limit):
             console.print(Text(line), soft_wrap=True)
     return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
-def _title(step: Step, trace: Trace, measured: Profile, found: list[Cost]) -> str:
-    total = whole(step.graph, found)
+def _title(step: Step, trace: Trace, measured: Profile, its_costs: list[Cost]) -> str:
+    total = whole(step.graph, its_costs)
     forward, backward, rest, wall, measuring = map(
         nanoseconds_text,
         (total.forward, total.backward, max(measured.wall - total.time, 0), measured.wall, measured.measuring),
@@ -82,7 +82,7 @@ def _cells(row: Sum, total: Sum, name: str = "") -> list[Text]:
     return list(map(Text, words))
 
 
-def _memory(graph: Graph, measured: Profile, found: list[Cost], limit: int) -> list[str]:
+def _memory(graph: Graph, measured: Profile, its_costs: list[Cost], limit: int) -> list[str]:
     """The lines that tell the memory over the step, of each device."""
     by_device: dict[str, list[Allocation]] = {}
     for each in measured.allocations:
@@ -90,12 +90,12 @@ def _memory(graph: Graph, measured: Profile, found: list[Cost], limit: int) -> l
     lines = []
     for place, there in by_device.items():
         where = "" if by_device.keys() == {"cpu"} else f" on {place}"
-        lines += _over_time(graph, there, measured, found, limit, where)
+        lines += _over_time(graph, there, measured, its_costs, limit, where)
     return lines or ["memory: no tensor with memory of its own was seen"]
 
 
 def _over_time(
-    graph: Graph, allocations: list[Allocation], measured: Profile, found: list[Cost], limit: int, where: str
+    graph: Graph, allocations: list[Allocation], measured: Profile, its_costs: list[Cost], limit: int, where: str
 ) -> list[str]:
     """The lines that tell one device's memory over the step; none for no bytes."""
     most = peak(allocations)
@@ -104,7 +104,7 @@ def _over_time(
     lines = [
         f"memory{where}: at most {bytes_text(most.bytes)}, {nanoseconds_text(most.moment)} after the step began",
         f"  |{bars(_heights(timeline(allocations), measured.wall))}|",
-        f"  |{_directions(found, measured.wall)}|  f: operations, b: backward",
+        f"  |{_directions(its_costs, measured.wall)}|  f: operations, b: backward",
     ]
     for by in ("kind", "module", "line"):
         rows = alive_by(graph, most.alive, by)
@@ -127,10 +127,10 @@ def _heights(points: list[tuple[int, int]], wall: int) -> list[int]:
     return heights
 
 
-def _directions(found: list[Cost], wall: int) -> str:
-    """What runs in each part of a step."""
+def _directions(its_costs: list[Cost], wall: int) -> str:
+    """Return a letter for each part of a step: f where its forward ran, b where a backward pass did."""
     letters = [" "] * COLUMNS
-    for cost in found:
+    for cost in its_costs:
         for column in _columns(cost.began, cost.began + cost.time, wall):
             letters[column] = "b" if cost.backward else "f"
     return "".join(letters)

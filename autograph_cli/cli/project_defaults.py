@@ -19,14 +19,14 @@ class ConfiguredCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         table, file = settings.table(self.name or "")
-        known = {option: parameter for parameter in self.params for option in _names(parameter)}
-        found: dict[str, Any] = {}
+        named = {option: parameter for parameter in self.params for option in _names(parameter)}
+        defaults: dict[str, Any] = {}
         for key, value in table.items():
             where = f"{file}: tool.autograph.{self.name}"
-            if key not in known:
-                raise settings.SettingsError(f"{where} has no setting {key!r}; known ones: {', '.join(sorted(known))}.")
-            found[known[key].name or key] = _checked(ctx, known[key], value, f"{where}.{key}")
-        ctx.default_map = found
+            if key not in named:
+                raise settings.SettingsError(f"{where} has no setting {key!r}; known ones: {', '.join(sorted(named))}.")
+            defaults[named[key].name or key] = _checked(ctx, named[key], value, f"{where}.{key}")
+        ctx.default_map = defaults
         return super().parse_args(ctx, args)
 
 

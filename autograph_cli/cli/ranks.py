@@ -20,10 +20,10 @@ from autograph_cli import AutographError
 from autograph_cli.atomic_files import before_a_signal_ends
 from autograph_cli.cli.printing import say
 from autograph_cli.graph.ranks import alike, words as rank_words
-from autograph_cli.record import rank_faults, rank_store, store
-from autograph_cli.record.placement import FOLDER, PARENT, Placement
-from autograph_cli.record.rank_faults import Fault, State
-from autograph_cli.record.ranks import STOP
+from autograph_cli.record.run import rank_faults, rank_store, store
+from autograph_cli.record.run.placement import FOLDER, PARENT, Placement
+from autograph_cli.record.run.rank_faults import Fault, State
+from autograph_cli.record.run.ranks import STOP
 from autograph_cli.testing.sweeps import environment, python
 
 OVER = "over"
@@ -43,7 +43,7 @@ class RanksError(AutographError):
 
 
 class Wanted(Struct, frozen=True):
-    """What a run of several ranks shall leave."""
+    """The options of a run of several ranks."""
 
     output: Path | None
     quiet: bool
@@ -107,7 +107,7 @@ def split(place: Placement, folder: Path, wanted: Wanted) -> int | None:
 
 
 def _code_told(folder: Path) -> int:
-    """What rank 0 said that the run ends with; mpiexec makes a number of its own of those of all ranks."""
+    """Return the exit code that rank 0 told; mpiexec makes one of its own from those of all ranks."""
     try:
         return int((folder / OVER).read_text())
     except (OSError, ValueError):  # it was killed itself
@@ -118,19 +118,19 @@ def _finished(look: Watch, codes: dict[int, int], wanted: Wanted, here: Path) ->
     """Join the parts, say what was recorded, and give the exit code of the run."""
     from autograph_cli.cli.report import print_report  # only rank 0 reports
 
-    found = rank_store.parts(look.folder)
-    if not any(rank_store.nodes_of(look.folder, rank) for rank in found):
-        found = []  # no run costs the trace before it without need
-    if found:
+    parts = rank_store.parts(look.folder)
+    if not any(rank_store.nodes_of(look.folder, rank) for rank in parts):
+        parts = []  # no run costs the trace before it without need
+    if parts:
         goal = wanted.output or store.made(here) / store.OF_RANKS
         if look.fault is not None and wanted.output is None:
             store.set_aside(here)
         rank_store.join(look.folder, look.size, goal, follow=wanted.output is not None)
         if wanted.output is None:
             store.forget_others(goal)
-    if found and not wanted.quiet:
-        print_report(store.load(goal, found[0]), goal, here)
-        lost = [rank for rank in range(look.size) if rank not in found]
+    if parts and not wanted.quiet:
+        print_report(store.load(goal, parts[0]), goal, here)
+        lost = [rank for rank in range(look.size) if rank not in parts]
         say(_told(goal, lost), err=True)
     if look.fault is not None:
         ended = rank_faults.states(look.folder, look.size)
@@ -142,17 +142,17 @@ def _finished(look: Watch, codes: dict[int, int], wanted: Wanted, here: Path) ->
 
 
 def _by_itself(rank: State) -> bool:
-    """Whether a rank's exit code is its own: one that told how it ended may be killed since."""
+    """Return whether a rank's exit code is its own: one that told how it ended may be killed since."""
     return rank.phase == "running" or (rank.code or 0) > 0
 
 
 def _told(goal: Path, lost: Sequence[int]) -> str:
     ranks = store.ranks_of(goal)
-    found = alike(ranks)
-    groups = [rank_words(those) for those in found]
+    alike_ranks = alike(ranks)
+    groups = [rank_words(those) for those in alike_ranks]
     same = "" if len(ranks) == 1 else ": the same graphs"
     if len(groups) > 1:
-        same = f" differ; `autograph diff trace#{found[0][0]} trace#{found[1][0]}` says how"
+        same = f" differ; `autograph diff trace#{alike_ranks[0][0]} trace#{alike_ranks[1][0]}` says how"
     more = f"; of {rank_words(lost)} nothing was kept" if lost else ""
     return f"  ranks    {' and '.join(groups)}{same}{more}"
 
@@ -293,12 +293,12 @@ def _lives(pid: int) -> bool:
 
 
 def _mpiexec() -> list[str]:
-    """What starts processes that MPI connects: that of the environment Python runs in, or on the path."""
+    """Return the command that starts MPI processes: that of Python's environment, or the one on the path."""
     beside = Path(sys.executable).with_name("mpiexec")
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
-    if found is None or importlib.util.find_spec("mpi4py") is None:
+    program = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if program is None or importlib.util.find_spec("mpi4py") is None:
         raise RanksError("--ranks needs MPI, which is not installed here: pip install autograph-cli[mpi]")
-    return [found]
+    return [program]
 
 
 def _free_port() -> int:

@@ -11,21 +11,17 @@ from msgspec.structs import replace
 
 from autograph_cli import export
 from autograph_cli.atomic_files import is_stream
-from autograph_cli.cli.options import (
-    SCRIPTS,
-    WATCHABLE,
+from autograph_cli.cli.opening import (
     Opened,
     Source,
-    UsageError,
     choose,
-    one_format,
     open_trace,
     say_derived,
     say_missing_order,
     source_options,
     step_of_ranks,
-    step_option,
 )
+from autograph_cli.cli.options import SCRIPTS, WATCHABLE, UsageError, one_format, step_option
 from autograph_cli.cli.panels import panels_of
 from autograph_cli.cli.picture_options import picture_options
 from autograph_cli.cli.printing import put, say
@@ -33,7 +29,7 @@ from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.export import FORMATS, LAYOUTS, VIEWS, RenderOptions
 from autograph_cli.export.formats import watching
 from autograph_cli.graph import Step
-from autograph_cli.record.store import write
+from autograph_cli.record.run.store import write
 
 SUFFIXES = {name: format_.suffix for name, format_ in FORMATS.items()}
 BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
@@ -125,10 +121,10 @@ def script_texts(source: Source, step: Step) -> dict[str, str]:
         return {}
     folder = Path(source.name).resolve().parent if source.name else Path.cwd()
     names = {node.source.file for node in step.graph if node.source}
-    found = {name: (folder / name).resolve() for name in names if name.endswith(SCRIPTS)}
+    paths = {name: (folder / name).resolve() for name in names if name.endswith(SCRIPTS)}
     return {
         name: path.read_text("utf-8", errors="replace")
-        for name, path in sorted(found.items())
+        for name, path in sorted(paths.items())
         if path.is_relative_to(folder) and path.is_file()
     }
 

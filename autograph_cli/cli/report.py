@@ -1,4 +1,4 @@
-"""What `autograph run` says about a trace."""
+"""The report of `autograph run` on a trace."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograph_cli.cli.options import no_graph
+from autograph_cli.cli.opening import no_graph
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import DeviceMemory, Graph, Memory, Node, Step, Trace
 from autograph_cli.graph.facts import bytes_of, bytes_text
 from autograph_cli.graph.marks import marks_of, marks_text
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.saved_memory import Kept, kept_tensors, retained, total_bytes, uncounted_words
-from autograph_cli.record.steps import ALL_UNTIL, EACH
-from autograph_cli.record.store import has_graph
+from autograph_cli.record.log.steps import ALL_UNTIL, EACH
+from autograph_cli.record.run.store import has_graph
 
 MOST = 12
 """So many leaves or roots are named; of more, their number is told."""
@@ -29,7 +29,7 @@ _UNTOLD = {
     "CompiledFunctionBackward": "what ran inside of compiled parts (--record inside keeps it, --open shows it)",
     "DifferentiableGraphBackward": "what ran inside of scripted parts",
 }
-"""What PyTorch does not tell, by the nodes that stand for it."""
+"""The facts that PyTorch does not tell, by the nodes that stand for them."""
 
 
 def print_report(trace: Trace, where: Path | None, folder: Path, last: bool = False) -> None:
@@ -58,7 +58,7 @@ def report(trace: Trace, where: Path | None, folder: Path, last: bool = False) -
 
 
 def untold(trace: Trace) -> list[tuple[str, str]]:
-    """What PyTorch did not tell of the operations in a trace, a line for each."""
+    """Return a line for each fact that PyTorch did not tell of the operations in a trace."""
     if trace.engine != "pytorch":
         return []
     nodes = (node for step in trace.steps for node in step.graph)
@@ -78,7 +78,7 @@ def _steps(trace: Trace) -> str:
 
 
 def _place(trace: Trace, step: Step, last: bool) -> str:
-    """What is to be said of a step's place among the others."""
+    """Return the words for a step's place among the others."""
     main = trace.main_step()
     if main is None or step.number < main.number or not step.has_nodes:
         return ""
@@ -105,7 +105,7 @@ def _step(step: Step) -> list[tuple[str, str]]:
 
 
 def _memory(step: Step, nodes: list[Node]) -> list[tuple[str, str]]:
-    """What was held, and for what: activations are the results that nodes keep, not the leaves and inputs."""
+    """Return the lines on memory: activations are the results that nodes save, not the leaves and inputs."""
     kept = kept_tensors(Graph(tuple(nodes)))
     if step.memory is None or not step.memory.devices:
         return _held(kept, step.memory, more=uncounted_words(nodes))
@@ -120,7 +120,7 @@ def _memory(step: Step, nodes: list[Node]) -> list[tuple[str, str]]:
 def _held(
     kept: list[Kept], memory: Memory | DeviceMemory | None, where: str = "", more: str = ""
 ) -> list[tuple[str, str]]:
-    """What was held at one place, and what is to be said of it."""
+    """Return the lines on the memory held at one place."""
     lines = [("memory", f"{bytes_text(total_bytes(kept))} kept for backward{where}{more}")]
     if memory is None:
         return lines
@@ -143,9 +143,9 @@ def growth(graph: Graph) -> list[tuple[str, str]]:
         return []
     rows = [("order", "nodes", "made", "kept")]
     for order in sorted(orders):
-        made = sum(bytes_of(output.type) for node in orders[order] for output in node.outputs)
+        output_bytes = sum(bytes_of(output.type) for node in orders[order] for output in node.outputs)
         kept = kept_bytes(orders[order])
-        rows.append((str(order), str(len(orders[order])), bytes_text(made), bytes_text(kept)))
+        rows.append((str(order), str(len(orders[order])), bytes_text(output_bytes), bytes_text(kept)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     return [("growth" if number == 0 else "", line) for number, line in enumerate(table)]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autograph_cli import engines
@@ -29,13 +30,13 @@ from autograph_cli.cli.options import (
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.report import print_report
 from autograph_cli.graph import Trace
-from autograph_cli.record import runner, store
-from autograph_cli.record.placement import PARENT, TIMEOUT, Placement
-from autograph_cli.record.steps import Selection
+from autograph_cli.record.log.steps import Selection
+from autograph_cli.record.run import runner, store
+from autograph_cli.record.run.placement import PARENT, TIMEOUT, Placement
 
 if TYPE_CHECKING:
-    from autograph_cli.record.ranks import Member
     from autograph_cli.record.recorder import Recorder
+    from autograph_cli.record.run.ranks import Member
 
 FAILURES = ("AG0",)
 """The findings that explain an exception."""
@@ -140,9 +141,7 @@ def run(
     target = runner.Target.of(file, args, module=module)
     if check_only:
         return lacking.tell_all(target, quiet)
-    engine = engine_of(engine)
-    # Relative to where the command was given: the script may go elsewhere.
-    output = None if output is None else folder / output
+    engine, output = engine_of(engine), None if output is None else folder / output
     place, shared = Placement.here(), None
     if place is not None or (ranks or 1) > 1:
         several = importlib.import_module("autograph_cli.cli.ranks")  # it starts processes, which most runs do not
@@ -160,49 +159,58 @@ def run(
     if engine == "builtin" and not quiet:
         lacking.warn(target)
     tune = tune and engine == "builtin"
-    return _run(target, steps, record, watch, engine, device, quiet, tune, output, folder, place, shared)
+    return _run(target, Recording(steps, record, watch, engine, device, tune, quiet, output, folder), place, shared)
 
 
-def _run(
-    target: runner.Target,
-    steps: str,
-    record: tuple[str, ...],
-    watch: tuple[str, ...],
-    engine: str,
-    device: str | None,
-    quiet: bool,
-    tune: bool,
-    output: Path | None,
-    folder: Path,
-    place: Placement | None,
-    shared: Path | None,
-) -> runner.Session[int]:
+class Recording(Struct, frozen=True):
+    """How a script is recorded, and where its trace goes."""
+
+    steps: str
+    record: tuple[str, ...]
+    watch: tuple[str, ...]
+    engine: str
+    device: str | None
+    tune: bool
+    quiet: bool
+    output: Path | None
+    folder: Path
+    """Where the command was given: the script may go elsewhere."""
+
+
+def _run(target: runner.Target, asked: Recording, place: Placement | None, shared: Path | None) -> runner.Session[int]:
     """Run the target in this process, alone or as one rank."""
     from autograph_cli.record.recorder import Recorder  # the engine: the other commands do without
 
-    recorder = Recorder(steps, target.label, record=record, watch=watch, engine=engines.connect(engine))
-    if tune:
+    engine = engines.connect(asked.engine)
+    recorder = Recorder(asked.steps, target.label, record=asked.record, watch=asked.watch, engine=engine)
+    if asked.tune:
         tuning.tune()
     member = None if place is None or shared is None else _member(place, shared, recorder)
-    shown = contextlib.nullcontext() if quiet or member else live.line(recorder)
-    spawning = contextlib.nullcontext() if member is None or engine != "torch" else _calling_here(member)
-    with _made_on(device, recorder.log.engine.namespace), shown, spawning:
-        session = runner.recording(target, steps, recorder=recorder, until_exit=True, engine=engine)
+    shown = contextlib.nullcontext() if asked.quiet or member else live.line(recorder)
+    spawning = contextlib.nullcontext() if member is None or asked.engine != "torch" else _calling_here(member)
+    with _made_on(asked.device, recorder.log.engine.namespace), shown, spawning:
+        session = runner.recording(target, asked.steps, recorder=recorder, until_exit=True, engine=asked.engine)
         result, trace = yield from session
     if member is not None:
         member.keep(trace)
         return result.exit_code
+    code = _keep(trace, target, asked)
+    return result.exit_code or code
+
+
+def _keep(trace: Trace, target: runner.Target, asked: Recording) -> int:
+    """Keep the trace, report on it, and return the exit code."""
     try:
-        where = store.keep(trace, folder) if output is None else store.save(trace, output)
+        where = store.keep(trace, asked.folder) if asked.output is None else store.save(trace, asked.output)
     except store.StoreError as error:
-        elsewhere = " To keep the trace elsewhere: autograph run -o FILE." if output is None else ""
+        elsewhere = " To keep the trace elsewhere: autograph run -o FILE." if asked.output is None else ""
         say(f"Error: {error}{elsewhere}", err=True)
-        return result.exit_code or error.exit_code
-    if not quiet:
+        return error.exit_code
+    if not asked.quiet:
         if trace.failure:
-            _explain_failure(trace, folder / target.name)
-        print_report(trace, where, folder, Selection.parse(steps).last)
-    return result.exit_code
+            _explain_failure(trace, asked.folder / target.name)
+        print_report(trace, where, asked.folder, Selection.parse(asked.steps).last)
+    return 0
 
 
 def _options() -> list[str]:
@@ -223,8 +231,8 @@ def _options() -> list[str]:
 
 
 def _member(place: Placement, folder: Path, recorder: Recorder) -> Member:
-    made: Member = importlib.import_module("autograph_cli.record.ranks").Member(place, folder, recorder)
-    return made
+    member: Member = importlib.import_module("autograph_cli.record.run.ranks").Member(place, folder, recorder)
+    return member
 
 
 def _calling_here(member: Member) -> contextlib.AbstractContextManager[None]:

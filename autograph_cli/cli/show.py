@@ -7,19 +7,21 @@ from collections.abc import Callable
 import click
 
 from autograph_cli import graph
-from autograph_cli.cli.options import (
+from autograph_cli.cli.opening import (
     Source,
-    Whole,
     choose,
-    open_option,
     open_trace,
-    root_option,
     say_derived,
     say_missing_order,
     say_ranks,
+    source_options,
+)
+from autograph_cli.cli.options import (
+    Whole,
+    open_option,
+    root_option,
     show_option,
     slice_options,
-    source_options,
     step_option,
     to_record,
 )
@@ -93,10 +95,10 @@ def show(
         say_derived(chosen)
         say_missing_order(chosen, order)
     if formula:
-        found = formulas_of(chosen.graph)
-        if not found:
+        formulas = formulas_of(chosen.graph)
+        if not formulas:
             raise click.ClickException("no formula gives the numbers of this graph, as far as it can be run again")
-        for line in found:
+        for line in formulas:
             say(f"order {line.order}  {line}")
         ctx.exit(opened.exit_code)
     whole = told_apart(chosen.double if view == "double-backward" and chosen.double else chosen.graph)

@@ -17,7 +17,7 @@ from autograph_cli.cli.exit_codes import as_command_error
 from autograph_cli.cli.options import Real, StepsType, UsageError, Whole, sweep_options
 from autograph_cli.cli.printing import say
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff
-from autograph_cli.record.store import write
+from autograph_cli.record.run.store import write
 from autograph_cli.testing import reports, scripts, sweeps
 from autograph_cli.testing.settings import VIEWS, Settings, load, parts
 
@@ -85,9 +85,9 @@ def snapshot(
         if pool is None:
             return
         settings = chosen_settings(load(), steps, views, include, tolerance)
-        found = scripts.find(files, settings, known=known)
-        with _progress(len(found)) as advance:
-            for result in scripts.check(found, settings, mode or "write", pool, ranks):
+        cases = scripts.find(files, settings, known=known)
+        with _progress(len(cases)) as advance:
+            for result in scripts.check(cases, settings, mode or "write", pool, ranks):
                 _tell(result)
                 results.append(result)
                 advance()

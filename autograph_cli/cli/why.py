@@ -9,24 +9,16 @@ import click
 
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import as_command_error
-from autograph_cli.cli.options import (
-    Source,
-    Whole,
-    choose,
-    open_trace,
-    say_ranks,
-    script_of,
-    source_options,
-    step_option,
-)
+from autograph_cli.cli.opening import Source, choose, open_trace, say_ranks, script_of, source_options
+from autograph_cli.cli.options import Whole, step_option
 from autograph_cli.cli.printing import say
 from autograph_cli.findings.functions import function_text
 from autograph_cli.graph import Graph, GraphError, Node, Step, Trace, paths as ways
 from autograph_cli.graph.cuts import LISTED, behind, reasons, where
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.withheld import withheld, without_withheld
-from autograph_cli.record.bindings import Script
-from autograph_cli.record.causes import causes, first_binding, nameless, origins, read_scripts, unused
+from autograph_cli.record.graphs.causes import causes, first_binding, nameless, origins, read_scripts, unused
+from autograph_cli.record.names.bindings import Script
 
 NO_PATH = 1
 """The exit code where no gradient goes from the first name to the second."""
@@ -89,16 +81,16 @@ def _has(graph: Graph, name: str) -> bool:
 
 
 def _answer(step: Step, loss: str, leaf: str, limit: int, script: Path) -> tuple[list[str], int]:
-    """What is printed, and the exit code."""
+    """Return the lines to print, and the exit code."""
     graph = step.graph
     scripts = read_scripts(graph, script)
     if _is_of_script(scripts, graph, loss):
         return [visible(line) for line in nameless(loss, scripts, step)], NO_PATH
     starts = _positions(graph, loss)
     ends = [] if _is_of_script(scripts, graph, leaf) else _positions(graph, leaf)
-    found = ways.paths(without_withheld(graph), starts, ends, limit)
-    if found:
-        return _told(graph, found, loss, leaf), 0
+    paths = ways.paths(without_withheld(graph), starts, ends, limit)
+    if paths:
+        return _told(graph, paths, loss, leaf), 0
     if ways.paths(graph, starts, ends, 1):
         return [visible(f"{leaf} gets no gradient from {loss}."), *_kept_back(graph, starts, ends, scripts)], NO_PATH
     return _cut(graph, starts, ends, (loss, leaf), scripts), NO_PATH
@@ -120,7 +112,7 @@ def _kept_back(
 
 
 def _is_of_script(scripts: dict[str, Script], graph: Graph, name: str) -> bool:
-    """Whether the script has a variable of this name, and the graph has not."""
+    """Return whether the script has a variable of this name, and the graph has not."""
     return not _has(graph, name) and first_binding(scripts, name) is not None
 
 
@@ -128,29 +120,30 @@ def _positions(graph: Graph, name: str) -> list[ways.Position]:
     try:
         return ways.find_positions(graph, name)
     except GraphError:
-        known = [other for other in ways.known_names(graph) if other.endswith(f".{name}")] or ways.known_names(graph)
-        more = f" and {len(known) - LINES} more" if len(known) > LINES else ""
-        listed = ", ".join(map(repr, known[:LINES])) or "none"
+        every = ways.known_names(graph)
+        near = [other for other in every if other.endswith(f".{name}")] or every
+        more = f" and {len(near) - LINES} more" if len(near) > LINES else ""
+        listed = ", ".join(map(repr, near[:LINES])) or "none"
         raise GraphError(f"There is no {name!r} here; known names: {listed}{more}.") from None
 
 
-def _told(graph: Graph, found: ways.Paths, loss: str, leaf: str) -> list[str]:
+def _told(graph: Graph, paths: ways.Paths, loss: str, leaf: str) -> list[str]:
     names = output_names(graph)
-    every = [*found.shortest, *reversed(found.longest)]
-    shown = f", {len(every)} of them shown" if found.count > len(every) else ""
-    count = ways.count_words(found.count)
-    lines = [visible(f"{loss} -> {leaf}: {count} path{'s' * (found.count != 1)}{shown}.")]
+    every = [*paths.shortest, *reversed(paths.longest)]
+    shown = f", {len(every)} of them shown" if paths.count > len(every) else ""
+    count = ways.count_words(paths.count)
+    lines = [visible(f"{loss} -> {leaf}: {count} path{'s' * (paths.count != 1)}{shown}.")]
     for position, path in enumerate(every, 1):
         steps = len(path) - 1
-        kind = "" if not shown else ", of the shortest" if position <= len(found.shortest) else ", of the longest"
+        kind = "" if not shown else ", of the shortest" if position <= len(paths.shortest) else ", of the longest"
         lines += ["", f"{position}. {steps} step{'s' * (steps != 1)}{kind}", *_path(graph, names, path)]
     return lines
 
 
 def _path(graph: Graph, names: Sequence[tuple[str, ...]], path: ways.Path) -> list[str]:
     half = LINES // 2
-    kept = [*path] if len(path) <= LINES else [*path[:half], *path[-half:]]
-    rows = [_row(graph.nodes[number], names[number]) for number in kept]
+    printed = [*path] if len(path) <= LINES else [*path[:half], *path[-half:]]
+    rows = [_row(graph.nodes[number], names[number]) for number in printed]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = ["   " + "  ".join([*map(str.ljust, row[:3], widths), row[3]]).rstrip() for row in rows]
     if len(path) > LINES:
@@ -174,11 +167,11 @@ def _cut(
     scripts: dict[str, Script],
 ) -> list[str]:
     loss, leaf = names
-    found = causes(graph, starts, ends, leaf, scripts)
-    told = reasons(graph, starts, ends, untracked=not found) if ends else unused(leaf, scripts)
+    its_causes = causes(graph, starts, ends, leaf, scripts)
+    told = reasons(graph, starts, ends, untracked=not its_causes) if ends else unused(leaf, scripts)
     told += origins(graph, ends, scripts)
     if not scripts:
         told.append("The script as it was recorded is not in this folder, so which of its lines cut is not told.")
-    elif not found and not told:
+    elif not its_causes and not told:
         told.append("The trace does not tell why: operations outside the graph are not recorded.")
-    return [visible(f"{leaf} gets no gradient from {loss}."), *(f"  {line}" for line in [*found, *told])]
+    return [visible(f"{leaf} gets no gradient from {loss}."), *(f"  {line}" for line in [*its_causes, *told])]

@@ -17,9 +17,10 @@ from autograph_cli.export.formats.svg import FONTS, to_svg
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.options import READABLE
 from autograph_cli.export.pipeline import LARGEST
+from autograph_cli.export.scene.building import band_title, build
 from autograph_cli.export.scene.labels import short
 from autograph_cli.export.scene.modules import framed
-from autograph_cli.export.scene.scene import LEGEND, Arrow, Band, Box, Scene, band_title, build
+from autograph_cli.export.scene.records import LEGEND, Arrow, Band, Box, Scene
 from autograph_cli.export.style import INK, TITLE, Style
 from autograph_cli.graph import Edge, Graph, GraphDiff, Node
 from autograph_cli.graph.diff import shown_type
@@ -55,7 +56,7 @@ def render_diff(diff: GraphDiff, format: str = "svg", *, title: str = "") -> byt
 
 
 def union_scene(diff: GraphDiff, title: str) -> Scene:
-    """What differs, with its neighbours, and the rest folded."""
+    """Draw what differs, with its neighbours, and fold the rest."""
     return _Union(diff).scene(visible(title))
 
 
@@ -133,13 +134,13 @@ class _Union:
         """(from, to) by number, and whether the edge is gone."""
 
     def _edges(self) -> dict[tuple[int, int], bool]:
-        found = {(edge.node, node.id): False for node in self.diff.new for edge in _given(node)}
+        is_old = {(edge.node, node.id): False for node in self.diff.new for edge in _given(node)}
         for node in self.diff.old:
             to = self.position[node.id]
             if to in self.style:
                 for edge in _given(node):
-                    found.setdefault((self.position[edge.node], to), True)
-        return found
+                    is_old.setdefault((self.position[edge.node], to), True)
+        return is_old
 
     def _edges_of(self, side: Side) -> dict[tuple[int, int], bool]:
         """The edges of one graph, under the numbers of both."""

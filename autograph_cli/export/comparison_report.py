@@ -1,4 +1,4 @@
-"""What differs between two snapshots, to be read: a page with both graphs side by side, and a comment in Markdown."""
+"""Differences between two snapshots to read: a page with both graphs side by side, and a comment in Markdown."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ code { font: 13px ui-monospace, monospace; }
 """
 
 
-def to_page(found: SnapshotDiff, titles: tuple[str, str]) -> bytes:
+def to_page(diff: SnapshotDiff, titles: tuple[str, str]) -> bytes:
     """Sentences, both graphs of each section beside each other with what differs marked, and the lines that differ."""
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -46,9 +46,9 @@ def to_page(found: SnapshotDiff, titles: tuple[str, str]) -> bytes:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{title}</title>\n'
         f"<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n",
-        f"<ul>\n{''.join(f'<li>{_with_code(line)}</li>{chr(10)}' for line in _sentences(found))}</ul>\n",
+        f"<ul>\n{''.join(f'<li>{_with_code(line)}</li>{chr(10)}' for line in _sentences(diff))}</ul>\n",
     ]
-    for number, (name, one) in enumerate(found.graphs):
+    for number, (name, one) in enumerate(diff.graphs):
         parts.append(f"<h2>{html.escape(visible(name))}</h2>\n<section>\n")
         for side, scene in zip(("before", "after"), both_scenes(one), strict=True):
             words = html.escape(visible(titles[side == "after"]))
@@ -60,18 +60,18 @@ def to_page(found: SnapshotDiff, titles: tuple[str, str]) -> bytes:
 
 
 def _with_code(sentence: str) -> str:
-    """What stands between backticks as code."""
+    """Set text between backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(visible(sentence)))
 
 
-def _sentences(found: SnapshotDiff) -> list[str]:
-    return found.sentences or ["The graphs are the same."]
+def _sentences(diff: SnapshotDiff) -> list[str]:
+    return diff.sentences or ["The graphs are the same."]
 
 
-def to_comment(found: SnapshotDiff, titles: tuple[str, str]) -> bytes:
+def to_comment(diff: SnapshotDiff, titles: tuple[str, str]) -> bytes:
     """A comment for a pull request: what differs in sentences; folded away, the lines and a picture if it is small."""
-    parts = [f"### Graphs: {_plain(' → '.join(titles))}\n", _fenced("\n".join(_sentences(found)), "text")]
-    for name, one in found.graphs:
+    parts = [f"### Graphs: {_plain(' → '.join(titles))}\n", _fenced("\n".join(_sentences(diff)), "text")]
+    for name, one in diff.graphs:
         text = one.to_text()
         short = text if len(text) <= TEXT else text[:TEXT].rpartition("\n")[0] + "\n… and more\n"
         parts.append(_folded(f"{_plain(name)}: lines that differ", _fenced(short, "diff")))

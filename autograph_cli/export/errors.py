@@ -1,4 +1,4 @@
-"""What can go wrong when a graph is drawn."""
+"""Errors of drawing a graph."""
 
 from autograph_cli.graph import GraphError
 

@@ -22,7 +22,7 @@ READABLE = 200
 PARAMETERS = {None: None, "inline": True, "boxes": False}
 """How the leaves of a picture are drawn, and the default."""
 FLOWS = ("gradient", "data")
-"""What the arrows between derivatives follow: the default first."""
+"""The edges that arrows between derivatives may follow: the default first."""
 
 
 class Panels(Struct, frozen=True):
@@ -40,9 +40,9 @@ class Flag(Struct, frozen=True):
     least: int | None = None
     """Makes it a whole number."""
     suggestions: Sequence[str] = ()
-    """What a shell completes it by, where other words may do as well."""
+    """Words that a shell completes it by, where others are allowed too."""
     default: Any = None
-    """That of the command line, where the field's is another one."""
+    """The default on the command line, where it differs from the field's."""
     names: tuple[str, ...] = ()
     """`--max-nodes` for `max_nodes`, unless told."""
 
@@ -54,7 +54,7 @@ class RenderOptions(Struct, frozen=True, kw_only=True):
     """Only what these hang on."""
     order: Annotated[int | None, Flag("--double-backward up to this order.", least=1)] = None
     part: Slice | None = None
-    """What of the view is shown."""
+    """The part of the view that is shown."""
     shown: Collection[str] = USUAL
     """The facts that stand on the nodes (`graph.facts.WORDS`)."""
     inside: str | None = None
@@ -123,4 +123,4 @@ class RenderOptions(Struct, frozen=True, kw_only=True):
     sources: Mapping[str, str] = field(default_factory=dict)
     """Scripts by their names in the graph, for a page to show."""
     panels: Panels = field(default_factory=Panels)
-    """What a page shows of the run beside its pictures."""
+    """The panels that a page shows beside its pictures."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograph_cli.export.options import PARAMETERS, RenderOptions
-from autograph_cli.export.scene.scene import differentiated_in
+from autograph_cli.export.scene.building import differentiated_in
 from autograph_cli.formulas import Formula, formulas_of
 from autograph_cli.graph import Graph, Step, backward, double_backward, forward, open_node, tracked
 from autograph_cli.graph.derivatives import gradient_sums
@@ -45,7 +45,7 @@ class Whole(Struct, frozen=True):
 
 
 class Picture(Struct, frozen=True):
-    """What a format is made from: a view, how it is drawn, and what is known of its nodes."""
+    """A view, how it is drawn, and the facts about its nodes: all that a format is made from."""
 
     graph: Graph
     """The view."""
@@ -53,21 +53,21 @@ class Picture(Struct, frozen=True):
     title: str
     options: RenderOptions
     data: bool = False
-    """Whether arrows follow the data."""
+    """True if arrows follow the data."""
     page: bool = False
-    """Whether it is for a page, on which boxes open and close: all arrows have their shapes."""
+    """True for a page, on which boxes open and close: all arrows have their shapes."""
     sliced: bool = False
-    """Whether it is a part of a view, which may lack some of what sends a gradient."""
+    """True for a part of a view, which may lack nodes that send a gradient."""
     flattened: bool = False
-    """Whether modules were deeper in one another than is drawn."""
+    """True if modules were deeper in one another than is drawn."""
     whole: Graph | None = None
     """The graph that this is a view of; None for what ran inside of a node."""
     numbers: Sequence[int] = ()
-    """Of each node, its number there."""
+    """The number of each node there."""
     formulas: tuple[Formula, ...] = ()
-    """What stands beside the bands, or is written alone."""
+    """The formulas beside the bands, or written alone."""
     marks: Sequence[tuple[int, str]] = ()
-    """What is wrong, by node."""
+    """The marks of faults, by node."""
     differentiated: Collection[str] | None = None
     sums: Mapping[int, str] | None = None
     written: bool = False

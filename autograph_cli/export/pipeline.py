@@ -10,12 +10,13 @@ from autograph_cli.export.layout.fitting import fitted
 from autograph_cli.export.layout.placed import Placed
 from autograph_cli.export.options import PARAMETERS
 from autograph_cli.export.picture import DEEPEST, Picture
+from autograph_cli.export.scene.building import build
 from autograph_cli.export.scene.colouring import amounts, coloured
 from autograph_cli.export.scene.formula_lines import with_formulas
 from autograph_cli.export.scene.modules import framed
 from autograph_cli.export.scene.parameters import inline, inline_if_many, with_state
 from autograph_cli.export.scene.parts import split
-from autograph_cli.export.scene.scene import Scene, build
+from autograph_cli.export.scene.records import Scene
 from autograph_cli.export.simplify.bundling import bundled
 from autograph_cli.export.simplify.closing import close_below, close_to
 from autograph_cli.export.simplify.folding import fold

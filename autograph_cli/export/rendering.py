@@ -25,11 +25,11 @@ from autograph_cli.export.page.html import Page, in_frame, to_html
 from autograph_cli.export.page.sheets import page_of, sheet_of
 from autograph_cli.export.picture import DEEPEST, VIEWS, Picture, picture_of, whole_of
 from autograph_cli.export.pipeline import LARGEST, placed, scene_of
+from autograph_cli.export.scene.building import build
 from autograph_cli.export.scene.colouring import COLOURS, amounts
 from autograph_cli.export.scene.formula_lines import to_latex
 from autograph_cli.export.scene.modules import framed
 from autograph_cli.export.scene.parts import split
-from autograph_cli.export.scene.scene import build
 from autograph_cli.export.scene.titles import title_of
 from autograph_cli.graph import Graph, Step, Trace, computed, forward
 from autograph_cli.graph.collector import resting

@@ -102,7 +102,7 @@ def label_width(label: str) -> float:
 
 
 def parted(label: str) -> tuple[str, str]:
-    """What is written at an arrow, and the bars that follow it."""
+    """Part a label into its words and the bars that follow them."""
     words, _, spark = label.rpartition(" ")
     return (words, spark) if spark and BARS.issuperset(spark) else (label, "")
 
@@ -113,12 +113,12 @@ def line_width(line: str) -> float:
 
 
 def is_bars(line: str) -> bool:
-    """Whether a line is a row of bars, which is drawn, not written."""
+    """Return whether a line is a row of bars, which is drawn, not written."""
     return bool(line) and BARS.issuperset(line)
 
 
 def is_code(lines: Sequence[str]) -> bool:
-    """Whether lines belong together, some of them set in, so that all start at the left."""
+    """Return whether lines belong together, some of them set in, so that all start at the left."""
     return any(line[0] == " " and not is_bars(line) for line in lines)
 
 

@@ -61,6 +61,8 @@ def trace_of(data: dict[str, Any], name: str) -> Trace:
         return msgspec.convert(body, Trace, dec_hook=_special)
     except msgspec.ValidationError as error:
         raise TraceError(f"{name} is malformed: {_problem(str(error), body)}.") from None
+    except UnicodeEncodeError:  # which msgspec raises instead
+        raise TraceError(f"{name} is malformed: it has a text with a lone surrogate where none can be.") from None
     except RecursionError:
         raise TraceError(f"{name} is malformed: it is nested too deeply.") from None
 
@@ -147,7 +149,6 @@ def _parse(text: str, name: str) -> dict[str, Any]:
     if isinstance(data, dict) and "format" not in data and "nodes" in data:  # one graph alone
         step = {"number": 0, "graph": data}
         data = {"format": FORMAT, "version": VERSION, "script": "", "engine": "", "total_steps": 1, "steps": [step]}
-        data["failure"] = ""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise TraceError(f"{name} is not an autograph trace.")
     return data

@@ -35,8 +35,7 @@ from . import (
     special as special,
     version as version,
 )
-from ._arrays import dispatched as _dispatched
-from ._core import interpret as _interpret, layout as _layout, shared_memory as _shared_memory
+from ._core import interpret as _interpret, layout as _layout
 from ._namespace import (
     Size as Size,
     Tensor as Tensor,
@@ -182,20 +181,6 @@ def get_device_module(device: Any = None) -> Any:
     if where == "meta":
         raise RuntimeError(f"Device '{where}' does not have a corresponding module registered as 'torch.{where}'.")
     return _missing.load(f"{__name__}.{where}")
-
-
-def _register_reductions() -> None:
-    """Tensors become able to travel to another process: `multiprocessing` is imported when the first one is to."""
-    importlib.import_module("._reductions", __name__).register()
-
-
-def _load_dispatch() -> None:
-    """Modes and classes with a `__torch_dispatch__` are asked: how is imported when the first one is to be."""
-    importlib.import_module(".utils._python_dispatch", __name__)
-
-
-_shared_memory.register = _register_reductions
-_dispatched.load = _load_dispatch
 
 
 def __dir__() -> list[str]:

@@ -9,11 +9,12 @@ import pytest
 
 from autograph_cli.export import ExportError, render
 from autograph_cli.export.layout.layered import lay_out
-from autograph_cli.export.scene.scene import Scene, build
+from autograph_cli.export.scene.building import build
+from autograph_cli.export.scene.records import Scene
 from autograph_cli.graph import Graph, double_backward
 from autograph_cli.graph.derivatives import derivatives_text, incoming_gradients
 from autograph_cli.graph.names import told_apart
-from autograph_cli.record import runner
+from autograph_cli.record.run import runner
 
 POWER = """
 import torch

@@ -8,13 +8,16 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli import export
 from autograph_cli.export import FORMATS, VIEWS, ExportError, pipeline, render
 from autograph_cli.export.formats import programs
-from autograph_cli.graph import Edge, Graph, GraphError, Node, Output, Root, Source, Step, TensorType, Trace
+from autograph_cli.graph import Edge, Graph, GraphError, Node, Output, Root, Source, Step, TensorType, Trace, names
 
 SVG = "{http://www.w3.org/2000/svg}"
 ONE = TensorType("float32", (3,))
@@ -208,6 +211,22 @@ def test_a_derived_graph_is_drawn_as_double_backward_only() -> None:
     step = Step(1, chain(3), "made", chain(4))
     assert render(step, "double-backward", "text") == render(chain(4), "double-backward", "text")
     assert render(step, "backward", "text") == render(chain(3), "backward", "text")
+
+
+@pytest.mark.parametrize(("view", "format"), [("forward", "svg"), ("double-backward", "html"), ("backward", "text")])
+def test_one_picture_works_out_the_names_of_each_graph_once(
+    traces: dict[str, Trace], monkeypatch: pytest.MonkeyPatch, view: str, format: str
+) -> None:
+    work_out, named = names._output_names, []
+    monkeypatch.setattr(names, "_output_names", lambda graph: named.append(graph) or work_out(graph))
+    step = traces["higher_order"].steps[0]
+    render(replace(step, graph=replace(step.graph)), view, format)
+    assert named and len({id(graph) for graph in named}) == len(named)
+
+
+def test_a_room_has_a_dozen_files_and_a_few() -> None:
+    rooms = Path(str(files("autograph_cli.export"))).rglob("__init__.py")
+    assert {str(room): count for room in rooms if (count := len([*room.parent.glob("*.py")])) > 16} == {}
 
 
 def test_the_package_needs_nothing_above_the_graph() -> None:

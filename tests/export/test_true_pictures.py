@@ -15,7 +15,7 @@ from autograph_cli.export.picture import Picture, picture_of, whole_of
 from autograph_cli.export.pipeline import boxes_and_arrows, scene_of, with_loops
 from autograph_cli.export.scene.modules import shown_by
 from autograph_cli.export.scene.parameters import MARK
-from autograph_cli.export.scene.scene import Box, edges_of
+from autograph_cli.export.scene.records import Box, edges_of
 from autograph_cli.export.style import RESULTS
 from autograph_cli.graph import Edge, Graph, Node, double_backward
 from autograph_cli.graph.names import told_apart

@@ -12,8 +12,9 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.graph import Graph, Step, Trace, from_json, to_json, tracked
-from autograph_cli.record import forgetting, runner
+from autograph_cli.record.log import forgetting
 from autograph_cli.record.recorder import Recorder
+from autograph_cli.record.run import runner
 from tests import inside
 
 
@@ -188,7 +189,7 @@ def test_recording_changes_nothing_that_a_script_prints(
     steps: str, tmp_path: Path, python: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
-    start = "from autograph_cli.record import runner; target = runner.Target.of('script.py'); runner"
+    start = "from autograph_cli.record.run import runner; target = runner.Target.of('script.py'); runner"
     plain = python("-c", f"{start}.run(target)")
     recorded = python("-c", f"{start}.record(target, {steps!r})")
     assert plain.stdout.count("hook") == 3

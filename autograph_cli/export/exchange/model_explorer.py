@@ -62,15 +62,15 @@ def _node(
 
 
 def _incoming(graph: Graph, data: bool) -> list[list[dict[str, str]]]:
-    """What leads to each node: along the data what it was given, along the gradient who sends it one."""
-    found: list[list[dict[str, str]]] = [[] for _ in graph.nodes]
+    """Return the edges into each node: along the data its arguments, along the gradient the nodes that send it one."""
+    incoming: list[list[dict[str, str]]] = [[] for _ in graph.nodes]
 
     def add(target: int, source: Edge) -> None:
-        found[target].append(
+        incoming[target].append(
             {
                 "sourceNodeId": f"n{source.node}",
                 "sourceNodeOutputId": str(source.nr),
-                "targetNodeInputId": str(len(found[target])),
+                "targetNodeInputId": str(len(incoming[target])),
             }
         )
 
@@ -78,18 +78,18 @@ def _incoming(graph: Graph, data: bool) -> list[list[dict[str, str]]]:
         for edge in (node.args or node.next) if data else node.next:
             if edge is not None:
                 add(*((node.id, edge) if data else (edge.node, Edge(node.id))))
-    return found
+    return incoming
 
 
 def _namespace(graph: Graph, call: int | None) -> list[str]:
     """The calls around a node, outermost first, those of one module told apart by their turn."""
-    found: list[str] = []
+    names: list[str] = []
     while call is not None:
         one = graph.calls[call]
         turn = f" ({one.turn} of {one.turns})" if one.turns > 1 else ""
-        found.insert(0, visible(one.path).replace("/", "∕") + turn)
+        names.insert(0, visible(one.path).replace("/", "∕") + turn)
         call = one.parent
-    return found
+    return names
 
 
 def _pairs(told: Mapping[str, str]) -> list[dict[str, str]]:

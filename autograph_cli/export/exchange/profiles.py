@@ -1,4 +1,4 @@
-"""What a step cost, for the programs that show such: trace events, speedscope, collapsed stacks; and JSON."""
+"""The cost of a step in files for profile viewers (trace events, speedscope, collapsed stacks) and as JSON."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _PROCESS = 1
 def to_chrome(step: Step, title: str) -> str:
     """Trace events, which Perfetto and `chrome://tracing` show: an event for each cost, an arrow from each operation to
     the run of its backward, and the memory as a counter."""
-    found = costs(step)
+    its_costs = costs(step)
     events: list[dict[str, Any]] = [
         {"ph": "M", "name": "process_name", "pid": _PROCESS, "tid": 1, "args": {"name": title}},
         {"ph": "M", "name": "thread_name", "pid": _PROCESS, "tid": 1, "args": {"name": f"step {step.number}"}},
     ]
-    made = {cost.node.id: cost for cost in found if not cost.backward}
-    for number, cost in enumerate(found):
+    forwards = {cost.node.id: cost for cost in its_costs if not cost.backward}
+    for number, cost in enumerate(its_costs):
         place = {"pid": _PROCESS, "tid": 1}
         kind = "backward" if cost.backward else "forward"
         begun = _micro(cost.began)
@@ -36,9 +36,9 @@ def to_chrome(step: Step, title: str) -> str:
                 "args": _facts(step.graph, cost),
             }
         )
-        if cost.backward and cost.node.id in made:
+        if cost.backward and cost.node.id in forwards:
             arrow = {"name": "backward", "cat": "of", "id": number, **place}
-            events.append({"ph": "s", "ts": _micro(made[cost.node.id].began), **arrow})
+            events.append({"ph": "s", "ts": _micro(forwards[cost.node.id].began), **arrow})
             events.append({"ph": "f", "bp": "e", "ts": begun, **arrow})
     assert step.profile is not None
     for moment, size in timeline(step.profile.allocations):
@@ -50,12 +50,12 @@ def to_chrome(step: Step, title: str) -> str:
 
 def to_speedscope(step: Step, title: str) -> str:
     """A file of speedscope: a stack for each cost, of direction, modules, line and name, in the order of time."""
-    found = costs(step)
+    its_costs = costs(step)
     frames: dict[tuple[str, str, int], int] = {}
     samples = [
-        [frames.setdefault(frame, len(frames)) for frame in _stack(step.graph, cost)] for cost in found if cost.own
+        [frames.setdefault(frame, len(frames)) for frame in _stack(step.graph, cost)] for cost in its_costs if cost.own
     ]
-    weights = [cost.own for cost in found if cost.own]
+    weights = [cost.own for cost in its_costs if cost.own]
     shared = [{"name": name} | ({"file": file, "line": line} if file else {}) for name, file, line in frames]
     profile = {
         "type": "sampled",
@@ -89,7 +89,7 @@ def to_collapsed(step: Step, title: str) -> str:
 
 def to_json(step: Step, title: str) -> str:
     """Everything as numbers: the sums by each word, and the memory at its peak."""
-    found = costs(step)
+    its_costs = costs(step)
     profile = step.profile
     assert profile is not None
     most = peak(profile.allocations)
@@ -98,8 +98,8 @@ def to_json(step: Step, title: str) -> str:
         "step": step.number,
         "wall_ns": profile.wall,
         "measuring_ns": profile.measuring,
-        "total": _sum(whole(step.graph, found)),
-        "by": {by: list(map(_sum, sums(step.graph, found, by))) for by in GROUPS},
+        "total": _sum(whole(step.graph, its_costs)),
+        "by": {by: list(map(_sum, sums(step.graph, its_costs, by))) for by in GROUPS},
         "memory": {
             "peak_bytes": most.bytes,
             "peak_at_ns": most.moment,
@@ -132,7 +132,7 @@ def _sum(row: Sum) -> dict[str, Any]:
 
 
 def _facts(graph: Graph, cost: Cost) -> dict[str, Any]:
-    """What is told of a cost beside its time, as far as it is there."""
+    """Return the fields of a cost beside its time, as far as they were recorded."""
     node = cost.node
     told: dict[str, Any] = {"node": f"%{node.id}", "order": cost.order}
     if node.source is not None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from autograph_cli.export.scene.scene import Band, Box, Frame, Scene
+from autograph_cli.export.scene.records import Band, Box, Frame, Scene
 from autograph_cli.export.style import (
     BANDS,
     EDGE,
@@ -41,8 +41,8 @@ _PLAIN = re.compile(r"[\w .,:#@*+=%\[\]-]*", re.ASCII)
 
 def digraph(name: str | None = None) -> graphviz.Digraph:
     """An empty graph; raises `GraphError` without the package graphviz, which only these formats need."""
-    made: graphviz.Digraph = extra("graphviz", "The drawing of DOT and PNG", "graphviz").Digraph(name)
-    return made
+    graph: graphviz.Digraph = extra("graphviz", "The drawing of DOT and PNG", "graphviz").Digraph(name)
+    return graph
 
 
 def to_dot(
@@ -153,7 +153,7 @@ class _Inside:
             self.frames.setdefault((frame.parent, frame.band if scene.bands else None), []).append(frame)
 
     def lines(self, around: str, band: int | None, depth: int = 1) -> Iterator[str]:
-        """What stands directly in the frame `around`, of this band, and all in it."""
+        """Write all that stands in the frame `around`, of this band, and the frames in it."""
         for box in self.boxes.get((around, band), ()):
             yield box_line(box, self.tooltips)
         for frame in self.frames.get((around, band), ()):

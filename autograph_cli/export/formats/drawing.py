@@ -1,4 +1,4 @@
-"""What a placed picture is made of, piece by piece and in the order of drawing; a format only writes it down."""
+"""The pieces of a placed picture in the order of drawing; a format only writes them down."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from autograph_cli.export.layout.placed import (
     plate_fill,
     written,
 )
-from autograph_cli.export.scene.scene import Box
+from autograph_cli.export.scene.records import Box
 from autograph_cli.export.style import (
     BAND,
     BANDS,
@@ -51,7 +51,7 @@ from autograph_cli.export.style import (
 )
 
 Role = Literal["title", "band", "frame", "link", "arrow", "label", "heading", "formula", "box", "sample"]
-"""What a piece is, in the order in which they are drawn."""
+"""The kinds of pieces, in the order in which they are drawn."""
 
 
 class Area(Struct, frozen=True):
@@ -101,7 +101,7 @@ class Way(Struct, frozen=True):
 
 
 class Primitive(Struct, frozen=True):
-    """What belongs together, such as a box and all that is written on it."""
+    """Pieces that belong together, such as a box and all that is written on it."""
 
     role: Role
     key: str

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.scene.scene import Arrow, Box, Scene
+from autograph_cli.export.scene.records import Arrow, Box, Scene
 from autograph_cli.export.style import BANDS, INK, STYLES, Style
 
 MOST_ARROWS = 500
@@ -58,7 +58,7 @@ def to_mermaid(scene: Scene, *, right: bool = False) -> str:
 
 
 def _inside(scene: Scene, around: str, band: int | None) -> Iterator[str]:
-    """What stands in a frame, or in none, of one band; frames as subgraphs."""
+    """Write the boxes of one band in a frame, or in none; frames are subgraphs."""
     for box in scene.boxes:
         if box.frame == around and band in (None, box.band):
             yield _box(box)

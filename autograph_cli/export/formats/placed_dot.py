@@ -8,7 +8,7 @@ from autograph_cli.export.formats.dot import box_line, digraph, label_of, statem
 from autograph_cli.export.formats.drawing import Area, Primitive, Role, Text, Way, primitives
 from autograph_cli.export.formats.pdf import helvetica_width
 from autograph_cli.export.layout.placed import Placed, Point
-from autograph_cli.export.scene.scene import Arrow, Box
+from autograph_cli.export.scene.records import Arrow, Box
 from autograph_cli.export.style import EDGE, FONT, INK, LINE, PALE_INK, SMALL, TITLE, node_attributes
 
 

@@ -15,7 +15,7 @@ from autograph_cli.export.formats.svg import to_svg
 from autograph_cli.export.formats.svg_cleanup import clean_svg
 from autograph_cli.export.layout.placed import Placed
 from autograph_cli.export.ranks import heights
-from autograph_cli.export.scene.scene import Scene
+from autograph_cli.export.scene.records import Scene
 
 BUILT_IN = "layered"
 LAYOUTS = (BUILT_IN, "graphviz-pure", "dot")
@@ -68,12 +68,12 @@ def _is_strange(character: str) -> bool:
 
 
 def _rsvg(strange: str) -> str:
-    found = shutil.which("rsvg-convert")
-    if found is None:
+    program = shutil.which("rsvg-convert")
+    if program is None:
         raise ExportError(
             f"The built-in PNG has no glyph for {strange!r}: install rsvg-convert (librsvg), or choose the format svg."
         )
-    return found
+    return program
 
 
 def find_program(name: str) -> str:
@@ -92,7 +92,7 @@ def find_program(name: str) -> str:
 
 
 def _weight(scene: Scene) -> int:
-    """What a layout program has to place: boxes, and a point for each rank that an edge crosses."""
+    """Count the items that a layout program has to place: boxes, and a point for each rank that an edge crosses."""
     index = {box.id: number for number, box in enumerate(scene.boxes)}
     edges = [(index[arrow.tail], index[arrow.head]) for arrow in scene.arrows]
     height = heights(len(index), edges)
@@ -100,10 +100,10 @@ def _weight(scene: Scene) -> int:
 
 
 def _with_legend(placed: str, scene: Scene) -> str:
-    found = _BOX.search(placed)
-    if found is None:
+    box = _BOX.search(placed)
+    if box is None:
         raise ExportError("The layout program gave no places: leave --layout out, and autograph places all itself.")
-    left, bottom, right = (float(found[number]) for number in (1, 2, 3))
+    left, bottom, right = (float(box[number]) for number in (1, 2, 3))
     end = placed.rstrip().rindex("}")
     return placed[:end] + legend_nodes(scene, left, bottom, right) + "}\n"
 

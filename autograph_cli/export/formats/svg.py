@@ -16,7 +16,7 @@ _AROUND: dict[Role, str] = {
     "arrow": f'fill="none" stroke="{LINE}"',
     "label": f'font-size="{EDGE}" fill="{PALE_INK}"',
 }
-"""What is said once for all pieces of a kind, in a group around them."""
+"""The attributes that all pieces of a kind share: they stand once, at the group around them."""
 
 
 def to_svg(placed: Placed, *, page: bool = False) -> str:

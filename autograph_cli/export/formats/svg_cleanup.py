@@ -1,4 +1,4 @@
-"""What a layout program's SVG lacks: real tooltips, centred text, fonts for every script, no leftovers."""
+"""Repairs to the SVG of a layout program: real tooltips, centred text, fonts for every script, no leftovers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Collection, Mapping
 
-from autograph_cli.export.scene.scene import Scene
+from autograph_cli.export.scene.records import Scene
 
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'Noto Sans CJK SC', sans-serif"
 _GROUP = re.compile(r'<g id="([^"]*)" class="(node|edge|cluster)">\n<title>([^<]*)</title>(.*?)</g>', re.DOTALL)

@@ -1,4 +1,4 @@
-"""What was watched of parameters over the steps of a run: small multiples as SVG, and rows as CSV."""
+"""Numbers of parameters over the steps of a run: small multiples as SVG, and rows as CSV."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from autograph_cli.graph.names import visible
 COLUMNS = ("norm", "mean", "max", "zeros", "ratio")
 """The numbers of a row, behind that of the step; gradients and values have no ratio."""
 KINDS = {"gradients": "gradient", "values": "values", "updates": "update / values"}
-"""What there may be of a parameter, and how its column is headed."""
+"""The kinds of numbers that may be watched of a parameter, and the heading of each column."""
 _WIDTH, _HEIGHT, _GAP = 230.0, 46.0, 14.0
 _EDGE, _TOP = 14.0, 62.0
 _ZEROS = "#F6D9C3"
@@ -55,7 +55,7 @@ def to_svg(trace: Trace) -> str:
     watched = _checked(trace)
     names = list(dict.fromkeys(each.name for each in watched))
     kinds = [kind for kind in KINDS if any(each.kind == kind for each in watched)]
-    known = {(each.name, each.kind): each for each in watched}
+    by_kind = {(each.name, each.kind): each for each in watched}
     left = _EDGE + max(text_width(visible(name)) for name in names[:MOST]) * SMALL + 12
     scales = {kind: _Scale.of([each for each in watched if each.kind == kind]) for kind in kinds}
     last = max(row[0] for each in watched for row in each.rows)
@@ -66,8 +66,8 @@ def to_svg(trace: Trace) -> str:
         parts.append(_text(x, 55, scales[kind].words(), EDGE, PALE_INK))
         for number, name in enumerate(names[:MOST]):
             y = _TOP + number * (_HEIGHT + _GAP / 2)
-            if (name, kind) in known:
-                parts.append(_panel(known[name, kind], scales[kind], last, x, y))
+            if (name, kind) in by_kind:
+                parts.append(_panel(by_kind[name, kind], scales[kind], last, x, y))
     for number, name in enumerate(names[:MOST]):
         parts.append(_text(_EDGE, _TOP + number * (_HEIGHT + _GAP / 2) + _HEIGHT / 2 + 3, visible(name), SMALL, INK))
     width = left + len(kinds) * (_WIDTH + _GAP) - _GAP + _EDGE
@@ -123,7 +123,7 @@ class _Scale(Struct, frozen=True):
         return f"{10**self.low:.2g} to {10**self.high:.2g}"
 
     def has(self, size: float) -> bool:
-        """Whether a number is on it."""
+        """Return whether a number is on the scale."""
         return 0 < self.part(size) < 1
 
     def part(self, size: float) -> float:
@@ -138,11 +138,11 @@ def _drawn(each: Watched, row: tuple[float, ...]) -> tuple[float, ...]:
 
 def curves(watched: Sequence[Watched], width: float, height: float) -> dict[tuple[str, str], dict[str, Any]]:
     """The lines of each parameter and kind in a box of this size, by name and kind; each kind has one scale."""
-    known = [each for each in watched if each.rows]
-    last = max((row[0] for each in known for row in each.rows), default=0)
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for each in known:
-        scale = _Scale.of([other for other in known if other.kind == each.kind])
+    with_rows = [each for each in watched if each.rows]
+    last = max((row[0] for each in with_rows for row in each.rows), default=0)
+    drawn: dict[tuple[str, str], dict[str, Any]] = {}
+    for each in with_rows:
+        scale = _Scale.of([other for other in with_rows if other.kind == each.kind])
         lines = {}
         for number, (name, _) in enumerate(LINES):
             points = [
@@ -154,8 +154,8 @@ def curves(watched: Sequence[Watched], width: float, height: float) -> dict[tupl
                 lines[name] = _points(points if len(points) > 1 else [points[0], (points[0][0] + 1, points[0][1])])
         sick = [round(width * row[0] / (last or 1), 1) for row in each.rows if not all(map(math.isfinite, row))]
         words = f"{_drawn(each, each.rows[-1])[0]:g} in step {each.rows[-1][0]:g}; the scale is {scale.words()}"
-        found[each.name, each.kind] = {"lines": lines, "sick": sick, "words": words}
-    return found
+        drawn[each.name, each.kind] = {"lines": lines, "sick": sick, "words": words}
+    return drawn
 
 
 def _can_be_drawn(size: float) -> bool:

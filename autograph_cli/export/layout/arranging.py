@@ -16,7 +16,7 @@ from autograph_cli.export.layout.direction import Direction
 from autograph_cli.export.layout.ordering import Web, weave
 from autograph_cli.export.layout.placed import HEAD, Line, Rectangle
 from autograph_cli.export.layout.routes import Fixed, Row, label_points, routes
-from autograph_cli.export.scene.scene import Frame
+from autograph_cli.export.scene.records import Frame
 from autograph_cli.export.style import text_width
 
 BARE, RISE, CROWDED = 18.0, 28.0, 36.0
@@ -24,7 +24,7 @@ BARE, RISE, CROWDED = 18.0, 28.0, 36.0
 FEW, ALMOST = 2, 2.0
 """How many are few, and by how many points an arrow leads aside that counts as straight."""
 BESIDE_LABEL = 14.0
-"""What an arrow shows of itself before a label and after it, taken together, in a picture to the right."""
+"""The length of an arrow before and after its label, taken together, in a picture to the right."""
 SLOPE, HIGHEST = 0.04, 36.0
 """How much higher it gets for each point that an edge leads aside, and by how much at most."""
 PAD, BETWEEN, HEADING = 10.0, 10.0, 22.0
@@ -50,9 +50,9 @@ class Arranged(Struct, frozen=True):
     """One level with positions; of a frame from its left upper corner."""
 
     positions: tuple[Rectangle, ...]
-    """Of its items."""
+    """The places of its items."""
     lines: tuple[Line, ...]
-    """Of its wires."""
+    """The courses of its wires."""
     bounds: tuple[tuple[float, float], ...]
     """From where to where each band reaches, the highest first."""
     left: float
@@ -137,28 +137,12 @@ def arrange(
     web = level.web
     assert web is not None
     count = len(shapes)
-    widths = [shape.width for shape in shapes] + [0.0] * (len(web.row) - count)
-    ends = Counter((point, side) for chain in web.chains for side, point in enumerate((chain[0], chain[-1])))
     labelled = label_points(level.wires, web)
-    heights = [shape.height for shape in shapes] + [0.0] * (len(web.row) - count)
-    for wire, chain, at in zip(level.wires, web.chains, labelled, strict=True):
-        if len(chain) > 2:
-            widths[at] = way.across(wire.label)
-            heights[at] = way.along(wire.label) + 4 if way.right and wire.label else 0.0
-            continue
-        for side, point in enumerate(chain):
-            if wire.label and ends[point, side] == 1:  # its label stands straight above or below the box
-                widths[point] = max(widths[point], way.across(wire.label) + 4)
+    widths, heights = _sizes(level, web, shapes, labelled, way)
     fixed = _fixed(level, web, shapes)
     ports = {port.item for port in level.ports if not port.beside}
     x = across(web, widths, count, root_below=data, aside=_aside(web, fixed), main=ports)
-    left = min(middle - max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
-    right = max(middle + max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
-    title = 0.0
-    if frame is not None and not frame.bare and way.right:
-        left, right = left - FRAME_PAD - FRAME_HEADING, right + FRAME_PAD
-    elif frame is not None and not frame.bare:
-        left, right, title = _with_title(frame, [x[port.item] for port in level.ports if port.side == TOP], left, right)
+    left, right, title = _sides(level, frame, x, widths, way)
     x = [value - left for value in x]
     rise = _rises(level, web, x, fixed, way)
     if frame is not None:
@@ -173,17 +157,48 @@ def arrange(
     return Arranged(positions, tuple(lines), bounds, left, right, height, title - left)
 
 
+def _sizes(
+    level: Level, web: Web, shapes: Sequence[Shape], labelled: Sequence[int], way: Direction
+) -> tuple[list[float], list[float]]:
+    """Return the width and the height that each point takes: an item, or the label of a wire."""
+    widths = [shape.width for shape in shapes] + [0.0] * (len(web.row) - len(shapes))
+    heights = [shape.height for shape in shapes] + [0.0] * (len(web.row) - len(shapes))
+    ends = Counter((point, side) for chain in web.chains for side, point in enumerate((chain[0], chain[-1])))
+    for wire, chain, at in zip(level.wires, web.chains, labelled, strict=True):
+        if len(chain) > 2:
+            widths[at] = way.across(wire.label)
+            heights[at] = way.along(wire.label) + 4 if way.right and wire.label else 0.0
+            continue
+        for side, point in enumerate(chain):
+            if wire.label and ends[point, side] == 1:  # its label stands straight above or below the box
+                widths[point] = max(widths[point], way.across(wire.label) + 4)
+    return widths, heights
+
+
+def _sides(
+    level: Level, frame: Frame | None, x: Sequence[float], widths: Sequence[float], way: Direction
+) -> tuple[float, float, float]:
+    """Return the left and the right end of a level, and where the title of its frame begins."""
+    left = min(middle - max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
+    right = max(middle + max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
+    if frame is None or frame.bare:
+        return left, right, 0.0
+    if way.right:
+        return left - FRAME_PAD - FRAME_HEADING, right + FRAME_PAD, 0.0
+    return _with_title(frame, [x[port.item] for port in level.ports if port.side == TOP], left, right)
+
+
 def _middles(web: Web, rows: Sequence[Row], shapes: Sequence[Shape]) -> list[float]:
     """How low items are laid out: amid their row; beside what is much taller, on the side of it that all their arrows
     are on."""
     below, above = {chain[0] for chain in web.chains}, {chain[-1] for chain in web.chains}
-    found = []
+    middles = []
     for item, shape in enumerate(shapes):
         row = rows[web.row[item]]
         slack = (row.bottom - row.top - shape.height) / 2
         side = (item in below) - (item in above) if slack > ASIDE else 0
-        found.append((row.top + row.bottom) / 2 + side * slack)
-    return found
+        middles.append((row.top + row.bottom) / 2 + side * slack)
+    return middles
 
 
 def _fixed(level: Level, web: Web, shapes: Sequence[Shape]) -> Fixed:
@@ -200,14 +215,14 @@ def _aside(web: Web, fixed: Fixed) -> Mapping[tuple[int, int], float] | None:
     """How far from its middle a point would like the next one on an edge to stand."""
     if not fixed:
         return None
-    found: dict[tuple[int, int], list[float]] = {}
+    sides: dict[tuple[int, int], list[float]] = {}
     for number in dict.fromkeys(number for number, _ in fixed):
         for upper, lower in ((web.chains[number][0], web.chains[number][1]), web.chains[number][-2:]):
             at_upper = fixed.get((number, 0), 0.0) if upper == web.chains[number][0] else 0.0
             at_lower = fixed.get((number, 1), 0.0) if lower == web.chains[number][-1] else 0.0
-            found.setdefault((upper, lower), []).append(at_upper - at_lower)
-            found.setdefault((lower, upper), []).append(at_lower - at_upper)
-    return {pair: math.fsum(values) / len(values) for pair, values in found.items()}
+            sides.setdefault((upper, lower), []).append(at_upper - at_lower)
+            sides.setdefault((lower, upper), []).append(at_lower - at_upper)
+    return {pair: math.fsum(values) / len(values) for pair, values in sides.items()}
 
 
 def _with_title(frame: Frame, passing: Sequence[float], left: float, right: float) -> tuple[float, float, float]:
@@ -287,7 +302,7 @@ def _rows(
 
 
 def _all_apart(level: Level) -> bool:
-    """Whether what passes the top of a frame leads to different items."""
+    """Return whether the wires through the top of a frame lead to different items."""
     tops = {port.item for port in level.ports if port.side == TOP}
     far = [wire.head if wire.tail in tops else wire.tail for wire in level.wires if {wire.tail, wire.head} & tops]
     return len(set(far)) == len(far)

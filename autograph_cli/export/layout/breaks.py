@@ -20,7 +20,7 @@ CLEAR = 4.0
 STRAY, STRAY_ROW = 0.4, 0.6
 """The part of a column's height, or of a row's length, by which a break may be off from the ideal one."""
 EVEN = 8.0
-"""What is bad about a break that is off by all of a column, where one about an arrow that leads on is 1."""
+"""The cost of a break that is off by a whole column, where an arrow that leads on costs 1."""
 LONGEST = WIDEST - 100.0
 """Points of the picture that fit into a row, beside its borders and the arrows at its ends."""
 
@@ -28,24 +28,24 @@ LONGEST = WIDEST - 100.0
 def breaks(costs: Mapping[float, float], top: float, high: float, count: int, way: Direction) -> list[float] | None:
     """The best of these breaks between so many columns or rows, as even as can be; None if there are no good ones."""
     step, stray = high / count, way.pick(STRAY, STRAY_ROW)
-    found = {top: (0.0, [top])}
+    best = {top: (0.0, [top])}
     for number in range(1, count + 1):
         ideal = top + step * number
         near = {y: cost for y, cost in costs.items() if abs(y - ideal) <= stray * step}
-        found = {
+        best = {
             y: min(
                 (least + cost + EVEN * abs(y - ideal) / step + _too_long(y - last, way), [*breaks, y])
-                for last, (least, breaks) in found.items()
+                for last, (least, breaks) in best.items()
                 if last < y
             )
             for y, cost in (near if number < count else {top + high: 0.0}).items()
-            if min(found, default=y) < y
+            if min(best, default=y) < y
         }
-    return next((breaks[1:-1] for _, breaks in found.values()), None)
+    return next((breaks[1:-1] for _, breaks in best.values()), None)
 
 
 def _too_long(length: float, way: Direction) -> float:
-    """What is bad about a row that is longer than a page is wide."""
+    """The cost of a row that is longer than a page is wide."""
     return max(0.0, length - LONGEST) if way.right else 0.0
 
 
@@ -88,9 +88,9 @@ def _gaps(placed: Placed, way: Direction) -> list[float]:
         taken.append((lane.bottom - again - CLEAR, lane.bottom))
         taken += [(lane.top, lane.bottom)] if lane.band.beside else []
     taken.sort()
-    found, reached = [], taken[0][1]
+    gaps, reached = [], taken[0][1]
     for start, end in taken:
         if start > reached:
-            found.append((reached + start) / 2)
+            gaps.append((reached + start) / 2)
         reached = max(reached, end)
-    return found
+    return gaps

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from autograph_cli.export.layout.fitting import fitted
 from autograph_cli.export.layout.placed import Placed
-from autograph_cli.export.scene.scene import Scene
+from autograph_cli.export.scene.records import Scene
 from autograph_cli.export.style import SUBTITLE, TITLE
 
 WIDE, HIGH = 900.0, 1_200.0

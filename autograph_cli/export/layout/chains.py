@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.scene import Frame, Scene
+from autograph_cli.export.scene.records import Frame, Scene
 
 SHORTEST = 3
 """Boxes from which on a chain is worth it."""

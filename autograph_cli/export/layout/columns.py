@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from autograph_cli.export.layout.arranging import FRAME_HEADING, FRAME_PAD, FRAME_TITLE, HEADING, PAD
 from autograph_cli.export.layout.breaks import CONTINUED, WIDEST, breaks, possible
 from autograph_cli.export.layout.direction import DOWN, Direction
-from autograph_cli.export.layout.layered import free, legend
+from autograph_cli.export.layout.paper import free, legend
 from autograph_cli.export.layout.placed import Lane, Line, Placed, Plate, Point, Rectangle, Stroke
 from autograph_cli.export.style import BAND, BESIDE, EDGE_OF_PAPER, TITLE, text_width
 
@@ -51,7 +51,7 @@ class Column(Struct, frozen=True):
     entered: float = 0.0
     """Where the last one does."""
     frames: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Of each frame that is broken here the left and the right end."""
+    """The left and the right end of each frame that is broken here."""
 
 
 def misfit(placed: Placed) -> float:
@@ -68,13 +68,13 @@ def in_columns(placed: Placed, way: Direction = DOWN) -> Placed:
     top, bottom = _extent(whole)
     if bottom - top > MOST_COLUMNS * HIGHEST:
         return placed
-    best, found, costs = placed, [placed], possible(whole, way)
+    best, broken, costs = placed, [placed], possible(whole, way)
     for count in way.pick(range(2, MOST_COLUMNS + 1), range(math.ceil(placed.width / WIDEST), MOST_ROWS + 1)):
         between = breaks(costs, top, bottom - top, count, way)
         if between is not None:
-            found.append(_broken(whole, [top, *between, bottom], way))
-        best = min([its for its in found if its.width <= WIDEST] or found, key=misfit)
-        if way.pick(found[-1].width > WIDEST, best is not found[-1] and best.width <= WIDEST):
+            broken.append(_broken(whole, [top, *between, bottom], way))
+        best = min([its for its in broken if its.width <= WIDEST] or broken, key=misfit)
+        if way.pick(broken[-1].width > WIDEST, best is not broken[-1] and best.width <= WIDEST):
             break  # more columns are wider, more rows higher
     return best
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from autograph_cli.export.layout.ordering import Web
 from autograph_cli.export.ranks import Edge, heights, rows_of, side_by_side
-from autograph_cli.export.scene.scene import Scene
+from autograph_cli.export.scene.records import Scene
 
 BOTTOM, TOP = 0, 1
 """Sides of a frame."""
@@ -33,7 +33,7 @@ class Port:
     x: float = 0.0
     """From the left end of the frame, once that has been laid out."""
     beside: bool = False
-    """Whether what passes leads into another order, or to what is kept: the main way stands straight without it."""
+    """True for a wire into another order or to a saved tensor: the main way stands straight without it."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Wire:
 
 @dataclass(slots=True)
 class Level:
-    """What stands directly in a frame, or in none: boxes and frames, by their numbers, and the frame's own ports."""
+    """The items directly in a frame, or in none: boxes and frames, by their numbers, and the frame's own ports."""
 
     frame: int
     """-1 for the whole picture."""
@@ -186,7 +186,7 @@ class Plan:
         beside = arrow.dashed or arrow.keeps
         out = [self._port(f, TOP if up else BOTTOM, trunk, beside) for f in reversed(self.inside[tail][depth:])]
         into = [self._port(f, BOTTOM if up else TOP, trunk, beside) for f in self.inside[head][depth:]]
-        found = []
+        ends = []
         stops = [None, *out, *into, None]
         for position, (one, other) in enumerate(pairwise(stops)):
             within = (
@@ -205,8 +205,8 @@ class Plan:
             if key not in self.wires:
                 self.wires[key] = len(self.level(within).wires)
                 self.level(within).wires.append(wire)
-            found.append((within, self.wires[key]))
-        return found
+            ends.append((within, self.wires[key]))
+        return ends
 
     def _end(self, port: Port | None, within: int, box: int) -> int:
         """The item at which a wire ends: the box itself, a port of the frame that it is in, or a frame."""

@@ -165,7 +165,7 @@ def _depths(
 
 def _around(web: Web, from_above: Sequence[int]) -> set[int]:
     """The points of edges that lead past a longer way between the same two boxes."""
-    found: set[int] = set()
+    around: set[int] = set()
     for chain in web.chains:
         upper, lower = chain[0], chain[-1]
         at = max(web.above[lower], key=from_above.__getitem__, default=upper)
@@ -174,8 +174,8 @@ def _around(web: Web, from_above: Sequence[int]) -> set[int]:
         while web.row[at] > web.row[upper] and web.above[at]:
             at = max(web.above[at], key=from_above.__getitem__)
         if at == upper:
-            found.update(chain[1:-1])
-    return found
+            around.update(chain[1:-1])
+    return around
 
 
 def _past(near: Sequence[Sequence[int]], around: Container[int]) -> list[Sequence[int]]:
@@ -195,7 +195,7 @@ Pull = tuple[Sequence[int], list[Sequence[int] | None], list[float]]
 
 
 def _pulls(rows: Sequence[Sequence[int]], side: _Side, other: _Side, weight: Sequence[float]) -> list[Pull]:
-    """What happens to each row in a sweep that comes from one side."""
+    """Return the pull on each row in a sweep from one side."""
     pulls: list[Pull] = []
     for points in rows:
         leaders: list[Sequence[int] | None] = [
@@ -213,7 +213,7 @@ def _pulls(rows: Sequence[Sequence[int]], side: _Side, other: _Side, weight: Seq
 
 
 def _joins(point: int, far: Sequence[int], deep: Sequence[int]) -> bool:
-    """Whether a short branch joins a much longer way here: it stays where the sweep from the other side has put it."""
+    """Return whether a short branch joins a much longer way here: it stays where the other sweep has put it."""
     least = MAIN * deep[point]
     return any(least < deep[other] for other in far)
 

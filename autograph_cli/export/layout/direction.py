@@ -11,7 +11,7 @@ from autograph_cli.export.style import EDGE, label_width
 
 T = TypeVar("T")
 DIRECTIONS = ("auto", "down", "right")
-"""What can be asked for, the default first."""
+"""The words for a direction, the default first."""
 AROUND = 2.0
 """Points that a label keeps free above and below it."""
 

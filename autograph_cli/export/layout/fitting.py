@@ -7,7 +7,7 @@ from autograph_cli.export.layout.columns import LOW, in_columns, misfit
 from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import Placed
-from autograph_cli.export.scene.scene import Scene
+from autograph_cli.export.scene.records import Scene
 
 BETTER = 0.3
 """How much better a picture to the right must fit a page than one that runs down, which is read more easily."""
@@ -32,7 +32,7 @@ def fitted(scene: Scene, direction: str, *, columns: bool) -> Placed:
 
 
 def runs_right(scene: Scene, direction: str) -> bool:
-    """Whether a scene that another program lays out should run to the right."""
+    """Return whether a scene that another program lays out should run to the right."""
     if direction != "auto" or len(scene.boxes) > MOST_TRIED or not scene.boxes:
         return direction == "right"
     down = lay_out(scene)
@@ -40,5 +40,5 @@ def runs_right(scene: Scene, direction: str) -> bool:
 
 
 def _is_small(placed: Placed) -> bool:
-    """Whether a picture fits a page whatever its shape: so what is alike looks alike."""
+    """Return whether a picture fits a page whatever its shape: so like pictures look alike."""
     return placed.height <= LOW and placed.width <= WIDEST

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from autograph_cli.export.layout.placed import HEAD, Line, Plate, Rectangle
 from autograph_cli.export.layout.sliding import BARE, LABELLED, LEAST, MOST, ROOM, Area, area_of, drawn
-from autograph_cli.export.scene.scene import Scene
+from autograph_cli.export.scene.records import Scene
 
 
 def near(

@@ -113,12 +113,12 @@ def _first_order(
 def _fine(web: Web, ends: Ends | None) -> Fine | None:
     if not ends:
         return None
-    found: dict[tuple[int, int], list[float]] = {}
+    positions: dict[tuple[int, int], list[float]] = {}
     for (number, side), part in ends.items():
         chain = web.chains[number]
         seen, by = (chain[-1], chain[-2]) if side else (chain[0], chain[1])
-        found.setdefault((by, seen), []).append(part)
-    return {pair: math.fsum(parts) / len(parts) for pair, parts in found.items()}
+        positions.setdefault((by, seen), []).append(part)
+    return {pair: math.fsum(parts) / len(parts) for pair, parts in positions.items()}
 
 
 def _uncross(web: Web, fixed: Container[int], fine: Fine | None) -> int:
@@ -235,15 +235,15 @@ def _inversions(values: list[int]) -> int:
     """The number of pairs that stand in falling order, by a tree of counts."""
     size = max(values, default=-1) + 1
     tree = [0] * (size + 1)
-    found = 0
+    count = 0
     for seen, value in enumerate(values):
         smaller, index = 0, value + 1
         while index:
             smaller += tree[index]
             index &= index - 1
-        found += seen - smaller
+        count += seen - smaller
         index = value + 1
         while index <= size:
             tree[index] += 1
             index += index & -index
-    return found
+    return count

@@ -10,7 +10,7 @@ from itertools import pairwise, product
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.scene import Arrow, Band, Box, Frame, Scene
+from autograph_cli.export.scene.records import Arrow, Band, Box, Frame, Scene
 from autograph_cli.export.style import (
     BANDS,
     BAR,
@@ -33,7 +33,7 @@ BOW = 46.0
 BOWS = (BOW / 4, BOW, 1.5 * BOW, 2 * BOW, 4 * BOW)
 """The same where it has to keep clear of boxes."""
 FEW_LINKS = 24
-"""Of no more links each tries to reach out differently far at its ends."""
+"""Links up to which each tries to reach out differently far at its ends."""
 Side = tuple[int, int]
 """A side of a box, as the way from its middle: across and down."""
 SIDES: tuple[Side, ...] = ((1, 0), (-1, 0), (0, -1), (0, 1))
@@ -141,7 +141,7 @@ class Placed(Struct, frozen=True):
     height: float
     title: Point = (0.0, 0.0)
     plates: tuple[Plate, ...] = ()
-    """Of the frames of the scene, the outer ones first."""
+    """The rectangles of the frames of the scene, the outer ones first."""
     back: int = 0
     """How many arrows, and pairs of them side by side, lead from one column or row into the next."""
 
@@ -329,7 +329,7 @@ def fill_of(lane: Lane) -> str:
 
 
 class Ground:
-    """What is under the labels of a placed scene."""
+    """The colours of the paper under the labels of a placed scene."""
 
     STRIP = 200.0
     """The height of the strips in which frames are looked for."""

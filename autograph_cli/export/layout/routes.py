@@ -45,18 +45,18 @@ Fixed = Mapping[tuple[int, int], float]
 def label_points(wires: Sequence[Wire], web: Web) -> list[int]:
     """For each long wire the point at which its label stands: amid it, but in no row full of labels; else -1."""
     taken: Counter[int] = Counter()
-    found = []
+    points = []
     for wire, chain in zip(wires, web.chains, strict=True):
         if len(chain) == 2:
-            found.append(-1)
+            points.append(-1)
             continue
         costs = [
             (taken[web.row[point]] + FARTHER * abs(position - len(chain) // 2), position)
             for position, point in enumerate(chain[1:-1], 1)
         ]
-        found.append(chain[min(costs)[1]])
-        taken[web.row[found[-1]]] += int(label_width(wire.label))
-    return found
+        points.append(chain[min(costs)[1]])
+        taken[web.row[points[-1]]] += int(label_width(wire.label))
+    return points
 
 
 def routes(
@@ -94,17 +94,17 @@ def _ports(
     for number, chain in enumerate(web.chains):
         ends.setdefault((chain[0], 0), []).append(number)
         ends.setdefault((chain[-1], 1), []).append(number)
-    found = {end: x[web.chains[end[0]][-end[1]]] + dx for end, dx in fixed.items()}
+    ports = {end: x[web.chains[end[0]][-end[1]]] + dx for end, dx in fixed.items()}
     # Boxes with several arrows have least freedom, then narrow ones.
     for box, side in sorted(ends, key=lambda end: (len(ends[end]) == 1, positions[end[0]].width, end)):
         its, position = [number for number in ends[box, side] if (number, side) not in fixed], positions[box]
         if not its:
             continue
         reach = position.width * PORTS / 2
-        goals = {number: _goal(web.chains[number], number, side, x, found) for number in its}
+        goals = {number: _goal(web.chains[number], number, side, x, ports) for number in its}
         if len(its) == 1:
             ((number, goal),) = goals.items()
-            found[number, side] = goal if abs(goal - position.x) <= reach else position.x
+            ports[number, side] = goal if abs(goal - position.x) <= reach else position.x
             continue
         its.sort(key=lambda number: (goals[number], number))
         apart = min(NEXT_PORT, 2 * reach / (len(its) - 1))
@@ -117,8 +117,8 @@ def _ports(
         straight = [abs(position.x + dx - goals[number]) < 0.3 for number, dx in zip(its, offsets, strict=True)]
         _spread_ports(offsets, halves, straight, reach)
         for number, dx in zip(its, offsets, strict=True):
-            found[number, side] = position.x + dx
-    return {end: (at, _border(positions[web.chains[end[0]][-end[1]]], at, end[1])) for end, at in found.items()}
+            ports[number, side] = position.x + dx
+    return {end: (at, _border(positions[web.chains[end[0]][-end[1]]], at, end[1])) for end, at in ports.items()}
 
 
 def _half(wire: Wire, chain: Sequence[int], way: Direction) -> float:
@@ -139,10 +139,10 @@ def _spread_ports(offsets: list[float], halves: Sequence[float], straight: Seque
             offsets[number] = turn * max(turn * offsets[number], min(wanted, limit))
 
 
-def _goal(chain: list[int], number: int, side: int, x: Sequence[float], found: dict[tuple[int, int], float]) -> float:
+def _goal(chain: list[int], number: int, side: int, x: Sequence[float], ports: dict[tuple[int, int], float]) -> float:
     """The x that the end of an edge would like best: where its other end is, or the next point that it visits."""
     if len(chain) == 2:
-        return found.get((number, 1 - side), x[chain[1 - side]])
+        return ports.get((number, 1 - side), x[chain[1 - side]])
     return x[chain[-2 if side else 1]]
 
 
@@ -183,15 +183,15 @@ def _way(
 
 def joined(start: Point, strokes: Sequence[Stroke]) -> tuple[Stroke, ...]:
     """The strokes of several lines that follow each other, what goes on straight as one."""
-    found: list[Stroke] = []
+    whole: list[Stroke] = []
     knots = [start]
     for stroke in strokes:
         if len(stroke) == 1:
-            _straight(knots, found, stroke[0])
+            _straight(knots, whole, stroke[0])
         else:
-            found.append(stroke)
+            whole.append(stroke)
             knots.append(stroke[-1])
-    return tuple(found)
+    return tuple(whole)
 
 
 def _straight(knots: list[Point], strokes: list[Stroke], to: Point) -> None:
@@ -208,7 +208,7 @@ _Spot = tuple[float, float, float, float]
 
 
 class _Gap:
-    """What is between two rows: the lines that lead through it, and the labels that have a position there."""
+    """The space between two rows: the lines that lead through it, and the labels that have a position there."""
 
     def __init__(self, ways: Sequence[tuple[int, float, float]]) -> None:
         self.labels: list[_Spot] = []

@@ -12,7 +12,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from autograph_cli.export.layout.placed import HEAD, Line, Plate, Point, Rectangle
-from autograph_cli.export.scene.scene import Scene
+from autograph_cli.export.scene.records import Scene
 from autograph_cli.export.style import EDGE, label_width
 
 MOST = 400
@@ -22,7 +22,7 @@ LEAST = 30.0
 BARE, LABELLED = 22.0, 36.0
 """The height that is left to an arrow without a label, and with one."""
 ROOM = 12.0
-"""What is kept free below a box that comes near to something else, and beside it."""
+"""The space kept free below a box and beside it."""
 
 Area = tuple[float, float, float, float]
 """From left to right, from top to bottom."""
@@ -71,13 +71,13 @@ def slid(
 
 
 def _is_plumb(line: Line) -> bool:
-    """Whether an arrow leads straight down."""
+    """Return whether an arrow leads straight down."""
     points = [line.start, *(point for stroke in line.strokes for point in stroke)]
     return all(abs(x - line.start[0]) < 0.1 for x, _ in points) and points[-1][1] > line.start[1]
 
 
 def area_of(place: Rectangle) -> Area:
-    """What a box takes."""
+    """Return the area of a box."""
     return (
         place.x - place.width / 2,
         place.x + place.width / 2,
@@ -87,7 +87,7 @@ def area_of(place: Rectangle) -> Area:
 
 
 def _walls(plate: Plate, place: Rectangle) -> Iterator[Area]:
-    """What of a frame a box must not touch: all of it from outside, its lower border from inside."""
+    """Yield the areas of a frame that a box must not touch: all of it from outside, its lower border from inside."""
     if plate.left < place.x < plate.right and plate.top < place.y < plate.bottom:
         yield plate.left, plate.right, plate.bottom, plate.bottom
     else:

@@ -23,7 +23,7 @@ from autograph_cli.export.page.node_table import told_modules, told_nodes, told_
 from autograph_cli.export.page.panels import told_panels
 from autograph_cli.export.page.playback import Playback
 from autograph_cli.export.scene.modules import shown_by
-from autograph_cli.export.scene.scene import Box
+from autograph_cli.export.scene.records import Box
 from autograph_cli.export.simplify.closing import told_closed
 from autograph_cli.export.style import is_bars, is_code
 from autograph_cli.graph import Graph
@@ -54,7 +54,7 @@ _SCRIPTS = (
 
 
 class Sheet(Struct, frozen=True):
-    """What one tab of a page shows: a placed view of a graph, and what else is known of it."""
+    """One tab of a page: a placed view of a graph, and its data."""
 
     placed: Placed
     graph: Graph
@@ -63,19 +63,19 @@ class Sheet(Struct, frozen=True):
     whole: Graph
     """The graph that it is a view of."""
     numbers: Sequence[int]
-    """Of each node of the view, its number in the whole graph."""
+    """The number of each node of the view in the whole graph."""
     closed: Collection[str] = ()
     """The frames that are closed at first."""
     insides: Mapping[int, str] = field(default_factory=dict)
     """Pictures of what the backward of nodes ran, as SVG, by their number in the view."""
     key: str = ""
-    """What links name it by; unless told, the view."""
+    """The name of the tab in links; unless told, the view."""
     folds: Sequence[Fold] = ()
-    """What its closed boxes have in them, where all of it at once is too much."""
+    """The levels inside of its closed boxes, where all of it at once is too much."""
 
 
 class Page(Struct, frozen=True):
-    """What a page is made from."""
+    """The content of a page."""
 
     title: str
     sheets: Sequence[Sheet]
@@ -100,7 +100,7 @@ def to_html(page: Page) -> str:
     packs: list[str] = []
     data = json.dumps(_data(page, packs), separators=(",", ":"))
     data = data.replace("<", "\\u003c") if len(data) <= PLAIN else f'"{_deflated(data)}"'
-    found = {
+    fields = {
         "style": style,
         "script": script,
         "style_hash": _hash(style),
@@ -112,7 +112,7 @@ def to_html(page: Page) -> str:
         "insides": "".join(map(_template, _insides(page))),
     }
     head, *parts = folder.joinpath("page.html").read_text("utf-8").split("{{")
-    return head + "".join(found[name] + rest for name, _, rest in (part.partition("}}") for part in parts))
+    return head + "".join(fields[name] + rest for name, _, rest in (part.partition("}}") for part in parts))
 
 
 def in_frame(page: str) -> str:
@@ -134,7 +134,7 @@ def _insides(page: Page) -> list[str]:
 
 
 def _data(page: Page, packs: list[str]) -> dict[str, Any]:
-    """What the page knows at once; what it does only when a box is opened is packed."""
+    """Collect the data that the page reads at once; levels, which it reads when a box is opened, are packed."""
     pictures = {picture: number for number, picture in enumerate(_insides(page))}
     return {
         "title": page.title,
@@ -200,7 +200,7 @@ def _boxes(placed: Placed, told_box: Callable[[Box], dict[str, Any]]) -> dict[st
 
 
 def _folds(sheet: Sheet, told_box: Callable[[Box], dict[str, Any]], packs: list[str]) -> dict[str, Any]:
-    """Of each level, what must be known before it is opened: where it is, its nodes, its shape; the rest is packed.
+    """Collect for each level its place, its nodes and its shape, which are needed before it is opened; pack the rest.
 
     `shapes` and `levels` are the numbers of their first packs; of these, one holds `together` levels.
     """
@@ -241,7 +241,7 @@ def _shape(placed: Placed) -> dict[str, Any]:
 
 
 def _words(box: Box, told: dict[str, Any]) -> list[Any]:
-    """What differs between boxes at the same place of levels of one shape: id, node, text, and the written lines."""
+    """Return the words of a box in a level, which may differ between levels of one shape: id, node, text, lines."""
     below = box.below
     left = is_code(below)
     written = [line.lstrip() if left else line for line in below if not is_bars(line)]

@@ -14,7 +14,7 @@ from autograph_cli.export.layout.layered import lay_out, size_of
 from autograph_cli.export.layout.placed import Placed
 from autograph_cli.export.scene.labels import short
 from autograph_cli.export.scene.modules import leaf_names, leaves_words
-from autograph_cli.export.scene.scene import Arrow, Box, Scene, carried, one_label
+from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label
 from autograph_cli.export.style import Style, is_bars, is_code
 from autograph_cli.graph import Graph
 
@@ -40,14 +40,14 @@ class Fold(Struct, frozen=True):
     members: tuple[str, ...]
     """All boxes of the whole scene that are inside, at whatever depth."""
     stubs: dict[str, str]
-    """Of the boxes that stand for others outside, the first of these."""
+    """For each box that stands for others outside, the first of these."""
     shape: int = -1
     """Levels of one number differ in ids and words alone."""
 
 
 @dataclass(slots=True)
 class _Item:
-    """What becomes one box of a level; without a key, the one box that it has."""
+    """An item of a level: one box that stands for its members, or, without a key, the only member itself."""
 
     members: list[int]
     depth: int
@@ -101,7 +101,7 @@ class _Tree:
         return replace(placed, scene=scene), number
 
     def _items(self, item: _Item, arrows: Sequence[int]) -> list[_Item]:
-        """What stands in a level, no more than `MOST`, in an order in which arrows lead on."""
+        """Return the items of a level, no more than `MOST`, in an order in which arrows lead on."""
         depth = item.depth
         while True:
             groups: dict[str, list[int]] = {}
@@ -158,16 +158,16 @@ class _Tree:
         sign = 1 if self.scene.data else -1
         ready = [(band[place], sign * at[place], place) for place, count in enumerate(waiting) if not count]
         heapq.heapify(ready)
-        found: list[int] = []
+        order: list[int] = []
         while ready:
             place = heapq.heappop(ready)[2]
-            found.append(place)
+            order.append(place)
             for head in ahead[place]:
                 waiting[head] -= 1
                 if not waiting[head]:
                     heapq.heappush(ready, (band[head], sign * at[head], head))
-        rest = sorted(set(range(len(items))) - set(found))  # modules that lead to one another
-        return [items[place] for place in (*found, *rest)]
+        rest = sorted(set(range(len(items))) - set(order))  # modules that lead to one another
+        return [items[place] for place in (*order, *rest)]
 
     def _level(
         self, around: _Item, items: Sequence[_Item], near: Sequence[tuple[int, int | None, int | None]]
@@ -175,19 +175,19 @@ class _Tree:
         """The scene of a level, of its arrows with the items at their ends, and the stubs in it."""
         boxes = [self._box(its) for its in items]
         stubs: dict[str, str] = {}
-        made: dict[tuple[bool, int], Box] = {}
+        stub_boxes: dict[tuple[bool, int], Box] = {}
         many = {False: 0, True: 0}
         merged: dict[tuple[str, str, bool], list[Arrow]] = {}
         for number, a, b in near:
             if a is not None and a == b:
                 continue
             arrow, (tail, head) = self.scene.arrows[number], self.ends[number]
-            one = boxes[a].id if a is not None else self._stub(around, tail, False, made, many, stubs)
-            other = boxes[b].id if b is not None else self._stub(around, head, True, made, many, stubs)
+            one = boxes[a].id if a is not None else self._stub(around, tail, False, stub_boxes, many, stubs)
+            other = boxes[b].id if b is not None else self._stub(around, head, True, stub_boxes, many, stubs)
             back = arrow.back or (a is not None and b is not None and a > b)
             merged.setdefault((one, other, back), []).append(arrow)
         drawn = tuple(_merged(ends, its) for ends, its in merged.items())
-        seen = {box.id: box for box in (*boxes, *made.values())}
+        seen = {box.id: box for box in (*boxes, *stub_boxes.values())}
         if around.key:
             inner = tuple([replace(box, band=0, frame="") if box.band or box.frame else box for box in seen.values()])
             return Scene("", inner, drawn, data=self.scene.data), stubs
@@ -203,22 +203,22 @@ class _Tree:
         around: _Item,
         outside: int,
         after: bool,
-        made: dict[tuple[bool, int], Box],
+        stub_boxes: dict[tuple[bool, int], Box],
         many: dict[bool, int],
         stubs: dict[str, str],
     ) -> str:
         """The box of a level that stands for one outside; after the first few, one for all others."""
-        known = made.get((after, outside))
-        if known is None:
+        stub = stub_boxes.get((after, outside))
+        if stub is None:
             many[after] += 1
             several = many[after] > STUBS
             key = f"{around.key}_{'out' if after else 'in'}{'' if several else outside}"
             box = self.boxes[outside]
             title = "…" if several else f"{'→ ' if after else ''}{box.title}{'' if after else ' →'}"
-            known = Box(key, "cut", title, tooltip="and others" if several else box.tooltip, small=True)
-            made[after, outside] = known
+            stub = Box(key, "cut", title, tooltip="and others" if several else box.tooltip, small=True)
+            stub_boxes[after, outside] = stub
             stubs.setdefault(key, box.id)
-        return known.id
+        return stub.id
 
     def _box(self, item: _Item) -> Box:
         if not item.key:

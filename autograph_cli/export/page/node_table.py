@@ -1,4 +1,4 @@
-"""What a page knows of the nodes of a whole graph, whichever view is seen: data to be written as JSON."""
+"""The data of a page on the nodes of a whole graph, for all its views, to be written as JSON."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def told_nodes(graph: Graph) -> dict[str, Any]:
 def _column(values: list[Any]) -> list[Any]:
     if all(value is None or (value.__class__ is int and value >= 0) for value in values):
         return [None, [-1 if value is None else value for value in values]]
-    known: dict[Any, int] = {}
+    place: dict[Any, int] = {}
     keys = [tuple(value) if isinstance(value, list) else value for value in values]
-    at = [-1 if key is None else known.setdefault(key, len(known)) for key in keys]
-    return [list(known), at]
+    at = [-1 if key is None else place.setdefault(key, len(place)) for key in keys]
+    return [list(place), at]
 
 
 def _records(graph: Graph) -> Iterator[dict[str, Any]]:
@@ -100,13 +100,13 @@ def told_modules(graph: Graph) -> Iterator[dict[str, Any]]:
 
 
 def told_sources(graph: Graph, scripts: Mapping[str, str]) -> dict[str, list[list[Any]]]:
-    """Of each file the lines, with their numbers: all where the script is as it was recorded, else those recorded."""
-    known: dict[str, dict[int, str]] = {}
+    """Return the numbered lines of each file: all if the script is as it was recorded, else those recorded."""
+    recorded: dict[str, dict[int, str]] = {}
     for node in graph:
         if node.source:
-            known.setdefault(node.source.file, {})[node.source.line] = node.source.text
+            recorded.setdefault(node.source.file, {})[node.source.line] = node.source.text
     return {
-        name: [[line, visible(text)] for line, text in _lines(its, scripts.get(name))] for name, its in known.items()
+        name: [[line, visible(text)] for line, text in _lines(its, scripts.get(name))] for name, its in recorded.items()
     }
 
 
@@ -120,12 +120,12 @@ def _lines(recorded: dict[int, str], script: str | None) -> list[tuple[int, str]
 def told_steps(graph: Graph) -> dict[str, Any]:
     """All that happened, in true order: `[phase, node, whether a pass ran it]`."""
     phases: dict[str, int] = {}
-    found = []
+    steps = []
     for moment in moments(graph):
         phase = "forward"
         if moment.pass_id is not None:
             entry = graph.passes[moment.pass_id]
             several = f" {entry.id + 1}" if len(graph.passes) > 1 else ""
             phase = entry.call + several + ("" if moment.runs else " makes")
-        found.append([phases.setdefault(phase, len(phases)), moment.node, int(moment.runs)])
-    return {"moments": found, "phases": list(phases)}
+        steps.append([phases.setdefault(phase, len(phases)), moment.node, int(moment.runs)])
+    return {"moments": steps, "phases": list(phases)}

@@ -1,4 +1,4 @@
-"""What a page shows beside the picture of what is known of the whole run: findings, and parameters over the steps."""
+"""The panels of a page beside its picture: findings of the whole run, and parameters over the steps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def told_panels(panels: Panels, ran: Graph, whole: Graph) -> dict[str, Any]:
 
 def _finding(finding: Finding, ran: Graph, whole: Graph) -> dict[str, Any]:
     def same(number: int) -> bool:
-        """Whether a node of the graph that the script made is this one in the whole graph, too."""
+        """Return whether a node has the same number in the script's own graph and in the whole graph."""
         return number < min(len(ran), len(whole)) and ran[number].name == whole[number].name
 
     source = finding.source
@@ -43,7 +43,7 @@ def _finding(finding: Finding, ran: Graph, whole: Graph) -> dict[str, Any]:
 
 
 def _watched(watched: Sequence[Watched], whole: Graph) -> Iterator[dict[str, Any]]:
-    """Of each parameter its leaf, its module and its curves, each in a box of 100 by 30."""
+    """Yield the leaf, the module and the curves of each parameter, each curve in a box of 100 by 30."""
     leaves = {name: node for node in whole if node.kind == "leaf" for name in node.outputs[0].names}
     drawn = curves(watched, 100.0, 30.0)
     for name in list(dict.fromkeys(each.name for each in watched))[:MOST]:

@@ -1,4 +1,4 @@
-"""What the slider of a page runs through: which boxes light up, one moment after the other."""
+"""The moments that the slider of a page runs through: which boxes light up, one moment after the other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from autograph_cli.export.page.timeline import Moment, execution_order, moments
 from autograph_cli.export.scene.modules import shown_by
-from autograph_cli.export.scene.scene import Scene
+from autograph_cli.export.scene.records import Scene
 from autograph_cli.graph import Graph
 
 
@@ -22,10 +22,10 @@ class Playback:
         for box, number in self.node_of.items():
             self.boxes.setdefault(number, []).append(box)
         for arrow in scene.arrows:  # a result comes with what made it
-            made, result = (arrow.tail, arrow.head) if scene.data else (arrow.head, arrow.tail)
-            if result.startswith("r") and made in self.node_of:
-                self.node_of[result] = self.node_of[made]
-                self.boxes[self.node_of[made]].append(result)
+            maker, result = (arrow.tail, arrow.head) if scene.data else (arrow.head, arrow.tail)
+            if result.startswith("r") and maker in self.node_of:
+                self.node_of[result] = self.node_of[maker]
+                self.boxes[self.node_of[maker]].append(result)
 
     def told(self) -> dict[str, Any]:
         """`steps`, each a phase, a title, whether a pass runs it, and its boxes; when each box is there; what is still.
@@ -47,9 +47,9 @@ class Playback:
     def _moments(self) -> Iterator[Moment]:
         """Those of drawn nodes, under their numbers in the view; of a chain that no pass ran, as one would run it."""
         shown = {number: position for position, number in enumerate(self.numbers) if position in self.boxes}
-        found = [moment for moment in moments(self.whole) if moment.node in shown]
-        yield from (Moment(shown[moment.node], moment.pass_id, moment.runs) for moment in found)
-        if self.view == "backward" and not any(moment.runs for moment in found):
+        seen = [moment for moment in moments(self.whole) if moment.node in shown]
+        yield from (Moment(shown[moment.node], moment.pass_id, moment.runs) for moment in seen)
+        if self.view == "backward" and not any(moment.runs for moment in seen):
             yield from (Moment(number, None, True) for number in execution_order(self.graph) if number in self.boxes)
 
     def _phase(self, moment: Moment) -> str:
@@ -75,8 +75,8 @@ class Playback:
                 yield number
 
     def _flows(self, tail: str, head: str) -> bool:
-        made, user = self.node_of.get(tail), self.node_of.get(head)
-        if made is None or user is None or made == user:
+        maker, user = self.node_of.get(tail), self.node_of.get(head)
+        if maker is None or user is None or maker == user:
             return True
-        number = self.numbers[made]
+        number = self.numbers[maker]
         return any(edge is not None and edge.node == number for edge in self.whole.nodes[self.numbers[user]].next)

@@ -17,7 +17,7 @@ from autograph_cli.export.picture import Picture, Whole, picture_of, whole_of
 from autograph_cli.export.pipeline import LARGEST, boxes_and_arrows, drawable, finished, made_small, with_loops
 from autograph_cli.export.scene.modules import framed
 from autograph_cli.export.scene.parts import split
-from autograph_cli.export.scene.scene import Box
+from autograph_cli.export.scene.records import Box
 from autograph_cli.export.scene.titles import title_of
 from autograph_cli.export.simplify.closing import closed_at_first
 from autograph_cli.graph import Graph, GraphError, Step
@@ -39,8 +39,10 @@ def page_of(source: Graph | Step, view: str, options: RenderOptions) -> Page:
 
     What cannot be shown of the view that was asked for is an error.
     """
-    ran = whole = whole_of(source, "forward", options, formulas=options.formula)
-    if isinstance(source, Step) and source.double:
+    ran = whole = whole_of(source, view, options, formulas=options.formula)
+    if isinstance(source, Step) and source.double and view == "double-backward":
+        ran = whole_of(source, "forward", options, formulas=options.formula)
+    elif isinstance(source, Step) and source.double:
         whole = whole_of(source, "double-backward", options, formulas=options.formula)
     sheets = []
     first = view + (DATA if view == "double-backward" and options.flow == "data" else "")

@@ -1,4 +1,4 @@
-"""What a script did, in true order: the operations of its forward, and the nodes that its backward passes ran."""
+"""The moments of a script in true order: the operations of its forward, and the nodes that its backward passes ran."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class _Clock:
             yield from self._rest()
 
     def _is_due(self, newest: int) -> bool:
-        """Whether the next pass makes nothing that tells its time, and all that it ran is there."""
+        """Return whether the next pass makes no node that tells its time, while all nodes that it ran are there."""
         return self.at < len(self.left) and not self.makes[self.at] and self.needs[self.at] <= newest
 
     def _before(self, node: Node) -> Iterator[Moment]:
-        """What passes did before they, or the script, made this node."""
+        """Yield the moments of passes before this node was made."""
         if not node.computes:
             return
         number = node.pass_id

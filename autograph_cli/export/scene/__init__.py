@@ -1,1 +1,1 @@
-"""What a picture shows, before anything in it has a place: boxes, arrows, frames, labels and colours."""
+"""The content of a picture before anything in it has a place: boxes, arrows, frames, labels and colours."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.scene.scene import Scene
+from autograph_cli.export.scene.records import Scene
 from autograph_cli.graph import Graph, Node, Values
 from autograph_cli.graph.facts import (
     bytes_of,
@@ -33,13 +33,13 @@ class Colour(Struct, frozen=True):
     backward: Callable[[Node], float | None]
     words: Callable[[Any], str]
     recorded: str = ""
-    """What must have been recorded."""
+    """The fact that must have been recorded."""
     adds: bool = True
-    """Whether a box that stands for several has their sum; else it has no colour."""
+    """True if a box that stands for several has their sum; else it has no colour."""
     title: str = ""
-    """What it is called, if not by its word."""
+    """Its name in the legend, if that is not its word."""
     between: tuple[float, float] | None = None
-    """What white and the darkest stand for; unless told, the least and the most that there is."""
+    """The amounts of white and of the darkest colour; unless told, the least and the most that there is."""
 
 
 def _error(node: Node) -> float | None:
@@ -48,8 +48,8 @@ def _error(node: Node) -> float | None:
 
 def gradient_norm(node: Node) -> float | None:
     """The norm of all that its backward was given, as far as the text of the numbers tells."""
-    found = [] if node.measured is None else [norm for norm in map(_norm, node.measured.gradients) if norm is not None]
-    return math.hypot(*found) if found else None
+    norms = [] if node.measured is None else [norm for norm in map(_norm, node.measured.gradients) if norm is not None]
+    return math.hypot(*norms) if norms else None
 
 
 def _norm(values: Values | None) -> float | None:
@@ -91,32 +91,32 @@ COLOURS: dict[str, Colour] = {
 
 
 def amounts(graph: Graph, word: str, view: str, script: str) -> dict[str, float]:
-    """What each box takes, by its id: in the forward view what operations take, in the backward view their backward,
-    in that of all orders both; raises `ExportError` where it was not recorded."""
+    """Return the amount of each box, by its id: in the forward view of operations, in the backward view of their
+    backward, in that of all orders of both; raise `ExportError` where it was not recorded."""
     kind = COLOURS[word]
-    found: dict[str, float] = {}
+    taken: dict[str, float] = {}
     for node in graph:
         both = [kind.forward(node) if view != "backward" else None, kind.backward(node) if view != "forward" else None]
         if not kind.adds:
             both = both[:1] if both[0] is not None else both[1:]
         told = [amount for amount in both if amount is not None]
         if told:
-            found[f"n{node.id}"] = sum(told)
-    if not found and kind.recorded:
+            taken[f"n{node.id}"] = sum(told)
+    if not taken and kind.recorded:
         raise ExportError(not_recorded(kind.recorded, script))
-    return found
+    return taken
 
 
 def coloured(scene: Scene, word: str) -> Scene:
     """The scene with a colour on each box whose amount is known, and what the colours say."""
     kind = COLOURS[word]
-    known = {box.id: box.amount for box in scene.boxes if box.amount is not None}
-    known = {box.id: known[box.id] for box in scene.boxes if box.id in known and (kind.adds or box.style != "module")}
-    low, high = kind.between or (min(known.values(), default=0), max(known.values(), default=0))
-    fills = {key: _fill(amount, low, high) for key, amount in known.items()}
-    boxes = tuple(replace(box, fill=fills.get(box.id, "")) for box in scene.boxes)
+    taken = {box.id: box.amount for box in scene.boxes if box.amount is not None}
+    taken = {box.id: taken[box.id] for box in scene.boxes if box.id in taken and (kind.adds or box.style != "module")}
+    low, high = kind.between or (min(taken.values(), default=0), max(taken.values(), default=0))
+    fills = {key: _fill(amount, low, high) for key, amount in taken.items()}
     note = f"colour: {kind.title or word}, from {kind.words(low)} to {kind.words(high)}, the darker the more"
-    return replace(scene, boxes=boxes, notes=(*scene.notes, note))
+    filled = tuple(replace(box, fill=fills.get(box.id, "")) for box in scene.boxes)
+    return replace(scene, boxes=filled, notes=(*scene.notes, note))
 
 
 def _fill(amount: float, low: float, high: float) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.scene import Band, Scene, band_title
+from autograph_cli.export.scene.building import band_title
+from autograph_cli.export.scene.records import Band, Scene
 from autograph_cli.formulas import Formula
 
 WIDEST = 90
@@ -34,8 +35,8 @@ def with_formulas(scene: Scene, formulas: Sequence[Formula], view: str) -> Scene
 def _of(band: Band, formulas: Sequence[Formula]) -> tuple[str, ...]:
     """The formulas of a band: what was made from derivatives comes after the first of these."""
     first = next((position for position, formula in enumerate(formulas) if formula.order), len(formulas))
-    made = [formulas[:first], formulas[first:]][band.number % 2] if band.order == 0 else formulas
-    return tuple(_short(str(formula)) for formula in made if formula.order == band.order)
+    here = [formulas[:first], formulas[first:]][band.number % 2] if band.order == 0 else formulas
+    return tuple(_short(str(formula)) for formula in here if formula.order == band.order)
 
 
 def _short(line: str) -> str:

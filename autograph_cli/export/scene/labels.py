@@ -1,4 +1,4 @@
-"""What stands on a box and on an arrow: the title, the lines below it, and the tooltip."""
+"""The words on a box and on an arrow: the title, the lines below it, and the tooltip."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_LABEL, LONGEST_SUBTITLE = 48, 60
 
 
 Label = tuple[Style, str, str, tuple[str, ...], str]
-"""What is written on one box: its style, the title, the subtitle, the lines below it, and the tooltip."""
+"""The words on one box: its style, the title, the subtitle, the lines below it, and the tooltip."""
 
 
 class Labels:
@@ -59,7 +59,7 @@ class Labels:
         self._types: dict[int, tuple[str, str]] = {}
         """The text of each type, and what is written of it at an arrow, by its id: the graph keeps it."""
         self._heads: dict[str, str] = {}
-        """What a tooltip calls a node after its number, by its name."""
+        """The words that follow the number of a node in a tooltip, by the node's name."""
         self._saved: dict[tuple[str, int, int, str], str] = {}
 
     def of(self, node: Node, rooted: dict[tuple[int, int], list[str]], told: str) -> Label:
@@ -96,9 +96,9 @@ class Labels:
         cut = is_cut(node)
         style: Style = "cut" if cut else "derivative" if node.order else node.kind
         alike = cut or "arguments" not in self.shown or not self._says_operation(node)
-        found = style, self.title(node) if alike else "", cut
-        self._kinds[node.name, node.op, node.kind, node.order] = found
-        return found
+        kind = style, self.title(node) if alike else "", cut
+        self._kinds[node.name, node.op, node.kind, node.order] = kind
+        return kind
 
     def title(self, node: Node) -> str:
         """The first line of a label."""
@@ -110,7 +110,7 @@ class Labels:
         return short(self._computed(node))
 
     def _computed(self, node: Node) -> str:
-        """What is computed, with plain arguments, in a forward picture or by a derivative, else the node's name."""
+        """Return the operation and its plain arguments, in a forward picture or of a derivative, else the node name."""
         if not self._says_operation(node):
             return node.name
         if "arguments" not in self.shown:
@@ -123,7 +123,7 @@ class Labels:
         return bool(node.op) and (self.data or node.order > 0 or node.kind == "untracked")
 
     def lines(self, node: Node) -> tuple[str, ...]:
-        """What was asked for and stands at no arrow, a fact after the other."""
+        """Return the facts that were asked for and stand at no arrow."""
         used = [nr for nr in range(len(node.outputs)) if (node.id, nr) in self.flows]
         told = used and all(self.flow(node, nr) for nr in used)
         asked = self.asked - {self.flowing} if told else self.asked
@@ -134,8 +134,8 @@ class Labels:
         arrows = self.flows.get((node.id, nr), 0)
         if node.measured is None or not arrows or (arrows > 1 and not self.data):
             return ""
-        found = node.measured.values if self.data else node.measured.gradients
-        values = found[nr] if nr < len(found) else None
+        numbers = node.measured.values if self.data else node.measured.gradients
+        values = numbers[nr] if nr < len(numbers) else None
         return "" if values is None else values_line(values)
 
     def numbers(self, used: int, nr: int, label: str) -> str:
@@ -211,12 +211,12 @@ class Labels:
 
 def _most_common(every: Sequence[TensorType]) -> tuple[str, str]:
     """The dtype and the device that most of these have; they are told apart by their ids, which is quick."""
-    known = dict(zip(map(id, every), every, strict=True))
-    types = Counter([(type_.dtype, type_.device) for type_ in known.values()])
+    by_id = dict(zip(map(id, every), every, strict=True))
+    types = Counter([(type_.dtype, type_.device) for type_ in by_id.values()])
     if len(types) > 1:
         types.clear()
         for key, count in Counter(map(id, every)).items():
-            types[known[key].dtype, known[key].device] += count
+            types[by_id[key].dtype, by_id[key].device] += count
     return max(sorted(types), key=types.__getitem__) if types else ("", "")
 
 

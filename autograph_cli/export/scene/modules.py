@@ -10,7 +10,7 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.labels import short
-from autograph_cli.export.scene.scene import DETACH, Box, Frame, Scene, edges_of
+from autograph_cli.export.scene.records import DETACH, Box, Frame, Scene, edges_of
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph, ModuleCall, Node
 from autograph_cli.graph.names import shown_name, visible
@@ -93,7 +93,7 @@ class _Framing:
         return home | self._homes_of_kept(home)
 
     def _homes_of_kept(self, home: dict[str, int | None]) -> dict[str, int | None]:
-        """What nodes keep stands in the innermost call that all of these are in."""
+        """Put each saved tensor into the innermost call that holds all nodes that save it."""
         keepers: dict[str, list[int | None]] = {}
         for arrow in self.scene.arrows:
             if arrow.keeps:
@@ -101,25 +101,25 @@ class _Framing:
         return {box: self.nesting.common(calls) for box, calls in keepers.items()}
 
     def _homes_of_results(self, home: dict[str, int | None]) -> dict[str, int | None]:
-        """What bears a name of the module, such as the gradient of its weight, stands in it."""
+        """Put into a module all that bears its name, such as the gradient of its weight."""
         pills = {box.id: box for box in self.scene.boxes if box.id[0] == "r" and _key(box.id)[0] == "r"}
-        made: dict[str, int | None] = {}
+        makers: dict[str, int | None] = {}
         used: dict[str, list[int | None]] = {pill: [] for pill in pills}
         for arrow in self.scene.arrows:
             if arrow.keeps:
                 continue
             pill, node = (arrow.head, arrow.tail) if arrow.head in pills else (arrow.tail, arrow.head)
             if pill in pills and (arrow.head == pill) == self.scene.data:
-                made[pill] = home[node]
+                makers[pill] = home[node]
             elif pill in pills:
                 used[pill].append(home[node])
-        found = {}
+        homes = {}
         for pill, box in pills.items():
-            calls = self.nesting.around(made.get(pill))
+            calls = self.nesting.around(makers.get(pill))
             named = (call for call in calls if box.title.startswith(f"{self._path(call)}."))
-            inside = self._outside(made.get(pill), used[pill]) if self.scene.data else None
-            found[pill] = next(named, inside) if inside is None else inside
-        return found
+            inside = self._outside(makers.get(pill), used[pill]) if self.scene.data else None
+            homes[pill] = next(named, inside) if inside is None else inside
+        return homes
 
     def _path(self, call: int) -> str:
         return visible(self.graph.calls[call].path)
@@ -130,7 +130,7 @@ class _Framing:
         return self.nesting.common([made_in, *near]) if top and near else None
 
     def _times(self) -> dict[tuple[int, int], int]:
-        """Of calls that a rolled loop draws once: the number of its turns."""
+        """The number of turns of each call that a rolled loop draws once."""
         inner = {node.call for node in self.graph if node.computes}
         ran = {call for its in inner for call in self.nesting.around(its)}
         bands = {band for _, band in self.seen}
@@ -142,7 +142,7 @@ class _Framing:
         turns: dict[tuple[int, int], set[int]] = {}
         for (home, band), words in told.items():
             matches = map(_TURNS.match, words)
-            many = {int(found[1].replace(",", "")) if found else 1 for found in matches}
+            many = {int(match[1].replace(",", "")) if match else 1 for match in matches}
             for call in self.nesting.around(home):
                 turns.setdefault((call, band), set()).update(many)
         return {
@@ -157,19 +157,19 @@ class _Framing:
 
 
 def _turns(graph: Graph) -> dict[int, int]:
-    """Of calls that are not the only one of their module within the call around them: which one they are."""
+    """The turn of each call whose module is called several times within the call around it."""
     several = Counter((call.path, call.parent) for call in graph.calls)
     met: Counter[tuple[str, int | None]] = Counter()
-    found = {}
+    turn_of = {}
     for call in graph.calls:
         met[call.path, call.parent] += 1
         if several[call.path, call.parent] > 1:
-            found[call.id] = met[call.path, call.parent]
-    return found
+            turn_of[call.id] = met[call.path, call.parent]
+    return turn_of
 
 
 def _key(box: str) -> tuple[str, int]:
-    """What a box shows: a node (`n`), one use of a leaf (`t`) by a node, or a result (`r`), and its number."""
+    """The id of a box: a node (`n`), one use of a leaf (`t`) by a node, or a result (`r`), and its number."""
     match = _KEY.fullmatch(box)
     return (match[1], int(match[2])) if match else ("", 0)
 
@@ -192,12 +192,12 @@ def shown_by(box: str, graph: Graph, data: bool) -> Node | None:
 
 def leaf_names(boxes: Iterable[Box], graph: Graph, data: bool) -> list[str]:
     """The names of the leaves among these boxes, without what all of them begin with."""
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for key in (key for box in boxes for key in (box.id, *box.others)):
         node = shown_by(key, graph, data)
         if node is not None and node.kind == "leaf":
-            found[node.id] = next((shown_name(name) for name in node.outputs[0].names), f"%{node.id}")
-    paths = [name.split(".") for name in found.values()]
+            names[node.id] = next((shown_name(name) for name in node.outputs[0].names), f"%{node.id}")
+    paths = [name.split(".") for name in names.values()]
     steps = zip(*(path[:-1] for path in paths), strict=False)
     alike = sum(1 for _ in takewhile(lambda step: len(set(step)) == 1, steps))
     return [".".join(path[alike:]) for path in paths]
@@ -210,7 +210,7 @@ def leaves_words(names: Sequence[str], most: int) -> str:
 
 
 def is_foreign(box: Box, graph: Graph, data: bool) -> bool:
-    """Whether a box is one use of a tensor that comes from outside of all modules."""
+    """Return whether a box is one use of a tensor that comes from outside of all modules."""
     shown = shown_by(box.id, graph, data) if box.id.startswith("t") else None
     return shown is not None and shown.call is None and not shown.module
 

@@ -10,7 +10,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.modules import shown_by
-from autograph_cli.export.scene.scene import Arrow, Box, Scene, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Scene, standing_for
 from autograph_cli.export.style import OPERATIONS, is_bars, parted
 from autograph_cli.graph import Graph
 
@@ -41,13 +41,13 @@ def inline(scene: Scene, which: Collection[str] | None = None, *, beside: bool =
             gone.add(leaf)
     if not moved:
         return scene
-    kept = tuple([_with(box, moved[box.id]) if box.id in moved else box for box in scene.boxes if box.id not in gone])
+    left = tuple([_with(box, moved[box.id]) if box.id in moved else box for box in scene.boxes if box.id not in gone])
     arrows = tuple([arrow for arrow in scene.arrows if arrow.tail not in gone and arrow.head not in gone])
-    styles = {box.style for box in kept}
+    styles = {box.style for box in left}
     legend = tuple((style, words) for style, words in scene.legend if style in styles)
     inputs = any(leaf.style == "input" for its in moved.values() for leaf, _ in its)
     notes = (f"{MARK}a leaf", *([f"{BUFFER}a buffer"] if inputs else []))
-    return replace(scene, boxes=kept, arrows=arrows, legend=legend, notes=tuple(dict.fromkeys((*notes, *scene.notes))))
+    return replace(scene, boxes=left, arrows=arrows, legend=legend, notes=tuple(dict.fromkeys((*notes, *scene.notes))))
 
 
 def with_state(scene: Scene, graph: Graph) -> Scene:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from autograph_cli.export.ranks import heights
-from autograph_cli.export.scene.scene import Box, Frame, Scene
+from autograph_cli.export.scene.records import Box, Frame, Scene
 
 NOTE = "part: something outside of the module lies between its parts"
 
@@ -27,7 +27,7 @@ def split(scene: Scene) -> Scene:
 
 
 def _leads_on(scene: Scene) -> bool:
-    """Whether no frame is led out of and back into, so that all can stay as they are."""
+    """Return whether no arrows lead out of a frame and back into it, so that all can stay as they are."""
     path: dict[str, tuple[str, ...]] = {"": ()}
     for frame in scene.frames:
         path[frame.id] = (*path[frame.parent], frame.id)
@@ -66,10 +66,10 @@ class _Splitting:
 
     def _chain(self, frame: str) -> tuple[str, ...]:
         """A frame and those around it, the outermost first."""
-        found: tuple[str, ...] = ()
+        chain: tuple[str, ...] = ()
         while frame:
-            found, frame = (frame, *found), self.known[frame].parent
-        return found
+            chain, frame = (frame, *chain), self.known[frame].parent
+        return chain
 
     def level(self, members: Sequence[str], around: str, new: str) -> None:
         """Split the frames directly in `around`, of which a part now is called `new`."""
@@ -130,7 +130,7 @@ class _Runs:
         self.found: list[tuple[str, list[str]]] = []
 
     def _is_loose(self, box: Box, here: set[str]) -> bool:
-        """Whether this is a leaf or an input, which goes where it is used."""
+        """Return whether this is a leaf or an input, which goes where it is used."""
         if box.style not in ("leaf", "input"):
             return False
         near = self.scene.ahead[box.id] if self.scene.data else self.scene.behind[box.id]
@@ -158,7 +158,7 @@ class _Runs:
         return sum(not self.left[box] for box in self.todo[frame])
 
     def _closure(self, frame: str) -> list[str]:
-        """What of a frame can come now, as nothing outside has to come before."""
+        """Return the boxes of a frame that can come now, as nothing outside has to come before."""
         left: dict[str, int] = {}
         ready = [box for box in self.todo[frame] if not self.left[box]]
         for box in ready:  # grows while it is walked

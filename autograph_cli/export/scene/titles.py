@@ -1,4 +1,4 @@
-"""What stands above a picture."""
+"""The title above a picture."""
 
 from __future__ import annotations
 

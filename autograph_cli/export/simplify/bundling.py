@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.scene import Arrow, Scene, carried, one_label
+from autograph_cli.export.scene.records import Arrow, Scene, carried, one_label
 
 FEWEST = 3
 """Arrows between the same two boxes that are drawn as one."""

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.modules import is_foreign, leaf_names, leaves_words
-from autograph_cli.export.scene.scene import DETACH, Arrow, Box, Frame, Scene, carried, one_label, standing_for
+from autograph_cli.export.scene.records import DETACH, Arrow, Box, Frame, Scene, carried, one_label, standing_for
 from autograph_cli.export.simplify.rolling import still_true
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
@@ -46,11 +46,11 @@ def closed_at_first(scene: Scene, depth: int | None, limit: int | None) -> list[
     None if closing all but the outermost frames is not enough.
     """
     deep = depths(scene)
-    known = {frame.id: frame for frame in scene.frames}
+    frames = {frame.id: frame for frame in scene.frames}
     lowest = max(deep.values(), default=0) if depth is None else depth
     while True:
         hidden = [box.frame for box in scene.boxes if deep.get(box.frame, 0) > lowest]
-        top = {_ancestor(frame, deep, lowest + 1, known) for frame in hidden}
+        top = {_ancestor(frame, deep, lowest + 1, frames) for frame in hidden}
         seen = len(scene.boxes) - len(hidden) + len(top)
         if limit is None or seen <= limit:
             return [frame for frame in deep if deep[frame] > lowest]
@@ -61,20 +61,20 @@ def closed_at_first(scene: Scene, depth: int | None, limit: int | None) -> list[
 
 def told_closed(scene: Scene, graph: Graph) -> dict[str, Box]:
     """For each frame, the box that stands for it when it is closed."""
-    found = {}
+    boxes = {}
     counts = _operations(graph)
     for depth in range(1, max(depths(scene).values(), default=0) + 1):
-        found.update({box.id: box for box in _closed(scene, graph, depth, counts).boxes if box.style == "module"})
-    return found
+        boxes.update({box.id: box for box in _closed(scene, graph, depth, counts).boxes if box.style == "module"})
+    return boxes
 
 
 def depths(scene: Scene) -> dict[str, int]:
     """How deep each frame is, the outermost at 1."""
-    found: dict[str, int] = {"": 0}
+    deep: dict[str, int] = {"": 0}
     for frame in scene.frames:
-        found[frame.id] = found[frame.parent] + 1
-    del found[""]
-    return found
+        deep[frame.id] = deep[frame.parent] + 1
+    del deep[""]
+    return deep
 
 
 Counts = dict[int, Counter[int]]
@@ -94,11 +94,11 @@ def _operations(graph: Graph) -> Counts:
 def _closed(scene: Scene, graph: Graph, depth: int, counts: Counts | None = None) -> Scene:
     """The scene with all frames of this depth closed."""
     deep = depths(scene)
-    known = {frame.id: frame for frame in scene.frames}
-    top = {frame.id: _ancestor(frame.id, deep, depth, known) for frame in scene.frames if deep[frame.id] >= depth}
+    frames = {frame.id: frame for frame in scene.frames}
+    top = {frame.id: _ancestor(frame.id, deep, depth, frames) for frame in scene.frames if deep[frame.id] >= depth}
     if not top:
         return scene
-    scene = _without_strangers(scene, graph, {frame: known[its] for frame, its in top.items()})
+    scene = _without_strangers(scene, graph, {frame: frames[its] for frame, its in top.items()})
     into = {box.id: top[box.frame] for box in scene.boxes if box.frame in top}
     arrows = tuple(_joined(scene, into))
     closing = _Closing(scene, graph, arrows, _operations(graph) if counts is None else counts)
@@ -112,7 +112,7 @@ def _closed(scene: Scene, graph: Graph, depth: int, counts: Counts | None = None
             boxes.append(box)
         elif frame not in met:
             met.add(frame)
-            boxes.append(closing.box(known[frame], members[frame]))
+            boxes.append(closing.box(frames[frame], members[frame]))
     notes = [note for note in scene.notes if not note.startswith("closed:")]
     styles = {box.style for box in boxes}
     legend = [entry for entry in scene.legend if entry[0] in styles and entry[0] != "module"]
@@ -147,9 +147,9 @@ def _without_strangers(scene: Scene, graph: Graph, closed: dict[str, Frame]) -> 
     return replace(scene, boxes=tuple(boxes.values()), arrows=arrows)
 
 
-def _ancestor(frame: str, deep: dict[str, int], depth: int, known: dict[str, Frame]) -> str:
+def _ancestor(frame: str, deep: dict[str, int], depth: int, frames: dict[str, Frame]) -> str:
     while deep[frame] > depth:
-        frame = known[frame].parent
+        frame = frames[frame].parent
     return frame
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.scene import Arrow, Box, Scene, carried, one_label, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
 from autograph_cli.export.style import OPERATIONS, Style
 
 TOLD = 12
@@ -59,7 +59,7 @@ class _Web:
             self.behind[arrow.head].append(arrow)
 
     def lone(self, key: str) -> bool:
-        """Whether this is a leaf or an input that is used once."""
+        """Return whether this is a leaf or an input that is used once."""
         return self.boxes[key].style in ("leaf", "input") and len(self.ahead[key]) + len(self.behind[key]) == 1
 
     def chains(self) -> list[list[str]]:
@@ -82,7 +82,7 @@ class _Web:
         return chains
 
     def equivalents(self, chain: list[str]) -> dict[str, str]:
-        """Of the leaves and inputs of a chain that show the same tensor, all but the first, and that one."""
+        """Map each leaf or input of a chain to the first one that shows the same tensor."""
         first: dict[str, str] = {}
         equivalents = {}
         for key in chain:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from autograph_cli.export.ranks import rows_of
 from autograph_cli.export.scene.modules import shown_by
-from autograph_cli.export.scene.scene import Arrow, Box, Scene, carried, one_label, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
 
@@ -30,13 +30,13 @@ def cut_across(scene: Scene, graph: Graph, limit: int) -> Scene:
     """
     if len(scene.boxes) <= SLACK * limit:
         return scene
-    kept = _kept(scene, limit)
-    part = _partition(scene, kept, max(1, min(PARTS, limit - len(kept))))
+    alone = _kept(scene, limit)
+    part = _partition(scene, alone, max(1, min(PARTS, limit - len(alone))))
     members: dict[str, list[Box]] = {}
     for box in scene.boxes:
         if box.id in part:
             members.setdefault(part[box.id], []).append(box)
-    boxes = [box for box in scene.boxes if box.id in kept]
+    boxes = [box for box in scene.boxes if box.id in alone]
     boxes += [_piece(key, its, graph, scene.data) for key, its in members.items()]
     many = sum(_operations(its) for its in members.values())
     note = f"folded: {many:,} operations in {len(members):,} boxes, by the rows that they would stand in"
@@ -52,31 +52,31 @@ def cut_across(scene: Scene, graph: Graph, limit: int) -> Scene:
 
 def _kept(scene: Scene, limit: int) -> set[str]:
     """Boxes that stay: results, leaves and inputs, as far as they are few."""
-    kept: set[str] = set()
+    alone: set[str] = set()
     for styles in (RESULTS, ("leaf", "input")):
-        found = {box.id for box in scene.boxes if box.style in styles and not box.small}
-        if len(kept) + len(found) <= KEPT * limit:
-            kept |= found
-    return kept
+        ids = {box.id for box in scene.boxes if box.style in styles and not box.small}
+        if len(alone) + len(ids) <= KEPT * limit:
+            alone |= ids
+    return alone
 
 
-def _partition(scene: Scene, kept: set[str], many: int) -> dict[str, str]:
+def _partition(scene: Scene, alone: set[str], many: int) -> dict[str, str]:
     """For each box that is folded the first one of its piece; a piece is some rows of one band."""
     index = {box.id: number for number, box in enumerate(scene.boxes)}
     edges = [(index[arrow.tail], index[arrow.head]) for arrow in scene.arrows if not arrow.back]
     row = rows_of(len(index), edges, [box.band for box in scene.boxes], root_below=scene.data)
-    order = sorted((number for number, box in enumerate(scene.boxes) if box.id not in kept), key=row.__getitem__)
+    order = sorted((number for number, box in enumerate(scene.boxes) if box.id not in alone), key=row.__getitem__)
     size = -(-len(order) // many)
-    found: dict[str, str] = {}
+    owner: dict[str, str] = {}
     first, count = "", 0
     for before, number in zip([None, *order], order, strict=False):
         box = scene.boxes[number]
         parted = before is None or row[before] != row[number]
         if before is None or (parted and (count >= size or scene.boxes[before].band != box.band)):
             first, count = box.id, 0
-        found[box.id] = first
+        owner[box.id] = first
         count += 1
-    return found
+    return owner
 
 
 def _operations(members: Sequence[Box]) -> int:
@@ -112,11 +112,11 @@ def _counts(whole: Box, members: Sequence[Box], graph: Graph, data: bool) -> lis
 def _joined(scene: Scene, part: dict[str, str]) -> tuple[Arrow, ...]:
     """The arrows between what is left, those between the same boxes as one, with their number."""
     results = {box.id for box in scene.boxes if box.style in RESULTS}
-    made = {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
+    maker = {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
     merged: dict[tuple[str, str, bool, bool], list[Arrow]] = {}
     for arrow in scene.arrows:
         # What a result is used for comes from what made it: the piece around would lead to it and back.
-        start = made.get(arrow.tail, arrow.tail)
+        start = maker.get(arrow.tail, arrow.tail)
         tail, head = part.get(start, start), part.get(arrow.head, arrow.head)
         if tail == head:
             continue

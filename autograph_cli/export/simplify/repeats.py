@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.scene import Arrow, Box, Scene, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Scene, standing_for
 from autograph_cli.graph import Graph, ModuleCall
 from autograph_cli.graph.nesting import Nesting
 
@@ -84,7 +84,7 @@ class _Rows:
                 start += 1
 
     def _kind(self, call: ModuleCall) -> tuple[object, ...]:
-        """What two calls have in common if they look alike."""
+        """Return a key that two calls share if they look alike."""
         inside = []
         for key in self.members[call.id]:
             box = self.boxes[key]
@@ -104,7 +104,7 @@ class _Rows:
         return next((position for number, position in self.seat[box] if number == call), None)
 
     def _in_a_row(self, calls: Sequence[ModuleCall]) -> bool:
-        """Whether each is wired to the next as the one before it is, and to all else in one way."""
+        """Return whether each is wired to the next as the one before it is, and to all else in one way."""
         rank = {call.id: number for number, call in enumerate(calls)}
         ways = [Counter(self._ways(call, number, rank)) for number, call in enumerate(calls)]
         middle = ways[1]
@@ -127,8 +127,8 @@ class _Rows:
     def folded(self, scene: Scene, calls: Sequence[ModuleCall]) -> Scene:
         """The scene with the first of these calls instead of all."""
         first, rank = calls[0].id, {call.id: number for number, call in enumerate(calls)}
-        kept = self.members[first]
-        into = {key: kept[position] for call in calls[1:] for position, key in enumerate(self.members[call.id])}
+        members = self.members[first]
+        into = {key: members[position] for call in calls[1:] for position, key in enumerate(self.members[call.id])}
         self.gone |= into
         frames = tuple(
             replace(frame, title=_title(frame.title, calls), times=len(calls), equal=True)
@@ -181,7 +181,7 @@ def _far(way: Way) -> bool:
 
 
 def _ends(its: Counter[Way], middle: Counter[Way], side: int) -> bool:
-    """Whether the first (-1) or the last (1) of a row differs from the others only in what is on that side."""
+    """Return whether the first (-1) or the last (1) of a row differs from the others only on that side."""
     shared = Counter({way: count for way, count in middle.items() if _step(way) != side})
     if shared - its:
         return False

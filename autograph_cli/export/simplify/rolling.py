@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from autograph_cli.export.scene.labels import LONGEST_SUBTITLE, short
 from autograph_cli.export.scene.modules import shown_by
-from autograph_cli.export.scene.scene import Arrow, Box, Scene, edges_of, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Scene, edges_of, standing_for
 from autograph_cli.export.simplify.saved_boxes import gathered
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
@@ -85,7 +85,7 @@ _NOTES: dict[str, Callable[[Scene], bool]] = {
 
 
 def _fed(scene: Scene, graph: Graph, seats: dict[str, Seat], into: dict[str, str]) -> dict[str, str]:
-    """What is computed from nothing and one turn alone uses, and what the first turn has in its place."""
+    """Map nodes that are computed from nothing and used by one turn alone to their counterparts of the first turn."""
     sources = {node.id for node in graph if not node.computes}
     ids = {f"n{number}" for number in sources}
     drawn = {box.id: box for box in scene.boxes if box.id in ids or box.id.startswith("t")}
@@ -116,18 +116,18 @@ def _past_results(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) ->
     A result from outside of the loop that the first turn takes as well stays between the two.
     """
     results = {box.id for box in scene.boxes if box.style in RESULTS}
-    made = {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
-    if not made:
+    maker_of = {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
+    if not maker_of:
         return list(scene.arrows)
     ends = {(arrow.tail, arrow.head) for arrow in scene.arrows}
 
     def past(arrow: Arrow) -> bool:
-        maker, user = seats.get(made.get(arrow.tail, "")), seats.get(arrow.head)
+        maker, user = seats.get(maker_of.get(arrow.tail, "")), seats.get(arrow.head)
         if maker and user and maker.path[:2] == user.path[:2]:
             return True
-        return arrow.tail in made and arrow.head in into and (arrow.tail, into[arrow.head]) not in ends
+        return arrow.tail in maker_of and arrow.head in into and (arrow.tail, into[arrow.head]) not in ends
 
-    return [replace(arrow, tail=made[arrow.tail]) if past(arrow) else arrow for arrow in scene.arrows]
+    return [replace(arrow, tail=maker_of[arrow.tail]) if past(arrow) else arrow for arrow in scene.arrows]
 
 
 def _one_of(boxes: Sequence[Box], graph: Graph, data: bool) -> Box:
@@ -186,11 +186,11 @@ def _arrows(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) -> tuple
     arrows: list[Arrow] = []
     labels: list[dict[str, None]] = []
     times: list[int] = []
-    """Of each arrow, as `place` has it: itself, its labels, and how many lead from or to one box."""
+    """For each arrow, as `place` has it: itself, its labels, and how many lead from or to one box."""
     ends: dict[tuple[str, str], int] = {}
     uses: dict[tuple[str, int], int] = {}
     met: list[int] = []
-    """Of each arrow, how many it stands for."""
+    """For each arrow, how many it stands for."""
     many_turns = Counter(into.values())
     itself: set[str] = set()
     for arrow in _past_results(scene, seats, into):

@@ -1,4 +1,4 @@
-"""What a picture would say again and again, said once: shapes along a chain, and marks of the same line."""
+"""Repeated words left out: shapes along a chain, and marks of the same line."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.scene import NUMBER, Arrow, Box, Scene
+from autograph_cli.export.scene.records import NUMBER, Arrow, Box, Scene
 
 BEFORE = "no shape: as before"
 LINE = ", line "
-"""What a mark says after what is wrong."""
+"""The words between a fault and its line, in a mark."""
 SINGLE = "scalar"
-"""What stands at the first single number of a chain."""
+"""The label at the first single number of a chain."""
 
 
 def said_once(scene: Scene) -> Scene:
@@ -71,5 +71,5 @@ def _shapes(scene: Scene) -> Scene:
         arrows.append(arrow)
     notes = [BEFORE] if before else []
     place = scene.notes.index(NUMBER) if NUMBER in scene.notes else min(1, len(scene.notes))
-    kept = [note for note in scene.notes if note != NUMBER]
-    return replace(scene, arrows=tuple(arrows), notes=(*kept[:place], *notes, *kept[place:]))
+    others = [note for note in scene.notes if note != NUMBER]
+    return replace(scene, arrows=tuple(arrows), notes=(*others[:place], *notes, *others[place:]))

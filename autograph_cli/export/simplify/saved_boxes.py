@@ -1,4 +1,4 @@
-"""What nodes keep for backward, in a scene whose loops are rolled: what all turns keep alike is one box."""
+"""Saved tensors in a scene whose loops are rolled: those that all turns save alike are one box."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.scene import Arrow, Box, Scene
+from autograph_cli.export.scene.records import Arrow, Box, Scene
 
 
 def gathered(scene: Scene) -> Scene:
@@ -26,11 +26,11 @@ def gathered(scene: Scene) -> Scene:
 
 
 def _keepers(arrows: Iterable[Arrow]) -> dict[str, frozenset[tuple[str, str]]]:
-    found: dict[str, set[tuple[str, str]]] = {}
+    keepers: dict[str, set[tuple[str, str]]] = {}
     for arrow in arrows:
         if arrow.keeps:
-            found.setdefault(arrow.head, set()).add((arrow.tail, arrow.label))
-    return {key: frozenset(its) for key, its in found.items()}
+            keepers.setdefault(arrow.head, set()).add((arrow.tail, arrow.label))
+    return {key: frozenset(its) for key, its in keepers.items()}
 
 
 def _one_of(boxes: list[Box]) -> Box:

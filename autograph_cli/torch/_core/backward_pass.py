@@ -267,7 +267,7 @@ class Pass:
             if leaf._ag_extra is not None and leaf._ag_extra.hooks:
                 hooks_module.post_hooks(leaf._ag_extra, (), (None,))
 
-    def finish_leaf(self, leaf: Any, g: Any, shared: bool = False, own: bool = False) -> None:
+    def finish_leaf(self, leaf: Any, g: Any, shared: bool = False, own: bool = False) -> None:  # noqa: C901
         """Hand a leaf its gradient; `shared` says that others on the way got the same array, `own` that only the pass
         holds it."""
         if self.only is not None and leaf not in self.captures:
@@ -454,7 +454,7 @@ def _leading(order: list[Node], captures: dict[Node, Any]) -> set[Node]:
     return found
 
 
-def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> None:
+def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> None:  # noqa: C901, PLR0915
     """Run the nodes in order. `plain`: raw arrays flow that know their dtypes; `quick`: nodes without hooks run in the
     straight way."""
     pending, leaves, captures, only = run.pending, run.leaves, run.captures, run.only

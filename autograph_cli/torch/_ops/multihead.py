@@ -112,7 +112,7 @@ def _namespace(name: str) -> Any:
     return functions[name]
 
 
-def multi_head_attention_forward(
+def multi_head_attention_forward(  # noqa: PLR0915
     query: Tensor,
     key: Tensor,
     value: Tensor,

@@ -11,7 +11,7 @@ from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import Placed, Rectangle
 from autograph_cli.export.ranks import rows_of
-from autograph_cli.export.scene.scene import Arrow, Box, Frame, Scene
+from autograph_cli.export.scene.records import Arrow, Box, Frame, Scene
 from tests.export.layout.test_layered import check
 
 

@@ -16,7 +16,7 @@ from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import Line, Placed, Point
 from autograph_cli.export.scene.parts import split
-from autograph_cli.export.scene.scene import Arrow, Band, Box, Frame, Scene
+from autograph_cli.export.scene.records import Arrow, Band, Box, Frame, Scene
 from autograph_cli.export.style import EDGE, label_width
 
 

@@ -13,7 +13,7 @@ from autograph_cli.export.layout.direction import RIGHT
 from autograph_cli.export.layout.fitting import fitted, runs_right
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import Placed, Rectangle
-from autograph_cli.export.scene.scene import Arrow, Band, Box, Frame, Scene
+from autograph_cli.export.scene.records import Arrow, Band, Box, Frame, Scene
 from autograph_cli.graph import Trace
 
 

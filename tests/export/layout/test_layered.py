@@ -12,8 +12,9 @@ from autograph_cli.export.layout.arranging import FRAME_TITLE
 from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import Line, Placed, Rectangle, phases
+from autograph_cli.export.scene.building import build
 from autograph_cli.export.scene.parts import split
-from autograph_cli.export.scene.scene import Arrow, Band, Box, Frame, Scene, build
+from autograph_cli.export.scene.records import Arrow, Band, Box, Frame, Scene
 from autograph_cli.export.style import EDGE, SLANT, box_size, label_width, text_width
 from autograph_cli.graph import Trace, backward, double_backward, forward
 

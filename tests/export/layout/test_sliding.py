@@ -8,7 +8,7 @@ import pytest
 
 from autograph_cli.export.layout import sliding
 from autograph_cli.export.layout.layered import lay_out
-from autograph_cli.export.scene.scene import Arrow, Box, Frame, Scene
+from autograph_cli.export.scene.records import Arrow, Box, Frame, Scene
 from tests.export.layout.test_layered import check
 
 

@@ -12,9 +12,10 @@ import pytest
 
 from autograph_cli.export import render
 from autograph_cli.export.page.levels import MOST, STUBS, levels
+from autograph_cli.export.scene.building import build
 from autograph_cli.export.scene.modules import framed
 from autograph_cli.export.scene.parts import split
-from autograph_cli.export.scene.scene import Scene, build
+from autograph_cli.export.scene.records import Scene
 from autograph_cli.graph import Graph, backward, double_backward, forward
 from tests.export.nets import Net, layers, linear
 from tests.export.pages import packs_of, view_of

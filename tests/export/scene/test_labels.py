@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from autograph_cli.export import VIEWS, ExportError, render
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import bars, links, written
+from autograph_cli.export.scene.building import build
 from autograph_cli.export.scene.modules import framed
-from autograph_cli.export.scene.scene import Arrow, Box, Scene, build
+from autograph_cli.export.scene.records import Arrow, Box, Scene
 from autograph_cli.export.simplify.saved_boxes import gathered
 from autograph_cli.export.style import Style, is_bars, text_width
 from autograph_cli.graph import (

@@ -8,15 +8,16 @@ import pytest
 
 from autograph_cli.export import render
 from autograph_cli.export.layout.layered import lay_out
+from autograph_cli.export.scene.building import build
 from autograph_cli.export.scene.modules import framed
 from autograph_cli.export.scene.parts import split
-from autograph_cli.export.scene.scene import Box, Scene, build
+from autograph_cli.export.scene.records import Box, Scene
 from autograph_cli.export.simplify.closing import close_below, close_to
 from autograph_cli.export.simplify.repeats import fold_repeats
 from autograph_cli.export.simplify.rolling import roll
 from autograph_cli.graph import Graph
 from autograph_cli.graph.views import forward
-from autograph_cli.record.runner import Target, record
+from autograph_cli.record.run.runner import Target, record
 from tests.export.layout.test_layered import check
 from tests.export.nets import Net, layers, linear
 

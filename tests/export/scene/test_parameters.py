@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from autograph_cli.export import render
+from autograph_cli.export.scene.building import build
 from autograph_cli.export.scene.parameters import MANY, inline, inline_if_many
-from autograph_cli.export.scene.scene import Scene, build
+from autograph_cli.export.scene.records import Scene
 from autograph_cli.graph import Graph
 from tests.export.nets import Net, linear
 

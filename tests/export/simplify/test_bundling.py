@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograph_cli.export.scene.scene import Arrow, Box, Scene
+from autograph_cli.export.scene.records import Arrow, Box, Scene
 from autograph_cli.export.simplify.bundling import NOTE, bundled
 
 BOXES = (Box("m0", "module", "encoder"), Box("m1", "module", "decoder"), Box("n0", "operation", "add"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from autograph_cli.export.scene.scene import Arrow, Box, Scene, build
+from autograph_cli.export.scene.building import build
+from autograph_cli.export.scene.records import Arrow, Box, Scene
 from autograph_cli.export.simplify.folding import fold
 from autograph_cli.graph import Trace, double_backward
 

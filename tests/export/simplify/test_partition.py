@@ -9,7 +9,8 @@ import pytest
 
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.ranks import heights
-from autograph_cli.export.scene.scene import Scene, build
+from autograph_cli.export.scene.building import build
+from autograph_cli.export.scene.records import Scene
 from autograph_cli.export.simplify.partition import PARTS, cut_across
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, backward, forward
 

@@ -8,10 +8,11 @@ import pytest
 
 from autograph_cli.export import VIEWS, render
 from autograph_cli.export.layout.layered import lay_out
-from autograph_cli.export.scene.scene import Scene, build
+from autograph_cli.export.scene.building import build
+from autograph_cli.export.scene.records import Scene
 from autograph_cli.export.simplify.rolling import roll
 from autograph_cli.graph import Step, Trace, backward, double_backward, forward
-from autograph_cli.record.runner import Target, record
+from autograph_cli.record.run.runner import Target, record
 
 SCRIPT = """
 import torch

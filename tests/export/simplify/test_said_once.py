@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograph_cli.export import render
-from autograph_cli.export.scene.scene import NUMBER, Arrow, Box, Scene
+from autograph_cli.export.scene.records import NUMBER, Arrow, Box, Scene
 from autograph_cli.export.simplify.said_once import said_once
 from autograph_cli.graph import Trace
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @functools.cache
-def functions_of(torch: Any) -> types.SimpleNamespace:
+def functions_of(torch: Any) -> types.SimpleNamespace:  # noqa: C901
     """The classes, made with the given engine's `Function`."""
     Function = torch.autograd.Function
 

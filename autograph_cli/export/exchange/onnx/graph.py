@@ -112,7 +112,7 @@ def _package() -> Any:
 
 
 def _given(graph: Graph, values: Mapping[Edge, Any]) -> dict[int, bool]:
-    """What is there before the model runs: leaves, inputs, and what was made of none of these; whether it is used."""
+    """Return the nodes that are there before the model runs (leaves, inputs, constants), and whether each is used."""
     alone: set[int] = set()
     for node in graph:
         held = not values or Edge(node.id) in values  # else it is made of what the model holds
@@ -129,19 +129,19 @@ def _given(graph: Graph, values: Mapping[Edge, Any]) -> dict[int, bool]:
 
 def _outputs(model: Model) -> list[Any]:
     """The roots, each under a name of its own."""
-    found = []
+    outputs = []
     for root in model.graph.roots:
         edge = Edge(root.node, root.nr)
         if edge not in model.names:
             continue
         name = model.name(root.name)
         model.nodes.append(model.onnx.helper.make_node("Identity", [model.names[edge]], [name], name=name))
-        found.append(_value(model, name, type_at(model.graph, edge)))
-    return found
+        outputs.append(_value(model, name, type_at(model.graph, edge)))
+    return outputs
 
 
 def _value(model: Model, name: str, type_: TensorType) -> Any:
-    """What the model takes or gives under this name."""
+    """Return the model's description of an input or an output."""
     try:
         return model.value(name, type_)
     except Unsupported as error:

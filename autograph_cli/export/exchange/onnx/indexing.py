@@ -12,9 +12,9 @@ from autograph_cli.export.exchange.onnx.model import Call, Unsupported, Writer
 
 def _dims(c: Call, count: int) -> list[int]:
     """The dimensions that the indices stand for."""
-    kept = sorted(int(name[8:-1]) for name in c.saved if name.startswith("indices["))
-    if kept:
-        return kept
+    dims = sorted(int(name[8:-1]) for name in c.saved if name.startswith("indices["))
+    if dims:
+        return dims
     told = c.plain("indices")
     if told is None:
         return list(range(count))
@@ -22,7 +22,7 @@ def _dims(c: Call, count: int) -> list[int]:
 
 
 class _Picked:
-    """What an index picks: the positions as ONNX takes them, and the dimensions of the tensor in another order."""
+    """The positions that an index picks, as ONNX takes them, and the dimensions of the tensor in another order."""
 
     def __init__(self, c: Call, indices: int) -> None:
         self.c, rank = c, len(c.given[0].shape)
@@ -67,8 +67,8 @@ def _inverse(order: Sequence[int]) -> list[int]:
 
 def _index(c: Call) -> list[str]:
     picked = _Picked(c, len(c.args) - 1)
-    found = c.op("GatherND", picked.turned(c.args[0], picked.order), picked.positions)
-    return [picked.turned(found, picked.out)]
+    values = c.op("GatherND", picked.turned(c.args[0], picked.order), picked.positions)
+    return [picked.turned(values, picked.out)]
 
 
 def _index_put(c: Call) -> list[str]:
@@ -142,8 +142,8 @@ def _window(places: _Window) -> Writer:
         flat = [offset]
         for size, stride in zip(sizes, strides, strict=True):
             flat = [start + stride * turn for start in flat for turn in range(size)]
-        found = c.op("Gather", c.op("Reshape", c.args[0], c.ints([-1])), c.ints(flat))
-        return [c.op("Reshape", found, c.ints(sizes))]
+        windows = c.op("Gather", c.op("Reshape", c.args[0], c.ints([-1])), c.ints(flat))
+        return [c.op("Reshape", windows, c.ints(sizes))]
 
     return write
 

@@ -87,14 +87,14 @@ def _batch_norm(c: Call) -> list[str]:
     eps = c.plain("eps", 1e-5)
     column = c.ints([1, -1, *[1] * (rank - 2)])
     if c.plain("training"):
-        found = _normalized(c, c.args[0], [0, *range(2, rank)], eps)
+        normal = _normalized(c, c.args[0], [0, *range(2, rank)], eps)
     else:
         mean, variance = (c.op("Reshape", name, column) for name in c.args[-2:])
-        found = c.op("Div", c.op("Sub", c.args[0], mean), c.op("Sqrt", c.op("Add", variance, c.const(eps))))
+        normal = c.op("Div", c.op("Sub", c.args[0], mean), c.op("Sqrt", c.op("Add", variance, c.const(eps))))
     if affine:
         weight, bias = (c.op("Reshape", name, column) for name in c.args[1:3])
-        found = c.op("Add", c.op("Mul", found, weight), bias)
-    return [found]
+        normal = c.op("Add", c.op("Mul", normal, weight), bias)
+    return [normal]
 
 
 def _layer_norm(c: Call) -> list[str]:
@@ -110,11 +110,11 @@ def _layer_norm(c: Call) -> list[str]:
 def _group_norm(c: Call) -> list[str]:
     groups, batch = c.plain("group"), c.given[0].shape[0]
     rows = c.op("Reshape", c.args[0], c.ints([batch, groups, -1]))
-    found = c.shaped(_normalized(c, rows, [2], c.plain("eps", 1e-5)))
+    normal = c.shaped(_normalized(c, rows, [2], c.plain("eps", 1e-5)))
     column = c.ints([1, -1, *[1] * (len(c.given[0].shape) - 2)])
     for kind, name in zip(("Mul", "Add"), c.args[1:], strict=False):
-        found = c.op(kind, found, c.op("Reshape", name, column))
-    return [found]
+        normal = c.op(kind, normal, c.op("Reshape", name, column))
+    return [normal]
 
 
 def _averaged(c: Call, each: str) -> list[str]:
@@ -202,8 +202,8 @@ def _lstm(c: Call) -> list[str]:
     bias = c.op("Unsqueeze", c.op("Concat", *biases, axis=0), first) if biases else ""
     rows = [c.op("Unsqueeze", name, first) for name in (inward, across, hidden, cell)]
     way = "reverse" if c.plain("reverse", False) else "forward"
-    found = c.ops("LSTM", x, *rows[:2], bias, "", *rows[2:], results=3, hidden_size=size, direction=way)
-    return [c.shaped(name, nr) for nr, name in enumerate(found)]
+    results = c.ops("LSTM", x, *rows[:2], bias, "", *rows[2:], results=3, hidden_size=size, direction=way)
+    return [c.shaped(name, nr) for nr, name in enumerate(results)]
 
 
 LAYERS: dict[str, Writer] = {

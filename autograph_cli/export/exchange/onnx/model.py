@@ -1,4 +1,4 @@
-"""What operations are written with: the nodes and constants of an ONNX model, and one operation's arguments."""
+"""The nodes and constants of an ONNX model while it is written, and the arguments of one operation."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class Call:
 
     def dims(self, name: str = "dim") -> list[int]:
         """The dimensions that it goes over, from 0; all of them where none is named."""
-        found = self.plain(name)
+        dims = self.plain(name)
         rank = len(self.given[0].shape)
-        found = range(rank) if found in (None, ()) else (found,) if isinstance(found, int) else found
-        return [dim % rank if rank else 0 for dim in found]
+        dims = range(rank) if dims in (None, ()) else (dims,) if isinstance(dims, int) else dims
+        return [dim % rank if rank else 0 for dim in dims]
 
     def op(self, kind: str, *inputs: str, results: int = 1, **attributes: Any) -> str:
         """Write a node of ONNX; its first output."""
@@ -79,7 +79,7 @@ class Call:
         return name if type_.dtype == wanted else self.op("Cast", name, to=self._model.element(wanted))
 
     def same(self, dtype: str | None = None) -> list[str]:
-        """What it was given, all in this dtype, or in that of the result."""
+        """Return the tensor arguments, all in this dtype, or in that of the result."""
         return [self.cast(name, type_, dtype) for name, type_ in zip(self.args, self.given, strict=True)]
 
     def shaped(self, name: str, nr: int = 0) -> str:
@@ -92,7 +92,7 @@ Writer = Callable[[Call], list[str]]
 
 
 class Model:
-    """What is written so far."""
+    """The nodes that are written so far."""
 
     def __init__(self, graph: Graph, onnx: Any) -> None:
         self.graph, self.onnx = graph, onnx
@@ -133,12 +133,12 @@ class Model:
         self, node: Node, kind: str, inputs: Sequence[str], results: int, attributes: Mapping[str, Any]
     ) -> list[str]:
         outputs = [self.name(f"{node.op}_{node.id}") for _ in range(results)]
-        made = self.onnx.helper.make_node(kind, list(inputs), outputs, name=outputs[0], **attributes)
+        written = self.onnx.helper.make_node(kind, list(inputs), outputs, name=outputs[0], **attributes)
         if node.source is not None:
-            made.doc_string = f"{node.source.file}:{node.source.line}  {node.source.text.strip()}"
+            written.doc_string = f"{node.source.file}:{node.source.line}  {node.source.text.strip()}"
         entries = {"module": node.module, "autograd": node.name, "operation": node.op}
-        self.onnx.helper.set_model_props(made, {key: value for key, value in entries.items() if value})
-        self.nodes.append(made)
+        self.onnx.helper.set_model_props(written, {key: value for key, value in entries.items() if value})
+        self.nodes.append(written)
         return outputs
 
 

@@ -36,7 +36,7 @@ def _flip(c: Call) -> list[str]:
 
 
 def _roll(c: Call) -> list[str]:
-    found, dims = c.args[0], c.plain("dims") or ()
+    rolled, dims = c.args[0], c.plain("dims") or ()
     shifts = c.plain("shifts")
     shifts, dims = ((each,) if isinstance(each, int) else each for each in (shifts, dims))
     if not dims:
@@ -44,9 +44,9 @@ def _roll(c: Call) -> list[str]:
     for shift, dim in zip(shifts, dims, strict=True):
         size = c.given[0].shape[dim]
         cut = (-shift) % size if size else 0
-        first, rest = c.ops("Split", found, c.ints([cut, size - cut]), results=2, axis=dim)
-        found = c.op("Concat", rest, first, axis=dim)
-    return [found]
+        first, rest = c.ops("Split", rolled, c.ints([cut, size - cut]), results=2, axis=dim)
+        rolled = c.op("Concat", rest, first, axis=dim)
+    return [rolled]
 
 
 def _padded(mode: str) -> Writer:
@@ -61,12 +61,12 @@ def _padded(mode: str) -> Writer:
 
 
 def _any(kind: str) -> Writer:
-    """Whether one, or all, are true: the largest or smallest of them as numbers."""
+    """Write `any` and `all`: the largest or the smallest of the truth values as numbers."""
 
     def write(c: Call) -> list[str]:
         numbers = c.cast(c.cast(c.args[0], c.given[0], "bool"), c.made[0], "int32")
-        found = c.op(kind, numbers, c.ints(c.dims()), keepdims=0)
-        return [c.shaped(c.op("Cast", found, to=9))]
+        extreme = c.op(kind, numbers, c.ints(c.dims()), keepdims=0)
+        return [c.shaped(c.op("Cast", extreme, to=9))]
 
     return write
 

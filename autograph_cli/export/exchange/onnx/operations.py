@@ -62,8 +62,8 @@ def _compare(kind: str, negated: bool = False) -> Writer:
         dtype = next(
             (each for each in dtypes if "float" in each), "float32" if isinstance(number, float) else dtypes[0]
         )
-        found = c.op(kind, *_pair(c, "int64" if dtype == "bool" else dtype))
-        return [c.op("Not", found) if negated else found]
+        compared = c.op(kind, *_pair(c, "int64" if dtype == "bool" else dtype))
+        return [c.op("Not", compared) if negated else compared]
 
     return write
 
@@ -75,12 +75,12 @@ def _of_bits(word: str) -> Writer:
 def _div(c: Call) -> list[str]:
     left, right = _pair(c)
     mode = c.plain("rounding_mode")
-    found = c.op("Div", left, right)
+    quotient = c.op("Div", left, right)
     if mode == "floor":
-        found = c.op("Floor", found)
+        quotient = c.op("Floor", quotient)
     elif mode == "trunc":
-        found = c.op("Where", c.op("Less", found, c.const(0)), c.op("Ceil", found), c.op("Floor", found))
-    return [found]
+        quotient = c.op("Where", c.op("Less", quotient, c.const(0)), c.op("Ceil", quotient), c.op("Floor", quotient))
+    return [quotient]
 
 
 def _floor_divide(c: Call) -> list[str]:
@@ -166,8 +166,8 @@ def _select(c: Call) -> list[str]:
 
 
 def _cat(c: Call) -> list[str]:
-    kept = [name for name, type_ in zip(c.same(), c.given, strict=True) if type_.shape != (0,)]
-    return [c.op("Concat", *kept, axis=c.plain("dim", 0))]
+    filled = [name for name, type_ in zip(c.same(), c.given, strict=True) if type_.shape != (0,)]
+    return [c.op("Concat", *filled, axis=c.plain("dim", 0))]
 
 
 def _stack(c: Call) -> list[str]:
@@ -300,9 +300,9 @@ FILLED: dict[str, Writer] = {
     for name, value in (("zeros", 0), ("ones", 1))
     for kind, like in (("", ""), ("new_", ""), ("", "_like"))
 }
-"""What makes tensors of one number, by the name of the operation."""
+"""The operations that fill a tensor with one number, by name."""
 DRAWN = frozenset(["multinomial", "bernoulli", "normal", "poisson", "binomial", "_standard_gamma", "_sample_dirichlet"])
-"""What draws at random, by the name of the operation: a model is given what was drawn."""
+"""The operations that draw at random, by name: a model is given what was drawn."""
 OPERATIONS: dict[str, Writer] = {
     **{name: _named(name.capitalize()) for name in _ALIKE.split()},
     "hardswish": _named("HardSwish"),

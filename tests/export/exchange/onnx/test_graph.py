@@ -10,6 +10,7 @@ import pytest
 from autograph_cli import capture, torch
 from autograph_cli.export import ExportError, render
 from autograph_cli.export.exchange.onnx.graph import to_onnx
+from autograph_cli.record.recorder import Recorder
 from autograph_cli.torch import nn
 from autograph_cli.torch.nn import functional as F
 from tests.export.recorded_arrays import computed_with, kept_arrays
@@ -311,3 +312,17 @@ def test_nodes_tell_their_lines_and_modules() -> None:
         "operation": "addmm",
     }
     assert sorted(one.name for one in model.graph.input) == ["net.0.bias", "net.0.weight", "v"]
+
+
+def test_what_the_backward_of_a_node_ran_is_written() -> None:
+    recorder = Recorder("all", "a.py", record=("inside",))
+    recorder.start()
+    x = torch.tensor([0.5, -2.0], requires_grad=True)
+    y = x.tanh()
+    y.sum().backward()
+    step = recorder.finish({"x": x, "y": y}).steps[0]
+    for view in ("forward", "backward"):
+        session = onnxruntime.InferenceSession(render(step, view, "onnx", inside="TanhBackward0"))
+        result = np.tanh(np.array([0.5, -2.0], "float32"))
+        (gradient,) = session.run(None, {"grad": np.ones(2, "float32"), "result": result})
+        assert np.allclose(gradient, x.grad.numpy())
