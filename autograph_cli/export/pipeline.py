@@ -5,8 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.layout.budget import within_budget
-from autograph_cli.export.layout.fitting import fitted
+from autograph_cli.export.layout.fitting import fitted, within_budget
 from autograph_cli.export.layout.placed import Placed
 from autograph_cli.export.options import PARAMETERS
 from autograph_cli.export.picture import DEEPEST, Picture

@@ -79,6 +79,7 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
             "max_nodes": 200,
             "roll": None,
             "tags": True,
+            "level": "user",
             "depth": None,
             "title": "expr.py",
             "total_steps": 1,

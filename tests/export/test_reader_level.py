@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.export import READABLE, render
-from autograph_cli.export.layout.budget import FLATTEST, HIGH, SMALLEST, STEEPEST, WIDE
+from autograph_cli.export.layout.fitting import FLATTEST, HIGH, SMALLEST, STEEPEST, WIDE
 from autograph_cli.graph import Graph, Trace, forward
 from autograph_cli.graph.reader_level import as_written
 from autograph_cli.record.run.runner import Target, record

@@ -97,7 +97,7 @@ def test_graphml_keeps_names(name: str) -> None:
 def test_a_pdf_points_to_its_objects(traces: dict[str, Trace]) -> None:
     pdf = render(traces["higher_order"].steps[0], "double-backward", "pdf", title="λ and ∂")
     start = int(re.search(rb"startxref\n(\d+)\n%%EOF\n$", pdf)[1])  # type: ignore[index]
-    assert pdf[start:].startswith(b"xref\n0 9\n")
+    assert pdf[start:].startswith(b"xref\n0 10\n")
     positions = [int(position) for position in re.findall(rb"^(\d{10}) 00000 n $", pdf[start:], re.MULTILINE)]
     for number, position in enumerate(positions, 1):
         assert pdf[position:].startswith(b"%d 0 obj\n" % number)
