@@ -10,6 +10,8 @@ from msgspec.structs import replace
 from autograph_cli.findings import (
     derivatives,
     failures,
+    last_layer,
+    linear,
     losses,
     missing,
     modes,
@@ -33,6 +35,8 @@ RULES: tuple[Rule, ...] = (
     *waste.RULES,
     *shapes.RULES,
     *losses.RULES,
+    *last_layer.RULES,
+    *linear.RULES,
     *modes.RULES,
     *waste.MEMORY,
 )
