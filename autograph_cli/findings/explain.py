@@ -17,8 +17,10 @@ from autograph_cli.findings import (
     modes,
     numbers,
     over_time,
+    scales,
     shapes,
     steps,
+    stuck,
     waste,
 )
 from autograph_cli.findings.records import Finding, Found, Rule, Seen
@@ -31,6 +33,8 @@ RULES: tuple[Rule, ...] = (
     *missing.RULES,
     *numbers.RULES,
     *over_time.RULES,
+    *stuck.RULES,
+    *scales.RULES,
     *steps.RULES,
     *waste.RULES,
     *shapes.RULES,

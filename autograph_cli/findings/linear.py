@@ -24,7 +24,8 @@ class Layer(Struct, frozen=True):
     made: int
 
 
-def _layer(seen: Seen, node: Node) -> Layer | None:
+def layer_of(seen: Seen, node: Node) -> Layer | None:
+    """The layer that an operation is, if it is one whose weights are learned."""
     if node.op not in PRODUCTS or node.order or node.id not in seen.reached or node.kind != "operation":
         return None
     operands = node.args[1:] if node.op in ("addmm", "baddbmm") else node.args[:2]
@@ -32,7 +33,7 @@ def _layer(seen: Seen, node: Node) -> Layer | None:
         return None
     data, by = operands
     leaf = weights(seen, by)
-    if leaf is None or leaf.node not in seen.reached or weights(seen, data) is not None:
+    if leaf is None or leaf.node not in seen.differentiated or weights(seen, data) is not None:
         return None
     shapes = shape_of(seen, data), shape_of(seen, Edge(node.id)), shape_of(seen, by)
     if node.op == "convolution":
@@ -53,7 +54,7 @@ def _following(seen: Seen, edge: Edge) -> list[Layer] | None:
     for user in seen.users.get(edge, ()):
         if user.order:
             continue
-        after = _layer(seen, user)
+        after = layer_of(seen, user)
         if after is not None and after.data == edge:
             found.append(after)
         elif user.kind == "operation" and (moves(user) or _adds_bias(seen, user, edge)):
@@ -94,7 +95,7 @@ def _in_a_row(seen: Seen) -> Iterator[Found]:
 def _pairs(seen: Seen) -> Iterator[tuple[Layer, list[Layer]]]:
     """The layers whose results go to further layers only, and those."""
     for node in seen.graph:
-        layer = _layer(seen, node)
+        layer = layer_of(seen, node)
         after = None if layer is None else _following(seen, Edge(node.id))
         if layer is not None and after and all(_is_needless(seen, layer, each) for each in after):
             yield layer, after

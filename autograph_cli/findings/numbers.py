@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
 from autograph_cli.findings.records import Found, Rule, Seen
-from autograph_cli.graph import Edge, Node, Values
+from autograph_cli.graph import Edge, Node, Source, Values
 from autograph_cli.graph.cuts import LISTED, behind, where
 
 _NOT_FINITE = re.compile(r"\b(nan|inf)\b")
@@ -163,7 +164,24 @@ def _there_before(seen: Seen, results: set[int]) -> Iterator[Found]:
     remedy = f"It was made in an earlier step: record them too, {again}. " if unkept else ""
     remedy += _WHERE_MADE
     nodes = tuple(node.id for node in given)
-    yield Found(said, users[0].source if users else None, facts if unkept else (), nodes, remedy)
+    told = facts if unkept else ()
+    adam = _adam_in_half(seen, given)
+    if adam is not None:
+        yield Found(said, adam, (*told, f"{adam.text} has no eps"), nodes, _LARGER_EPS, _NO_EPS)
+    else:
+        yield Found(said, users[0].source if users else None, told, nodes, remedy)
+
+
+def _adam_in_half(seen: Seen, leaves: list[Node]) -> Source | None:
+    """The line of an optimizer that divides by the root of a mean of squares and eps, in float16, which has no 1e-8."""
+    if any(node.kind != "leaf" or node.outputs[0].type.dtype != "float16" for node in leaves):
+        return None
+    for file, script in seen.scripts.items():
+        for part in ast.walk(script.tree):
+            adaptive = isinstance(part, ast.Call) and ast.unparse(part.func).rpartition(".")[2] in _ADAPTIVE
+            if isinstance(part, ast.Call) and adaptive and all(word.arg not in ("eps", None) for word in part.keywords):
+                return Source(file, part.lineno, script.line(part.lineno))
+    return None
 
 
 def _leads_on(seen: Seen, node: Node, results: set[int]) -> bool:
@@ -375,6 +393,9 @@ def given_count(seen: Seen, edge: Edge) -> int:
     return 0 if values is None else values.count
 
 
+_ADAPTIVE = ("Adam", "AdamW", "NAdam", "RAdam", "RMSprop")
+_NO_EPS = "In float16 its eps of 1e-8 is 0, and so is the square of a small gradient: it divides by zero."
+_LARGER_EPS = "Keep the parameters in float32 and use torch.autocast with a GradScaler; in float16, eps=1e-4."
 _UNPICKED = "Let the loss pick nothing that is masked, or mask with a large finite number, such as -1e9."
 _WHERE_MADE = "What is given from outside, such as data, is to be looked at where it is made."
 _UNTRAINED = "Use other initial values, of the bias first, or an activation with a slope everywhere."

@@ -96,8 +96,10 @@ def is_given(seen: Seen, edge: Edge) -> bool:
 
 
 def weights(seen: Seen, edge: Edge) -> Edge | None:
-    """The leaf of several dimensions that an operand is, or is a view of."""
+    """The leaf of several dimensions that an operand is, or is a view of, as the last update by hand left it."""
     found = behind_moves(seen, edge)
+    while seen.graph[found.node].kind == "untracked" and seen.graph[found.node].op.endswith("_"):
+        found = seen.graph[found.node].args[0]
     return found if seen.graph[found.node].kind == "leaf" and len(shape_of(seen, found)) > 1 else None
 
 

@@ -100,6 +100,8 @@ class Values(Struct, frozen=True):
     """How many are laid out in each of 16 equal parts from the lowest to the highest finite one."""
     norm: str = ""
     """The root of the sum of the squares of those that are no NaN."""
+    alike: tuple[int, ...] = ()
+    """Of a leaf, the dimensions along which all its parts are equal, number by number."""
 
 
 class Run(Struct, frozen=True):

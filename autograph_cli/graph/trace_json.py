@@ -361,6 +361,7 @@ _read_values = _record(
         "nans": _count,
         "bins": _list(_count),
         "norm": _text,
+        "alike": _list(_count),
     },
 )
 
