@@ -17,6 +17,7 @@ from autograph_cli.findings import (
     modes,
     numbers,
     over_time,
+    raised,
     scales,
     shapes,
     steps,
@@ -29,6 +30,7 @@ from autograph_cli.record.bindings import Script
 
 RULES: tuple[Rule, ...] = (
     *failures.RULES,
+    *raised.RULES,
     *derivatives.RULES,
     *missing.RULES,
     *numbers.RULES,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import prod
 
 from autograph_cli.findings.linear import layer_of
-from autograph_cli.findings.numbers import gradient_of, largest, value_of
+from autograph_cli.findings.numbers import gradient_of, largest, not_finite, value_of
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import moves, shape_of, span_of
 from autograph_cli.graph import Edge, Node, Source, Values
@@ -24,7 +24,7 @@ MANY = 64
 
 def _huge(seen: Seen) -> Iterator[Found]:
     """The operation that makes the gradient of a leaf huge by itself, as a division by nearly nothing does."""
-    if not seen.graph.passes or seen.graph.passes[-1].order > 1:
+    if not seen.graph.passes or any(not_finite(value_of(seen, edge)) for edge in seen.outcome()):
         return
     start = max((largest(gradient_of(seen, edge)) or 1.0 for edge in seen.outcome()), default=1.0)
     leaves = [seen.graph[number] for number in sorted(seen.differentiated) if seen.graph[number].kind == "leaf"]

@@ -452,6 +452,8 @@ class Trace(Struct, frozen=True):
     """The exception that ended the script, in one line; empty when it ended well."""
     failed_at: Source | None = None
     """The script's line that raised it."""
+    details: str = ""
+    """The other lines of its message."""
     notices: tuple[Notice, ...] = ()
     watched: tuple[Watched, ...] = ()
     rank: int = 0

@@ -469,6 +469,7 @@ _read_trace = _record(
         "total_steps": _count,
         "failure": _text,
         "failed_at": _optional(_read_source),
+        "details": _text,
         "notices": _list(
             _record(Notice, {"kind": _text, "name": _text, "source": _optional(_read_source), "step": _count})
         ),

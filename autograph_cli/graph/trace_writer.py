@@ -65,6 +65,8 @@ def pieces(trace: Trace) -> Iterator[str]:
     head += [f'"total_steps": {trace.total_steps}', f'"failure": {_encode(trace.failure)}']
     if trace.failed_at is not None:
         head.append(f'"failed_at": {_source(trace.failed_at)}')
+    if trace.details:
+        head.append(f'"details": {_encode(trace.details)}')
     if trace.notices:
         head.append(f'"notices": {_list(map(_notice, trace.notices))}')
     if trace.watched:
