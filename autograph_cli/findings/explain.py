@@ -20,6 +20,7 @@ from autograph_cli.findings import (
     raised,
     scales,
     shapes,
+    stages,
     steps,
     stuck,
     waste,
@@ -44,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     *last_layer.RULES,
     *linear.RULES,
     *modes.RULES,
+    *stages.RULES,
     *waste.MEMORY,
 )
 """By importance; the first digit of a code is its family."""
