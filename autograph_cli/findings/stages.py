@@ -141,9 +141,7 @@ def _still_counting(seen: Seen) -> Iterator[Found]:
         names = list(dict.fromkeys(node.module for node in found))
         said = f"{', '.join(names[:LISTED])} is frozen, and goes on counting its mean and variance"
         facts = [f"{seen.name(node.args[1])} requires no gradient" for node in found[:LISTED]]
-        facts.append(
-            f"{evaluation.file}:{evaluation.line} calls eval, and it is in training mode in this step: {evaluation.text}"
-        )
+        facts.append(f"{line_of(evaluation)} calls eval, and it is in training mode here: {evaluation.text}")
         yield Found(said, found[0].source, tuple(dict.fromkeys(facts)), tuple(node.id for node in found))
 
 
