@@ -7,20 +7,19 @@ from collections.abc import Callable
 import click
 
 from autograph_cli import graph
-from autograph_cli.cli import completion
 from autograph_cli.cli.options import (
+    Source,
     Whole,
     choose,
-    engine_option,
     open_option,
     open_trace,
-    rank_option,
     root_option,
     say_derived,
     say_missing_order,
     say_ranks,
     show_option,
     slice_options,
+    source_options,
     step_option,
     to_record,
 )
@@ -39,8 +38,6 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 
 
 @click.command(cls=ConfiguredCommand)
-@click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
-@click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", "view", flag_value="forward", help="Only the tensors and operations in the order of data.")
 @click.option("--backward", "view", flag_value="backward", help="Only the grad_fn chain.")
 @click.option(
@@ -59,13 +56,11 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 @click.option("--tracked-only", is_flag=True, help="Leave out the operations that autograd did not record.")
 @click.option("--formula", is_flag=True, help="Only the derivatives, as formulas (needs sympy).")
 @click.option("--details", is_flag=True, help="Also source lines, modules and saved values.")
-@rank_option
-@engine_option
+@source_options
 @click.pass_context
 def show(
     ctx: click.Context,
-    source: str | None,
-    args: tuple[str, ...],
+    source: Source,
     view: str | None,
     step: str | None,
     roots: tuple[str, ...],
@@ -77,8 +72,6 @@ def show(
     opened_node: str | None,
     tracked_only: bool,
     formula: bool,
-    rank: int | None,
-    engine: str | None,
 ) -> None:
     """Print the graph of the last run, of a TRACE, or of FILE.py, which is run first, as text.
 
@@ -89,9 +82,7 @@ def show(
       autograph show expr.py --backward
       autograph show expr.py > expr.txt
     """
-    opened = open_trace(
-        source, args, step, quiet_stdout=True, record=to_record(shown, opened_node), engine=engine, rank=rank
-    )
+    opened = open_trace(source, step, quiet_stdout=True, record=to_record(shown, opened_node))
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     say_ranks(opened)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from autograph_cli.findings.calls import called
 from autograph_cli.findings.modes import stopped_one_by_one
 from autograph_cli.findings.numbers import value_of
-from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import saved_value, span
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED
