@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from autograph_cli.graph.alignment import align
 from autograph_cli.graph.matching import match
 from autograph_cli.graph.records import UNGRADED, Edge, Graph, Methods, Node, Pass, Root, TensorType
-from autograph_cli.graph.trace_writer import write_node
+from autograph_cli.graph.trace_writer import plain
 from autograph_cli.graph.views import as_input, tracked
 
 Part = Literal["names", "shapes", "dtypes", "constants", "lines", "modules", "untracked"]
@@ -124,7 +124,7 @@ class GraphDiff:
 
 
 def _row(node: Node) -> Any:
-    return json.loads(write_node(node))
+    return plain(node)
 
 
 def diff(old: Graph, new: Graph, parts: Collection[str] = DEFAULT_PARTS) -> GraphDiff:

@@ -26,6 +26,8 @@ def verify(graph: Graph) -> None:
         later |= _check_edges(graph, node)
         _check_origin(graph, node)
         if node.measured and node.measured.inside:
+            if any(within.measured and within.measured.inside for within in node.measured.inside):
+                raise GraphError(f"{_title(node)} has nodes inside, one of which has nodes inside again.")
             verify(node.measured.inside)
     for index, entry in enumerate(graph.passes):
         _check_pass(graph, index, entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -83,7 +84,7 @@ def placed(held: Iterable[Held], began: int, ended: int, ids: dict[int, int]) ->
             None if each.ended is None or each.ended > ended else each.ended - began,
             None if each.number is None else ids.get(each.number),
             "given" if each.began < began and each.what == "result" else each.what,
-            each.device,
+            sys.intern(each.device),  # as the default is, which a trace leaves out
         )
         for each in held
     )

@@ -19,7 +19,6 @@ else:
 
 SERVED = {
     "functorch": "autograph_cli.functorch",
-    "safetensors": "autograph_cli.safetensors",
     "torch": "autograph_cli.torch",
     "torchvision": "autograph_cli.torchvision",
 }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from autograph_cli.engines.protocol import BackwardCall, Inside, NodeFacts, key_of, number_of
-from autograph_cli.graph import Graph, Measured, Profile, Run, Values
+from autograph_cli.graph.records import Graph, Measured, Number, Profile, Run, Values
 from autograph_cli.record.allocations import Allocations, Held, placed
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import INPUT, LEAF, BackwardEvent, Event
@@ -89,7 +89,7 @@ class Found:
             None if began is None else max(began - self.began, 0),
             self.flops.get(number),
             tuple([Run(max(began - self.began, 0), took, flops) for began, took, flops in runs]),
-            error,
+            None if error is None else Number(error),
             wrong,
             tuple([calls[call] for call in self.nonfinite.get(number, ()) if call in calls]),
         )

@@ -17,7 +17,7 @@ def is_ours(cls: type) -> bool:
     False
     """
     module = cls.__module__
-    return module.startswith(_HOUSE) or module.partition(".")[0] in ("torch", "torchvision", "safetensors", "functorch")
+    return module.startswith(_HOUSE) or module.partition(".")[0] in ("torch", "torchvision", "functorch")
 
 
 _CHANGEABLE = 1 << 9

@@ -335,6 +335,8 @@ def _ending(error: BaseException | None) -> Result:
     if isinstance(error, SystemExit):
         code = _exit_code(error.code)
         return Result(code, "" if code == 0 else summary(error))
+    if isinstance(error, ModuleNotFoundError) and error.name == "safetensors":
+        error.add_note("It runs on the engine, and is not a part of autograph: pip install safetensors")
     print_exception(error)
     code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
     return Result(code, summary(error), line_that_raised(error), details(error))

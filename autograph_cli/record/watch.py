@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograph_cli.engines.protocol import TensorFacts
-from autograph_cli.graph import Watched
+from autograph_cli.graph.records import Number, Watched
 from autograph_cli.record.names import tensors_in
 
 KINDS = ("gradients", "values", "updates")
@@ -75,7 +75,11 @@ class Watch:
     def watched(self) -> tuple[Watched, ...]:
         """All that was seen, by parameter in the order in which they were met; what has no name is numbered."""
         return tuple(
-            Watched(known.name or f"parameter {number}", kind, tuple(known.rows[kind]))
+            Watched(
+                known.name or f"parameter {number}",
+                kind,
+                tuple([tuple(map(Number, row)) for row in known.rows[kind]]),
+            )
             for number, known in enumerate(self._known.values())
             for kind in KINDS
             if known.rows.get(kind)

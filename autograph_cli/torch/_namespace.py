@@ -31,7 +31,7 @@ fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(autograph_cli\.)?torch\.")
 
-from ._core import arg_check, dtypes, overrides, registry
+from ._core import arg_check, calling, dtypes, overrides, registry
 from ._core.device import device as device
 from ._core.dtypes import dtype as dtype
 from ._core.layout import (
@@ -131,7 +131,9 @@ _OPERATIONS = (
 for _name in _OPERATIONS:
     importlib.import_module(f"._ops.{_name}", __package__)
 _METHODS = registry.methods | {"requires_grad_": Tensor.requires_grad_}
-for _name, _method in (_METHODS | overrides.overridable(_METHODS, arg_check.guard("Tensor", _METHODS))).items():
+_OWN = {name: run for name, run in vars(Tensor).items() if not name.startswith(("__", "_ag_"))}
+_SHOWN = calling.overridable(_OWN | _METHODS, arg_check.guard("Tensor", _METHODS))
+for _name, _method in (_METHODS | _SHOWN | {"detach": overrides.detach}).items():
     setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(legacy.make_subclass)
 Tensor._make_wrapper_subclass = staticmethod(legacy.make_wrapper_subclass)
@@ -142,13 +144,12 @@ from .amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
 from .autograd.grad_mode import is_grad_enabled as is_grad_enabled, no_grad as no_grad
 
 NAMES: dict[str, Any] = dtypes.NAMED | dtypes.ALIASES | legacy.TYPED | registry.functions
-NAMES |= overrides.overridable(registry.functions, arg_check.guard("torch", registry.functions))
+NAMES |= calling.overridable(registry.functions, arg_check.guard("torch", registry.functions))
 """What the public namespace has beside its packages."""
 globals().update(NAMES)
 for _part in (fft, linalg, special):
-    vars(_part).update(
-        overrides.overridable(vars(_part), arg_check.guard(_part.__name__.rpartition(".")[2], vars(_part)))
-    )
+    _members = {name: run for name, run in vars(_part).items() if not name.startswith("_")}
+    vars(_part).update(calling.overridable(_members, arg_check.guard(_part.__name__.rpartition(".")[2], _members)))
 
 if TYPE_CHECKING:
 

@@ -124,7 +124,7 @@ def test_libraries_are_told_the_versions_of_what_is_served() -> None:
 
         assert metadata.version("torch") == torch.__version__ == metadata.distribution("torch").version
         assert metadata.packages_distributions()["torch"][0] == "torch"
-        assert {"torch", "torchvision", "safetensors"} <= {found.metadata["Name"] for found in metadata.distributions()}
+        assert {"torch", "torchvision"} <= {found.metadata["Name"] for found in metadata.distributions()}
     assert not [found for found in metadata.distributions() if found.version.endswith("+autograph")]
 
 

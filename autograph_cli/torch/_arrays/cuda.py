@@ -17,7 +17,6 @@ import numpy as np
 
 from .._core import device as devices
 from .._core.device import CPU, META, device
-from .._core.interrupts import contextmanager
 from .._core.philox import BLOCK, Philox
 from .._core.state import process_state, thread_state
 from .._core.stream import DEFAULT_SEED
@@ -111,7 +110,7 @@ class Cuda(Backend):
         steps = [s * kind.itemsize for s in strides]
         return window(self.cupy, root, root.data.ptr + start, shape, steps, kind)
 
-    @contextmanager
+    @contextlib.contextmanager
     def computing(self, where: devices.device) -> Iterator[None]:
         """Within the block a GPU is the current one."""
         cuda = self.cupy.cuda
@@ -287,7 +286,7 @@ def is_available() -> bool:
     return True
 
 
-@contextmanager
+@contextlib.contextmanager
 def on_gpu(where: device) -> Iterator[None]:
     """While it lasts, tensors are made on a GPU."""
     before, thread_state.place = thread_state.place, where

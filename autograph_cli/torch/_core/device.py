@@ -6,7 +6,6 @@ from typing import Any
 
 from .class_names import Named, type_name
 from .errors import refused
-from .interrupts import uninterruptible
 from .state import process_state
 
 KNOWN = ("cpu", "cuda", "meta", "mps", "xpu")
@@ -66,7 +65,6 @@ class device(metaclass=Named):
         process_state.default_device = self
         return self
 
-    @uninterruptible
     def __exit__(self, *_: Any) -> None:
         global _entered
         process_state.default_device, _entered = _entered[-1], _entered[:-1]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from . import fp_warnings
-from .interrupts import uninterruptible
 
 if TYPE_CHECKING:
     from .node import Node
@@ -69,16 +68,18 @@ class BackwardCall:
 
 class ProcessState:
     """Settings of the process. `special` counts modes that send every operation through full dispatch, which asks
-    the thread for them: generated code reads this count in 15 ns, where a mode of the thread takes 70."""
+    the thread for them: the compiled tape reads this count in place, where a mode of the thread takes 70 ns."""
 
     __slots__ = (
         "anomaly",
+        "asks",
         "change_hook",
         "check_nan",
         "default_device",
         "default_dtype",
         "disordered",
         "float8",
+        "function_modes",
         "observer",
         "op_hook",
         "special",
@@ -95,10 +96,14 @@ class ProcessState:
         """Whether a node may have been given an edge to one with a higher sequence number, such as the history of a
         view that was made anew."""
         self.float8 = False
-        """Whether a script has asked for a dtype of 8 bits; counts in `special` from then on, for generated code would
-        need 44 ns to look at the dtype of each argument."""
+        """Whether a script has asked for a dtype of 8 bits; counts in `special` from then on, so that the compiled tape
+        need not look at the dtype of each argument."""
         self.anomaly = False
         self.check_nan = True
+        self.asks = False
+        """Whether there may be classes or modes that are asked instead of public functions (see overrides.py)."""
+        self.function_modes = 0
+        """How many such modes are on, in all threads."""
         self.without_grad = 0
         """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
@@ -162,13 +167,11 @@ class ThreadState(threading.local):
     """Whether classes, or classes and modes, are not asked instead of functions."""
 
     @property
-    @uninterruptible
     def anomaly(self) -> bool:
         """Whether anomalies are looked for, in all threads."""
         return process_state.anomaly
 
     @anomaly.setter
-    @uninterruptible
     def anomaly(self, on: bool) -> None:
         process_state.anomaly = on
 
@@ -178,7 +181,6 @@ class ThreadState(threading.local):
         return process_state.check_nan
 
     @check_nan.setter
-    @uninterruptible
     def check_nan(self, on: bool) -> None:
         process_state.check_nan = on
 
@@ -188,7 +190,6 @@ class ThreadState(threading.local):
         return self._grad
 
     @grad.setter
-    @uninterruptible
     def grad(self, on: bool) -> None:
         if on:
             if not self._grad:

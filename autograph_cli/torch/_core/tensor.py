@@ -292,19 +292,6 @@ class Tensor(Methods, metaclass=Named):
             self._ag_meta.accumulator = None
         self._ag_raw = new._ag_raw
 
-    def detach(self) -> Tensor:
-        """The same memory outside the graph."""
-        if quick_detach is not None and (plain := quick_detach(self)) is not None:
-            return plain
-        if process_state.special and thread_state.watcher is not None:
-            found: Tensor | None = thread_state.watcher._ag_detached(self)
-            if found is not None:
-                return found
-        made = share(self, counts=True)
-        if process_state.observer is not None:
-            process_state.observer.untracked("detach", None, (self,), (made,))
-        return made
-
     def detach_(self) -> Tensor:
         """Leave the graph; a view cannot."""
         if thread_state.levels:
@@ -467,6 +454,18 @@ def inference_result(tensor: Tensor) -> Tensor:
     if thread_state.inference:
         tensor._ag_counter = INFERENCE
     return tensor
+
+
+def detached(x: Tensor) -> Tensor:
+    """`Tensor.detach` of any tensor."""
+    if process_state.special and thread_state.watcher is not None:
+        found: Tensor | None = thread_state.watcher._ag_detached(x)
+        if found is not None:
+            return found
+    made = share(x, counts=True)
+    if process_state.observer is not None:
+        process_state.observer.untracked("detach", None, (x,), (made,))
+    return made
 
 
 def _check_grad(tensor: Tensor, grad: Any) -> None:

@@ -1,6 +1,6 @@
-"""Time of one operation with its node by generated code, and by `dispatch.run`, which needs none.
+"""Time of one operation with its node as it is called, on the compiled tape where that is there, and by `dispatch.run`.
 
-    python benchmarks/generated_code.py
+    python benchmarks/two_ways.py
 
 CPU time of the process on 0-d and (16,) float32 tensors: the least of rounds in which both take turns.
 """
@@ -27,7 +27,7 @@ def nanoseconds(run: Callable[[], Any]) -> float:
 
 
 def measure(name: str, shape: tuple[int, ...]) -> tuple[float, float]:
-    """Nanoseconds a call: generated code, `dispatch.run`."""
+    """Nanoseconds a call: the function, `dispatch.run`."""
     op = table[name]
     inputs = [torch.full(shape, 0.5, requires_grad=True) for _ in op.tensors]
     args = op.bind(*inputs)
@@ -40,5 +40,5 @@ def measure(name: str, shape: tuple[int, ...]) -> tuple[float, float]:
 if __name__ == "__main__":
     for shape in ((), (16,)):
         for name in ("mul", "add", "sin", "exp"):
-            generated, general = measure(name, shape)
-            print(f"{name} {shape}: {generated:.0f} ns, by dispatch.run {general:.0f} ns")
+            called, general = measure(name, shape)
+            print(f"{name} {shape}: {called:.0f} ns, by dispatch.run {general:.0f} ns")

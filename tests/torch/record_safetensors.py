@@ -1,4 +1,4 @@
-"""Writes package.safetensors with the safetensors package and PyTorch: `python tests/safetensors/record_file.py`."""
+"""Writes package.safetensors with the safetensors package and PyTorch: `python tests/torch/record_safetensors.py`."""
 
 from __future__ import annotations
 
