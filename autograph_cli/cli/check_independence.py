@@ -15,8 +15,8 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from autograph_cli.cli.printing import say
-from autograph_cli.record import runner
-from autograph_cli.record.independence import Calls, Influence, influences
+from autograph_cli.record.measure.independence import Calls, Influence, influences
+from autograph_cli.record.run import runner
 
 
 def check_independence(file: str, args: tuple[str, ...], engine: str, *, as_json: bool) -> int:

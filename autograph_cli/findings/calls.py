@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from autograph_cli.findings.records import Seen
-from autograph_cli.record.bindings import Script
+from autograph_cli.record.names.bindings import Script
 
 
 def failed_script(seen: Seen) -> tuple[str, Script, int] | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from autograph_cli.findings.records import Finding
-from autograph_cli.record.bindings import Script
+from autograph_cli.record.names.bindings import Script
 
 
 class Edit(Struct, frozen=True, order=True):

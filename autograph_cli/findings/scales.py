@@ -11,7 +11,7 @@ from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import moves, shape_of, span_of
 from autograph_cli.graph import Edge, Node, Source, Values
 from autograph_cli.graph.cuts import where
-from autograph_cli.record.causes import first_binding
+from autograph_cli.record.graphs.causes import first_binding
 
 HUGE = 1e8
 """So many times the gradient that the pass began with is too much for a leaf."""

@@ -14,7 +14,7 @@ from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import saved_value, span
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED
-from autograph_cli.record.bindings import Script
+from autograph_cli.record.names.bindings import Script
 
 _DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 _NORM = "native_batch_norm"

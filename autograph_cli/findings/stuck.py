@@ -11,8 +11,8 @@ from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import PRODUCTS, behind_moves, moves, plain_op, shape_of
 from autograph_cli.graph import Edge, Node, Source, Step, Values
 from autograph_cli.graph.cuts import LISTED, where
-from autograph_cli.record.bindings import Script
-from autograph_cli.record.causes import first_binding
+from autograph_cli.record.graphs.causes import first_binding
+from autograph_cli.record.names.bindings import Script
 
 _TURNS = ("t", "transpose", "permute", "swapaxes")
 _FILLS = ("zeros_", "ones_", "constant_", "fill_", "zero_")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import importlib
+import sys
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -263,6 +265,11 @@ else:
 """Those of a graph: as they are read, a tuple; of some, read when they are first looked at."""
 
 
+def above(name: str) -> Any:
+    """Return a file of this package that is written against this one: it is imported here, when it is first needed."""
+    return importlib.import_module(f"{__package__}.{name}")
+
+
 class Graph(Record, frozen=True, dict=True):
     """Everything recorded in one step; nodes are sorted by id, and `nodes[i].id == i`.
 
@@ -307,41 +314,31 @@ class Graph(Record, frozen=True, dict=True):
 
     def verify(self) -> None:
         """Raise `GraphError` at the first node that breaks a rule of the records."""
-        Methods.verify(self)
+        above("verifier").verify(self)
 
     def to_text(self, *, details: bool = False, shown: Collection[str] = ()) -> str:
         """The graph as reviewable text, one node a line, and facts of each below it."""
-        return Methods.to_text(self, details=details, shown=shown)
+        text: str = above("text").to_text(self, details=details, shown=shown)
+        return text
 
     def diff(self, other: Graph) -> GraphDiff:
         """How `other` differs from this graph, matched by structure; true if it does."""
-        return Methods.diff(self, other)
+        found: GraphDiff = above("diff").diff(self, other)
+        return found
 
     def to_json(self) -> str:
         """The graph alone as JSON, without the run that it came from."""
-        return Methods.to_json(self)
+        text: str = above("trace_writer").graph_to_json(self)
+        return text
 
     def to_networkx(self, *, data: bool = True) -> Any:
         """The graph as a `networkx.MultiDiGraph`; edges lead along the data, or if `data` is false, the gradient."""
-        return Methods.to_networkx(self, data=data)
+        return above("elements").to_networkx(self, data=data)
 
     def _repr_svg_(self) -> str | None:
         """The picture that a notebook shows, once `autograph_cli.export` has been imported."""
-        return None if pictured_by is None else pictured_by(self)
-
-
-class Methods:
-    """What a graph does by functions of files above this one, each of which puts its own here."""
-
-    verify: Callable[[Graph], None]
-    to_text: Callable[..., str]
-    diff: Callable[[Graph, Graph], GraphDiff]
-    to_json: Callable[[Graph], str]
-    to_networkx: Callable[..., Any]
-
-
-pictured_by: Callable[[Graph], str | None] | None = None
-"""What draws a graph in a notebook; `autograph_cli.export` puts it here."""
+        export = sys.modules.get("autograph_cli.export")
+        return None if export is None else export.notebook_svg(self)
 
 
 class DeviceMemory(Record, frozen=True):
@@ -504,8 +501,5 @@ class Trace(Record, frozen=True):
 
     def _repr_html_(self) -> str | None:
         """The page that a notebook shows, once `autograph_cli.export` has been imported."""
-        return None if paged_by is None else paged_by(self)
-
-
-paged_by: Callable[[Trace], str | None] | None = None
-"""What shows a trace in a notebook; `autograph_cli.export` puts it here."""
+        export = sys.modules.get("autograph_cli.export")
+        return None if export is None else export.notebook_html(self)

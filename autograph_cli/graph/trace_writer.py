@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from autograph_cli.graph.collector import resting
-from autograph_cli.graph.records import Graph, Methods, Profile, Record, Step, Trace
+from autograph_cli.graph.records import Graph, Profile, Record, Step, Trace
 
 BATCH = 1_000
 """Rows that are written, or read, at once."""
@@ -50,9 +50,6 @@ def pieces(trace: Trace) -> Iterator[bytes]:
 def graph_to_json(graph: Graph) -> str:
     """Write one graph alone, in the form that it has inside a step of a trace."""
     return (b"".join(_graph(graph)) + b"\n").decode()
-
-
-Methods.to_json = graph_to_json
 
 
 def encoded(value: Any) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from autograph_cli.graph.errors import GraphError
-from autograph_cli.graph.records import UNGRADED, Edge, Graph, Methods, Node, Pass
+from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node, Pass
 from autograph_cli.graph.views import is_cut
 
 KINDS = ("operation", "leaf", "input", "untracked")
@@ -37,9 +37,6 @@ def verify(graph: Graph) -> None:
     if later:
         _check_circles(graph, "next", lambda node: (edge.node for edge in node.next if edge is not None))
         _check_circles(graph, "args", lambda node: (edge.node for edge in node.args))
-
-
-Methods.verify = verify
 
 
 def _check_calls(graph: Graph) -> None:

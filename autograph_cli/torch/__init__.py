@@ -184,20 +184,6 @@ def get_device_module(device: Any = None) -> Any:
     return _missing.load(f"{__name__}.{where}")
 
 
-def _register_reductions() -> None:
-    """Tensors become able to travel to another process: `multiprocessing` is imported when the first one is to."""
-    importlib.import_module("._reductions", __name__).register()
-
-
-def _load_dispatch() -> None:
-    """Modes and classes with a `__torch_dispatch__` are asked: how is imported when the first one is to be."""
-    importlib.import_module(".utils._python_dispatch", __name__)
-
-
-_shared_memory.register = _register_reductions
-_dispatched.load = _load_dispatch
-
-
 def __dir__() -> list[str]:
     return sorted({*globals(), *_AT_NEED, *_DEFINED_IN})
 

@@ -9,24 +9,10 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from . import _kernels
-from ._arrays import backends, cuda
-from ._core import device as devices, device_dispatch, fp_warnings, generator
-from ._kernels.sparse import computed
-
-
-def _kernels_without_memory() -> Any:
-    return importlib.import_module("._kernels.meta_kernels", __package__).meta
-
-
-def _kernels_of_gpu(xp: Any) -> Any:
-    return importlib.import_module("._kernels.cuda_kernels", __package__).CudaKernels(xp)
-
+from ._arrays import backends
+from ._core import fp_warnings
 
 backends.NUMPY.kernels = _kernels.cpu
-backends.WITHOUT_MEMORY.make_kernels = _kernels_without_memory
-cuda.kernels_of, devices.gpu_by_number, generator.stream_of_gpu = _kernels_of_gpu, cuda.place, cuda.default_stream
-devices.gpu_is_available = cuda.is_available
-device_dispatch.sparse_computed = computed
 fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(autograph_cli\.)?torch\.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.cli.main import main
-from autograph_cli.record.own_imports import OTHERS
+from autograph_cli.record.run.own_imports import OTHERS
 from tests.conftest import Run
 
 SCRIPT = """

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from autograph_cli import torch, torchvision
-from autograph_cli.record.scan import scan
+from autograph_cli.record.run.scan import scan
 
 TRAINING = """
 import torch, torchvision

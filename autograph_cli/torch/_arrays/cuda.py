@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._above import above
 from .._core import device as devices
 from .._core.device import CPU, META, device
 from .._core.philox import BLOCK, Philox
@@ -230,7 +231,7 @@ def opened() -> Cuda:
     ELSEWHERE[backend.array] = backend
     DENSE.add(backend.array)
     UNUSUAL.add(backend.array)
-    backend.kernels = kernels_of(backend.xp)
+    backend.kernels = above("_kernels.cuda_kernels", "CudaKernels")(backend.xp)
     if _tf32:
         backend.multiply_in_tf32(True)
     return backend
@@ -258,10 +259,6 @@ def closed() -> None:
         DENSE.discard(kind)
         UNUSUAL.discard(kind)
         opened.cache_clear()
-
-
-kernels_of: Any = None
-"""Makes kernels over an array namespace (see _kernels)."""
 
 
 def place(where: device) -> device:

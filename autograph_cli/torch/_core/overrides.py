@@ -332,9 +332,6 @@ def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None)
         return found if func in _kept() else converted(found, cls)
 
 
-tensor.function_default = default
-
-
 @functools.cache
 def _kept() -> frozenset[Any]:
     """Functions of which the result stays as it is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -115,8 +115,13 @@ class ProcessState:
         self.default_device: Any = None
 
 
-Call = tuple[int, Any, tuple[Any, ...], dict[str, Any]]
-"""The call of a module: its number, the module and the arguments."""
+class ModuleCall(NamedTuple):
+    """A call of a module that is going on."""
+
+    number: int
+    module: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
 
 
 class ThreadState(threading.local):
@@ -124,7 +129,7 @@ class ThreadState(threading.local):
 
     def __init__(self) -> None:
         fp_warnings.install()
-        self.calls: list[Call] = []
+        self.calls: list[ModuleCall] = []
         """The calls of modules that are going on, the innermost last, as long as there is an observer."""
 
     _grad: bool = True

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._above import above
 from .._arrays import Array, dispatched
 from .._arrays.backends import device_of
 from .._arrays.dispatched import Dispatched
@@ -36,12 +37,6 @@ from .size import Size, of_shape
 from .state import process_state, thread_state
 from .user_warnings import warn
 
-construct: Any = None
-"""What a call of a class of tensors makes (_ops/legacy.py puts it here)."""
-function_default: Any = None
-"""What a subclass does when it is asked instead of a function (overrides.py puts it here)."""
-run_backward: Any = None
-"""`Tensor.backward` (backward.py puts it here)."""
 subclassed: list[Callable[[type], None]] = []
 """Called with each new subclass of `Tensor`."""
 
@@ -100,7 +95,7 @@ class Tensor(Methods, metaclass=Named):
     """The Python number that the engine made it of; unset in all others (see wrapped_numbers.py), so it has no slot."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        return construct(cls, *args, **kwargs)
+        return above("_ops.legacy", "legacy_constructor")(cls, *args, **kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """A class that may be asked instead of functions makes them look."""
@@ -114,7 +109,7 @@ class Tensor(Methods, metaclass=Named):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What operations on instances of a subclass give: instances of it."""
-        return function_default(cls, func, types, args, kwargs)
+        return above("_core.overrides", "default")(cls, func, types, args, kwargs)
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -339,7 +334,7 @@ class Tensor(Methods, metaclass=Named):
         >>> x.grad
         tensor(6.)
         """
-        run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        above("_core.backward", "backward")(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     # -- hooks
 
@@ -444,9 +439,6 @@ def make(raw: Array, edge: Any = None) -> Tensor:
     tensor._ag_counter = None
     tensor._ag_meta = None
     return tensor
-
-
-dispatched.make = make
 
 
 def inference_result(tensor: Tensor) -> Tensor:
