@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from math import prod
 
 from autograph_cli.findings.linear import layer_of
-from autograph_cli.findings.numbers import gradient_of, largest, not_finite, value_of
+from autograph_cli.findings.numbers import (
+    SMALLER_RATE,
+    TOO_FAR,
+    first_update,
+    gradient_of,
+    largest,
+    not_finite,
+    value_of,
+)
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import moves, shape_of, span_of
 from autograph_cli.graph import Edge, Node, Source, Values
@@ -132,6 +140,22 @@ def _is_normalized(seen: Seen, node: Node) -> bool:
     return any(user.op in _NORMS for user in seen.users.get(Edge(node.id), ()))
 
 
+def _diverges(seen: Seen) -> Iterator[Found]:
+    """A loss that has grown by much since the first step, whose update was larger than the weights."""
+    first = Seen(seen.trace, seen.trace.steps[0])
+    if not seen.is_last or first.step is seen.step or seen.trace.failure:
+        return
+    sizes = [
+        max((largest(value_of(each, edge)) or 0.0 for edge in each.outcome()), default=0.0) for each in (first, seen)
+    ]
+    far = first_update(seen) if GROWN * max(sizes[0], 1e-6) < sizes[1] < float("inf") else None
+    if far is not None:
+        fact = f"the loss is {sizes[0]:.4g} in step {first.step.number}, and {sizes[1]:.4g} in step {seen.step.number}"
+        yield Found(f"the loss grows, and {far[1]}", far[0], (fact,), tuple(edge.node for edge in seen.outcome()))
+
+
+GROWN = 100.0
+"""By so many times a loss must have grown for it to be told."""
 _VALUES = ("values",)
 RULES = (
     Rule(
@@ -152,4 +176,5 @@ RULES = (
         _bytes,
         _VALUES,
     ),
+    Rule("AG313", "the loss diverges", TOO_FAR, SMALLER_RATE, _diverges, _VALUES),
 )
