@@ -426,14 +426,9 @@ _ADAPTIVE = ("Adam", "AdamW", "NAdam", "RAdam", "RMSprop")
 _NO_EPS = "In float16 its eps of 1e-8 is 0, and so is the square of a small gradient: it divides by zero."
 _LARGER_EPS = "Keep the parameters in float32 and use torch.autocast with a GradScaler; in float16, eps=1e-4."
 TOO_FAR = (
-    "An update that is larger than what it changes throws the weights past where the gradient leads, further each "
-    "time."
-)
     "An update that is larger than what it changes throws the weights past where the gradient leads, further each time."
 )
 SMALLER_RATE = (
-    "Use a learning rate that is smaller by orders of magnitude, clip the gradients, or bring the data near to one."
-)
     "Use a learning rate that is smaller by orders of magnitude, clip the gradients, or bring the data near to one."
 )
 _UNPICKED = "Let the loss pick nothing that is masked, or mask with a large finite number, such as -1e9."
