@@ -10,13 +10,20 @@ from msgspec.structs import replace
 from autograph_cli.findings import (
     derivatives,
     failures,
+    last_layer,
+    linear,
     losses,
     missing,
     modes,
     numbers,
     over_time,
+    raised,
+    reshaped,
+    scales,
     shapes,
+    stages,
     steps,
+    stuck,
     waste,
 )
 from autograph_cli.findings.records import Finding, Found, Rule, Seen
@@ -25,15 +32,22 @@ from autograph_cli.record.names.bindings import Script
 
 RULES: tuple[Rule, ...] = (
     *failures.RULES,
+    *raised.RULES,
     *derivatives.RULES,
     *missing.RULES,
     *numbers.RULES,
     *over_time.RULES,
+    *stuck.RULES,
+    *scales.RULES,
     *steps.RULES,
     *waste.RULES,
     *shapes.RULES,
     *losses.RULES,
+    *last_layer.RULES,
+    *linear.RULES,
+    *reshaped.RULES,
     *modes.RULES,
+    *stages.RULES,
     *waste.MEMORY,
 )
 """By importance; the first digit of a code is its family."""

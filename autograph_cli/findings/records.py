@@ -82,6 +82,11 @@ class Seen:
         """The nodes that some backward call ran."""
         return {number for entry in self.graph.passes for number in entry.ran}
 
+    @cached_property
+    def differentiated(self) -> set[int]:
+        """These, and what some call of `grad` gave the gradient of."""
+        return self.reached | {edge.node for entry in self.graph.passes for edge in entry.inputs}
+
     def name(self, edge: Edge) -> str:
         """A tensor's name."""
         return self.names[edge.node][edge.nr]

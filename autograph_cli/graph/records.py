@@ -121,6 +121,8 @@ class Values(Record, frozen=True):
     """How many are laid out in each of 16 equal parts from the lowest to the highest finite one."""
     norm: str = ""
     """The root of the sum of the squares of those that are no NaN."""
+    alike: tuple[int, ...] = ()
+    """Of a leaf, the dimensions along which all its parts are equal, number by number."""
 
 
 class Run(Record, frozen=True):
@@ -474,6 +476,8 @@ class Trace(Record, frozen=True):
     """The exception that ended the script, in one line; empty when it ended well."""
     failed_at: Source | None = None
     """The script's line that raised it."""
+    details: str = ""
+    """The other lines of its message."""
     notices: tuple[Notice, ...] = ()
     watched: tuple[Watched, ...] = ()
     rank: Count = 0
