@@ -41,6 +41,7 @@ from autograph_cli.engines.protocol import (
     key_of,
     of_changed,
     shown,
+    uncounted,
 )
 from autograph_cli.torch._arrays import cuda
 from autograph_cli.torch._arrays.backends import ELSEWHERE, WITHOUT_MEMORY, device_of
@@ -77,6 +78,7 @@ class Builtin:
     tensor = Tensor
     name = "autograph"
     folders: tuple[str, ...] = ()
+    replaced: dict[str, Any] = {}
     telling: tuple[str, ...] = ("applies", "created", "untracked", "begins", "ends")
     look = staticmethod(look)
     saved = staticmethod(saved)
@@ -95,6 +97,8 @@ class Builtin:
         """The change in place that was told last, of a view."""
 
     # -- listening
+
+    between = staticmethod(uncounted)
 
     def start(self) -> None:
         process_state.observer = self

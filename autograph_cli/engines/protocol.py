@@ -7,6 +7,7 @@ what has no node, a tensor without gradient, gets a negative number from the rec
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -83,6 +84,16 @@ def saved_value(name: str, item: Any) -> Saved:
 @lru_cache(1 << 10)
 def _saved_text(name: str, text: str) -> Saved:
     return Saved(name, None, text)
+
+
+def uncounted(function: Any) -> Any:
+    """Let warnings and logging pass over a function that stands between those of the script and of an engine.
+
+    They know the frames that they do not count, those of the import system, by the name of the file.
+    """
+    folder, file = os.path.split(function.__code__.co_filename)
+    function.__code__ = function.__code__.replace(co_filename=os.path.join(folder, "importlib._bootstrap", file))
+    return function
 
 
 class BackwardCall(Protocol):
@@ -279,7 +290,14 @@ class Engine(Protocol):
     telling: tuple[str, ...]
     """The methods by which the listener is told."""
 
+    replaced: dict[str, Any]
+    """The methods of tensors that the engine puts others in the place of when it listens: what these come down to."""
+
     # -- listening
+
+    def between(self, function: Any) -> Any:
+        """Let warnings, logging and compilers pass over a function that stands between those of the script and of the
+        engine."""
 
     def start(self) -> None:
         """Tell the listener what happens from now on."""

@@ -47,7 +47,9 @@ from autograph_cli.engines.pytorch_private import (
     is_readable,
     is_recomputing,
     is_transforming,
+    own_methods,
     sequence_number,
+    uncounted,
     untouched,
 )
 from autograph_cli.engines.pytorch_saved import (
@@ -123,6 +125,9 @@ class PyTorch:
         return contextlib.nullcontext()
 
     # -- listening
+
+    between = staticmethod(uncounted)
+    replaced = own_methods
 
     def start(self) -> None:
         passes.attach(self)

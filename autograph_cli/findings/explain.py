@@ -17,6 +17,8 @@ from autograph_cli.findings import (
     over_time,
     shapes,
     steps,
+    training,
+    training_gradients,
     waste,
 )
 from autograph_cli.findings.records import Finding, Found, Rule, Seen
@@ -25,6 +27,8 @@ from autograph_cli.record.bindings import Script
 
 RULES: tuple[Rule, ...] = (
     *failures.RULES,
+    *training.RULES,
+    *training_gradients.RULES,
     *derivatives.RULES,
     *missing.RULES,
     *numbers.RULES,
@@ -64,12 +68,14 @@ def explain(
     kept = trace.steps or ((Step(0, Graph()),) if trace.failure else ())
     trace = replace(trace, steps=kept)
     found: dict[tuple[str, str, object], Finding] = {}
+    explained: set[str] = set()
     for rule in RULES:
         if not _chosen(rule, select, ignore):
             continue
         for step in kept:
             for one in rule.find(Seen(trace, step, scripts)):
-                if not _is_ignored(one, rule.code, scripts):
+                explained.update(one.covers)
+                if not _is_ignored(one, rule.code, scripts) and not (one.about and explained.issuperset(one.about)):
                     where = (one.source.file, one.source.line) if one.source else None
                     # What has no name has another number in each step.
                     key = rule.code, _NUMBERED.sub("%", one.said), where

@@ -45,6 +45,10 @@ class Found(Struct, frozen=True):
     """What to change, where that is not the same for all that the rule finds."""
     reason: str = ""
     """Why, likewise."""
+    covers: tuple[str, ...] = ()
+    """The parameters whose missing gradients it explains: no other finding tells of them."""
+    about: tuple[str, ...] = ()
+    """The parameters whose missing gradients it tells of, without a reason that the ledger has."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import NODEFAULT, Struct
 
+from autograph_cli.graph.ledger import Ledger
+from autograph_cli.graph.source import Source
+
 if TYPE_CHECKING:
     from autograph_cli.graph.diff import GraphDiff
 
@@ -45,15 +48,6 @@ class Edge(Struct, frozen=True):
 
     node: int
     nr: int = 0
-
-
-class Source(Struct, frozen=True):
-    """The line of the user's script that made a node."""
-
-    file: str
-    line: int
-    text: str = ""
-    function: str = ""
 
 
 PACKED = "packed by a hook"
@@ -457,6 +451,8 @@ class Trace(Struct, frozen=True):
     """How many processes ran the script together."""
     collectives: tuple[Collective, ...] = ()
     """Those of the steps that were kept, and the last ones, in the order in which this rank began them."""
+    ledger: Ledger | None = None
+    """What happened beside operations; None in a trace of an earlier version."""
 
     def __repr__(self) -> str:
         """In short, for its graphs may be large."""

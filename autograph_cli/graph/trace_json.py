@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from msgspec import NODEFAULT, Struct
+from msgspec import NODEFAULT, Struct, ValidationError, convert
 
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.errors import GraphError, TraceError
+from autograph_cli.graph.ledger import Ledger
 from autograph_cli.graph.records import (
     Allocation,
     Collective,
@@ -445,6 +446,18 @@ def _nothing(value: Any) -> None:
     _need(value is None, value, "null")
 
 
+def _ledger(value: Any) -> Ledger:
+    """The ledger of training, of which a trace has one."""
+    try:
+        found = convert(value, Ledger)
+    except ValidationError as error:
+        raise Malformed(f"is no ledger: {error}") from None
+    problem = found.problem()
+    if problem:
+        raise Malformed(problem)
+    return found
+
+
 read_node, _read_graph = _readers(_optional(_readers(_nothing)[1]))
 _held: dict[str, Reader[Any]] = {"parameters": _count, "gradients": _count, "optimizer": _count}
 _read_memory = _record(Memory, {**_held, "devices": _list(_record(DeviceMemory, {"device": _text, **_held}))})
@@ -490,6 +503,7 @@ _read_trace = _record(
                 },
             )
         ),
+        "ledger": _optional(_ledger),
         "watched": _list(_record(Watched, {"name": _text, "kind": _text, "rows": _list(_list(_number))})),
         "steps": _list(
             _record(

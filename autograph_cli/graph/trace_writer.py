@@ -73,6 +73,8 @@ def pieces(trace: Trace) -> Iterator[str]:
         head.append(f'"rank": {trace.rank}, "ranks": {trace.ranks}')
     if trace.collectives:
         head.append(f'"collectives": {_list(map(_collective, trace.collectives))}')
+    if trace.ledger is not None:
+        head.append(f'"ledger": {_encode(to_builtins(trace.ledger))}')
     yield _escaped(f'{HEADER}, {", ".join(head)},\n"steps": [\n')
     for number, step in enumerate(trace.steps):
         yield ",\n" * bool(number)
