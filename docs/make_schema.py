@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import types
 import typing
 from collections.abc import Sequence
@@ -49,7 +50,7 @@ def schema() -> dict[str, Any]:
 
 
 def _object(record: type[Struct], found: dict[str, Any]) -> dict[str, Any]:
-    hints = typing.get_type_hints(record, vars(records))
+    hints = typing.get_type_hints(record, vars(records) | vars(sys.modules[record.__module__]))
     own = {_RENAMED.get(each, each): each for each in record.__struct_fields__ if each not in _NOT_WRITTEN}
     defaults = dict(zip(record.__struct_fields__, records.defaults_of(record), strict=True))
     return {

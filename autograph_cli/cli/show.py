@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import click
+from msgspec import to_builtins
 
 from autograph_cli import graph
 from autograph_cli.cli import completion
 from autograph_cli.cli.options import (
+    UsageError,
     Whole,
     choose,
     engine_option,
@@ -28,6 +31,7 @@ from autograph_cli.cli.printing import say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.formulas import formulas_of
 from autograph_cli.graph import facts
+from autograph_cli.graph.ledger_text import ledger_text
 from autograph_cli.graph.names import told_apart
 
 _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | None], graph.Graph]] = {
@@ -59,6 +63,8 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 @click.option("--tracked-only", is_flag=True, help="Leave out the operations that autograd did not record.")
 @click.option("--formula", is_flag=True, help="Only the derivatives, as formulas (needs sympy).")
 @click.option("--details", is_flag=True, help="Also source lines, modules and saved values.")
+@click.option("--ledger", is_flag=True, help="Only what happened beside operations: optimizers, steps, clips, hooks.")
+@click.option("--json", "as_json", is_flag=True, help="With --ledger: as JSON.")
 @rank_option
 @engine_option
 @click.pass_context
@@ -77,6 +83,8 @@ def show(
     opened_node: str | None,
     tracked_only: bool,
     formula: bool,
+    ledger: bool,
+    as_json: bool,
     rank: int | None,
     engine: str | None,
 ) -> None:
@@ -89,12 +97,17 @@ def show(
       autograph show expr.py --backward
       autograph show expr.py > expr.txt
     """
+    if as_json and not ledger:
+        raise UsageError("--json is for --ledger; `autograph render -f json` writes the graph.")
     opened = open_trace(
         source, args, step, quiet_stdout=True, record=to_record(shown, opened_node), engine=engine, rank=rank
     )
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     say_ranks(opened)
+    if ledger:
+        _say_ledger(opened.trace, as_json)
+        ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
     if order is not None:
         view = "double-backward"
@@ -124,3 +137,11 @@ def show(
         cut = graph.close_modules(cut, depth)
     say(graph.to_text(cut, details=details, shown=shown), end="")
     ctx.exit(opened.exit_code)
+
+
+def _say_ledger(trace: graph.Trace, as_json: bool) -> None:
+    """What was heard of training."""
+    if trace.ledger is None:
+        raise click.ClickException("this trace has no ledger: an earlier version recorded it; record the script again")
+    text = json.dumps(to_builtins(trace.ledger), indent=1) + "\n" if as_json else ledger_text(trace.ledger)
+    say(text, end="")

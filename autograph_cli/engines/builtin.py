@@ -8,7 +8,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from msgspec import Struct
@@ -78,7 +78,7 @@ class Builtin:
     tensor = Tensor
     name = "autograph"
     folders: tuple[str, ...] = ()
-    replaced: dict[str, Any] = {}
+    replaced: ClassVar[dict[str, Any]] = {}
     telling: tuple[str, ...] = ("applies", "created", "untracked", "begins", "ends")
     look = staticmethod(look)
     saved = staticmethod(saved)

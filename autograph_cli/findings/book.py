@@ -26,6 +26,11 @@ class Turn(Struct, frozen=True):
     """Of those that had a gradient, which was set to zero before the step: what did that, or the step where nothing was
     heard."""
 
+    def calls(self) -> list[Happening]:
+        """The backward calls whose gradients the step uses, in order."""
+        found = {each.at: each for calls in self.wrote.values() for each in calls}
+        return [found[each] for each in sorted(found)]
+
 
 class Book:
     """One ledger, with what several rules ask of it."""
@@ -137,7 +142,7 @@ def book_of(seen: Seen) -> Book | None:
     return Book(ledger)
 
 
-def line_that(seen: Seen, wanted: Callable[[str], bool]) -> Source | None:
+def line_that(seen: Seen, wanted: Callable[[str], object]) -> Source | None:
     """The first line of the scripts whose text is wanted."""
     for file, script in seen.scripts.items():
         for number, text in enumerate(script.lines, 1):

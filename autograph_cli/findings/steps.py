@@ -22,9 +22,9 @@ def _by_line(graph: Iterable[Node]) -> Counter[tuple[Source, str]]:
 
 
 def _grows(seen: Seen) -> Iterator[Found]:
-    """What keeps graphs of earlier steps; where nobody is known who does, a line that is in the last graph once for each
+    """What keeps graphs of earlier steps; where nothing is known to, a line that is in the last graph once for each
     step, and was not in the first, most of it made in those steps."""
-    kept = list(kept_graphs(seen))
+    kept = [] if any(_retained(seen)) else list(kept_graphs(seen))
     yield from kept
     steps = seen.trace.steps
     passed = seen.step.number - steps[0].number

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of, line_that
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.graph import Source
-from autograph_cli.graph.ledger import Happening, Optimizer
+from autograph_cli.graph.ledger import SAMPLE, Happening, Optimizer
 
 _PLAIN = ("SGD", "LBFGS")
 """Optimizers that lose nothing when they are made anew."""
@@ -23,7 +23,9 @@ def _holds_others(seen: Seen) -> Iterator[Found]:
         steps, held = book.steps_of(number), book.held[number]
         if len(steps) < OFTEN or any(each.ready or each.moved for each in steps) or held & book.reached:
             continue
-        stepped = frozenset().union(*(book.held[each.optimizer] for each in book.of("step") if each.optimizer is not None))
+        stepped = frozenset().union(
+            *(book.held[each.optimizer] for each in book.of("step") if each.optimizer is not None)
+        )
         others = book.reached - stepped
         if not others:
             continue
@@ -76,6 +78,9 @@ def _in_none(seen: Seen) -> Iterator[Found]:
         if found is not None:
             told.setdefault(found, []).append(n)
     for (why, source), numbers in told.items():
+        if why == "plain":
+            attribute = book.ledger.parameters[numbers[0]].name.rpartition(".")[2]
+            source = line_that(seen, re.compile(rf"\.{re.escape(attribute)}\s*=[^=]").search)
         yield _lost(book, why, source, numbers)
 
 
@@ -93,21 +98,26 @@ def _why_in_none(book: Book, n: int, stepped: list[int]) -> tuple[str, Source | 
 
 def _lost(book: Book, why: str, source: Source | None, numbers: list[int]) -> Found:
     shown, module = book.shown(numbers), book.module(numbers[0])
-    fact = f"backward{at(book.backward[0].source)} gives {shown} gradients, and no optimizer holds {'them' if len(numbers) > 1 else 'it'}"
+    are, them = ("are", "them") if len(numbers) > 1 else ("is", "it")
+    fact = f"backward{at(book.backward[0].source)} gives {shown} gradients, and no optimizer holds {them}"
     if why == "listed":
         assert module is not None
         return Found(
             f"{module.cls} is kept in a plain list, {module.listed}, which parameters() does not look into: "
-            f"{shown} {'are' if len(numbers) > 1 else 'is'} never changed",
+            f"{shown} {are} never changed",
             source, (fact,), remedy="Keep modules in nn.ModuleList, nn.ModuleDict or nn.Sequential.",
         )  # fmt: skip
     if why == "plain":
         return Found(
-            f"{shown} {'are' if len(numbers) > 1 else 'is'} a tensor and no nn.Parameter, so parameters() leaves it out",
+            f"{shown} {are} a tensor and no nn.Parameter, so parameters() leaves it out",
             source, (fact,), remedy="Wrap it in nn.Parameter, or give it to the optimizer by itself.",
         )  # fmt: skip
     assert module is not None
-    owners = [o for o in range(len(book.ledger.optimizers)) if any(book.root(x) == book.root(numbers[0]) for x in book.held[o])]
+    owners = [
+        o
+        for o in range(len(book.ledger.optimizers))
+        if any(book.root(x) == book.root(numbers[0]) for x in book.held[o])
+    ]
     optimizer = book.ledger.optimizers[owners[0]]
     stale = [x for x in book.held[owners[0]] if x not in book.reached]
     more = [f"the optimizer was made{at(optimizer.source)}, before that"]
@@ -115,8 +125,9 @@ def _lost(book: Book, why: str, source: Source | None, numbers: list[int]) -> Fo
         more.append(f"it still holds {book.shown(stale)}, which {'get' if len(stale) > 1 else 'gets'} no gradient")
     return Found(
         f"{module.cls}, made{at(source)} after {book.optimizer(owners[0])}, is in no optimizer: {shown} "
-        f"{'are' if len(numbers) > 1 else 'is'} never changed",
-        source, (fact, *more), remedy="Make the optimizer after the model is complete, or add_param_group what came later.",
+        f"{are} never changed",
+        source, (fact, *more),
+        remedy="Make the optimizer after the model is complete, or add_param_group what came later.",
         covers=tuple(book.ledger.names(stale)),
     )  # fmt: skip
 
@@ -126,9 +137,11 @@ def _freezes_nothing(seen: Seen) -> Iterator[Found]:
     book = book_of(seen)
     for module in book.ledger.modules if book else ():
         if module.flagged:
-            source = line_that(seen, lambda text: bool(_UNFROZEN.match(text)))
+            source = line_that(seen, _UNFROZEN.match)
             match = _UNFROZEN.match(source.text) if source else None
-            yield Found(f"{match[1] if match else module.cls}.requires_grad = False freezes nothing: it is a module", source)
+            yield Found(
+                f"{match[1] if match else module.cls}.requires_grad = False freezes nothing: it is a module", source
+            )
 
 
 def _made_anew(seen: Seen) -> Iterator[Found]:
@@ -166,11 +179,12 @@ def _never_steps(seen: Seen) -> Iterator[Found]:
         scheduled = [each for each in book.of("schedule") if each.optimizer == number and not each.words]
         if scheduled:
             facts.append(f"a scheduler's step{at(scheduled[0].source)} changes the learning rate alone")
-        named = line_that(seen, lambda text: bool(re.match(rf"\s*{re.escape(name)}\.step\s*(#|$)", text)))
+        named = line_that(seen, re.compile(rf"\s*{re.escape(name)}\.step\s*(#|$)").match)
         if named:
             facts.append(f"{line_of(named)} names {name}.step and does not call it")
-        many = f"{len(calls)} backward calls" if len(calls) > 1 else "a backward call"
-        yield Found(f"{name}.step() is never called: {many}{at(calls[-1].source)} {'give' if len(calls) > 1 else 'gives'} gradients that change nothing", calls[-1].source, tuple(facts))
+        where = at(calls[-1].source)
+        said = f"{name}.step() is never called: the gradients that backward{where} gives change nothing"
+        yield Found(said, calls[-1].source, tuple(facts))
 
 
 def _finds_nothing(seen: Seen) -> Iterator[Found]:
@@ -212,11 +226,18 @@ def _nothing(book: Book, number: int, turns: list[Turn]) -> Found | None:
         facts = (fact, f"{cut.words}{at(cut.source)} cuts what was computed from {book.shown(book.given(cut))}")
         return Found(
             f"{name}.step() finds no gradients, as {cut.words}{at(cut.source)} cuts them off",
-            cut.source, facts, remedy="Let the loss that this optimizer is to lower be computed from what is not detached.",
+            cut.source, facts, remedy="Let the loss of this optimizer be computed from what is not detached.",
             reason="No gradient goes through what was detached, so this network stays as it is.", covers=covers,
         )  # fmt: skip
+    if cleared is not None and cleared.kind in ("step", "backward"):
+        return Found(
+            f"{name}.step(){at(step.source)} finds no gradients: .grad was set to zero or None after backward",
+            step.source, (fact, f"backward{at(later[0].source)} had given them"), covers=covers,
+        )  # fmt: skip
     if not book.of("backward") and not book.of("grad"):
-        return Found(f"{name}.step(){at(step.source)} finds no gradients: backward is never called", step.source, (fact,))
+        return Found(
+            f"{name}.step(){at(step.source)} finds no gradients: backward is never called", step.source, (fact,)
+        )
     return None
 
 
@@ -236,7 +257,8 @@ def _behind(book: Book, number: int, turns: list[Turn]) -> Found | None:
             return None
     step, backward = turns[0].step, next(each for each in book.backward if book.given(each) & held)
     return Found(
-        f"{book.optimizer(number)}.step(){at(step.source)} comes before backward{at(backward.source)}: it moves by the gradients of the turn before",
+        f"{book.optimizer(number)}.step(){at(step.source)} comes before backward{at(backward.source)}: it moves by the "
+        "gradients of the turn before",
         step.source, ("the first step found no gradient", "each backward runs what was computed before the last step"),
     )  # fmt: skip
 
@@ -248,7 +270,11 @@ def _moves_nothing(seen: Seen) -> Iterator[Found]:
         steps = [each for each in book.steps_of(number) if each.ready]
         if len(steps) <= OFTEN or any(each.moved for each in steps):
             continue
-        name, source, facts = book.optimizer(number), steps[-1].source, [f"{len(steps)} steps had gradients, and moved no parameter"]
+        name, source, facts = (
+            book.optimizer(number),
+            steps[-1].source,
+            [f"{len(steps)} steps had gradients, and moved no parameter"],
+        )
         scheduled = [each for each in book.of("schedule") if each.optimizer == number]
         rates = [each.rate for each in steps]
         if not any(rates):
@@ -257,13 +283,12 @@ def _moves_nothing(seen: Seen) -> Iterator[Found]:
                 facts.append(f"a scheduler sets it{at(scheduled[0].source)}")
             said = f"{name}.step() changes nothing: its learning rate is 0"
             yield Found(said, scheduled[0].source if scheduled else known.source or source, tuple(facts))
-        elif all(book.ledger.parameters[n].numbers <= _COMPARED for n in book.ready(steps[-1])):
+        elif all(book.ledger.parameters[n].size <= SAMPLE for n in book.ready(steps[-1])):
             dtypes = sorted({book.ledger.parameters[n].dtype for n in book.ready(steps[-1])})
             facts.append(f"the learning rate was {rates[-1]:g}, the parameters are {', '.join(dtypes)}")
-            yield Found(f"{name}.step() changes nothing: the change is too small for {', '.join(dtypes)}", source, tuple(facts))
-
-
-_COMPARED = 1 << 16
+            yield Found(
+                f"{name}.step() changes nothing: the change is too small for {', '.join(dtypes)}", source, tuple(facts)
+            )
 
 
 def _schedules_another(seen: Seen) -> Iterator[Found]:
@@ -302,7 +327,7 @@ def _moved_twice(seen: Seen) -> Iterator[Found]:
     for (one, other), steps in pairs.items():
         if len(steps) >= OFTEN:
             shared = book.held[one] & book.held[other]
-            said = f"{book.optimizer(one)} and {book.optimizer(other)} both move {book.shown(shared)} by the same gradients"
+            said = f"{book.optimizer(one)} and {book.optimizer(other)} both move {book.shown(shared)} by one gradient"
             yield Found(said, book.ledger.optimizers[other].source, (f"both hold {book.shown(shared)}",))
 
 
@@ -353,7 +378,8 @@ RULES = (
         "AG807",
         "a step changes nothing",
         "There are gradients, and what the optimizer makes of them is nothing.",
-        "Give the optimizer a learning rate above 0; keep parameters in float32, and compute in half precision by autocast.",
+        "Give the optimizer a learning rate above 0; keep parameters in float32, and compute in half precision by "
+        "autocast.",
         _moves_nothing,
     ),
     Rule(

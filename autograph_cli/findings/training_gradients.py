@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
@@ -111,7 +112,8 @@ def _twice(seen: Seen) -> Iterator[Found]:
         part, whole = pairs[0]
         told.add((part.source, whole.source))
         yield Found(
-            f"the loss of backward{at(part.source)} is counted twice: it is part of what backward{at(whole.source)} starts from",
+            f"the loss of backward{at(part.source)} is counted twice: it is part of what backward{at(whole.source)} "
+            "starts from",
             whole.source,
             (f"both add to .grad before {book.optimizer(number)}.step(), with no zero_grad between",),
         )  # fmt: skip
@@ -151,7 +153,7 @@ def _of_another(seen: Seen) -> Iterator[Found]:
 def _left_over(book: Book, number: int, turn: Turn) -> list[tuple[Happening, Happening, int]]:
     found = []
     for calls in turn.wrote.values():
-        for theirs, own in zip(calls, calls[1:], strict=False):
+        for theirs, own in pairwise(calls):
             between = book.between(theirs.at, own.at, ("step",))
             others = [each.optimizer for each in between if each.optimizer is not None and each.optimizer != number]
             used = [o for o in others if book.given(theirs) & book.held[o] and not book.held[o] & book.held[number]]
@@ -262,9 +264,15 @@ def _terms(seen: Seen, start: Node) -> Iterator[Node]:
                 met.add(user.id)
                 if user.kind == "untracked":
                     stack.append(user)
-                elif user.op in _TERMS and user.outputs[0].type.shape == () and user.id in seen.reached:
-                    if backward_edges(user) and Edge(node.id, nr) not in backward_edges(user):
-                        yield user
+                elif _is_term(seen, user, Edge(node.id, nr)):
+                    yield user
+
+
+def _is_term(seen: Seen, user: Node, given: Edge) -> bool:
+    """Whether an operation adds what it is given, which has no history, to a number that has one."""
+    edges = backward_edges(user)
+    scalar = user.op in _TERMS and user.outputs[0].type.shape == ()
+    return scalar and user.id in seen.reached and bool(edges) and given not in edges
 
 
 # -- what lives on
@@ -330,7 +338,8 @@ RULES = (
         "AG813",
         "gradients of another network's pass are used",
         "A backward call writes the gradients of all networks that it goes through.",
-        "Zero the gradients right before the backward call whose step is to use them, or freeze the other network for the pass.",
+        "Zero the gradients right before the backward call whose step is to use them, or freeze the other network for "
+        "the pass.",
         _of_another,
     ),
     Rule(

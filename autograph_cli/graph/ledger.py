@@ -14,6 +14,9 @@ from msgspec import Struct
 
 from autograph_cli.graph.source import Source
 
+SAMPLE = 1 << 14
+"""So many numbers of a parameter are compared before and after a step; of larger ones, a part."""
+
 
 class Parameter(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A leaf that an optimizer holds, or that a backward call gave a gradient."""
@@ -22,13 +25,14 @@ class Parameter(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     """The variable that leads to it, or the path of its module; empty where nothing does."""
     module: int | None = None
     """The module that it is registered in, by position in `modules`."""
-    numbers: int = 0
+    size: int = 0
+    """How many numbers it has."""
     dtype: str = ""
     written: bool = False
     """Whether its values changed between the first and the last time that it was looked at."""
 
 
-class Module(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Module(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, rename={"cls": "class"}):
     """A module that has parameters."""
 
     cls: str
@@ -43,7 +47,7 @@ class Module(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """Whether it has an attribute `requires_grad` that is false, which freezes nothing."""
 
 
-class Optimizer(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Optimizer(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, rename={"cls": "class"}):
     """An optimizer that was made."""
 
     cls: str
@@ -105,7 +109,8 @@ class Happening(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     """One thing that was heard."""
 
     kind: str
-    """`backward`, `grad`, `zero_grad`, `step`, `clip`, `unscale`, `skip`, `schedule`, `mode`, `freeze`, `checkpoint`."""
+    """`backward`, `grad`, `zero_grad`, `step`, `clip`, `unscale`, `schedule`, `mode`, `checkpoint`, or `cut`: where the
+    history of what was computed from parameters ends that a step found no gradient of."""
     at: int
     step: int = 0
     """The step of the trace that was going on."""
@@ -131,7 +136,7 @@ class Happening(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     number: int = -1
     """Of a backward call: its number among the calls of the run."""
     kept: bool = False
-    """Of a backward call: whether it retained its graph."""
+    """Of a backward call: whether it retained its graph. Of a checkpoint: whether an input required a gradient."""
     ran: int = 0
     """Of a backward call: the nodes that it ran."""
     whole: tuple[int, ...] = ()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import NODEFAULT, Struct
 
 from autograph_cli.graph.ledger import Ledger
-from autograph_cli.graph.source import Source
+from autograph_cli.graph.source import Source as Source
 
 if TYPE_CHECKING:
     from autograph_cli.graph.diff import GraphDiff

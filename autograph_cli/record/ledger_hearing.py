@@ -1,4 +1,4 @@
-"""Where training is heard: functions of `torch.optim`, `torch.nn` and their like, which both engines write in Python."""
+"""Where training is heard: functions of `torch.optim`, `torch.nn` and their like, which both engines have in Python."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Hearing:
         self._before: list[tuple[Any, str, Any]] = []
         """What stood in each place; None where it was inherited."""
         self._around: list[tuple[str, str, Any, Any]] = []
-        """Functions that a package may have taken from its module: its name, theirs, what tells, and what it tells of."""
+        """Functions that a package may have taken from its module: its name, theirs, what tells, what that tells of."""
         self._handles: list[Any] = []
         self._on = False
         self.steps: tuple[Any, Any] | None = None
@@ -141,10 +141,14 @@ class Hearing:
             if not self._on:
                 return function(*args, **kwargs)
             args, told = tell(kind, function, args, kwargs)
-            result = function(*args, **kwargs)
+            try:
+                result = function(*args, **kwargs)
+            except BaseException:
+                if told is not None:
+                    told(None)
+                raise
             if told is not None:
                 told(result)
             return result
 
         return functools.wraps(function)(self._engine.between(heard))
-

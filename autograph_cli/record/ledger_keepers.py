@@ -120,32 +120,33 @@ class Keepers:
                 ends, keys = held.setdefault(_ITEM.sub("", path), ([], set()))
                 ends.append(event)
                 keys |= behind
-        covered: set[int] = set()
         most = max((len(keys) for _, keys in held.values()), default=0)
 
         def rank(item: tuple[str, tuple[list[Event], set[int]]]) -> Any:
-            """Of what leads to nearly all, first what is made of itself, then the oldest: the others are computed from it."""
+            """Of what leads to nearly all, first what is made of itself, then the oldest: the rest is computed from
+            it."""
             path, (ends, keys) = item
-            return 10 * len(keys) < 9 * most, not self._takes_itself(path, ends[-1]), min(event.number for event in ends), path
+            oldest = min(event.number for event in ends)
+            return 10 * len(keys) < 9 * most, not self._takes_itself(path, ends[-1]), oldest, path
 
+        covered: set[int] = set()
         for path, (ends, keys) in sorted(held.items(), key=rank):
             if 2 * len(keys - covered) > len(keys):
                 covered |= keys
-                events = [wanted[key] for key in keys]
-                lines: dict[Site | None, int] = {}
-                for event in events:
-                    lines[event.site] = lines.get(event.site, 0) + 1
-                per = len({(event.site, event.cls) for event in events})
-                bytes_ = sum(map(self._bytes, events[:2_000]))
-                made = len({event.key for event in ends})
-                turns = max(_turns(events, per), made if made > 1 else 0)
-                yield ends[-1].site, Keeper(path, None, made, len(keys), bytes_, turns, counts)
+                yield ends[-1].site, self._keeper(path, ends, [wanted[key] for key in keys], counts)
+
+    def _keeper(self, path: str, ends: Sequence[Event], kept: Sequence[Event], counts: tuple[int, ...]) -> Keeper:
+        made = len({event.key for event in ends})
+        kinds = len({(event.site, event.cls) for event in kept})
+        turns = max(round(len(kept) / kinds), made if made > 1 else 0)
+        return Keeper(path, None, made, len(kept), sum(map(self._bytes, kept[:2_000])), turns, counts)
 
     def _takes_itself(self, path: str, event: Event) -> bool:
         """Whether a variable is made from what it was: `memory = memory + x`, `total += loss`."""
         source = self._line(event.site)
         name = re.escape(path)
-        return source is not None and bool(re.search(rf"(^|[\s;]){name}\s*([-+*/@]=|=[^=].*(?<![\w.]){name}\b)", source.text))
+        itself = rf"(^|[\s;]){name}\s*([-+*/@]=|=[^=].*(?<![\w.]){name}\b)"
+        return source is not None and re.search(itself, source.text) is not None
 
     def _behind(self, key: int) -> set[int]:
         known, met, stack = self._log.known, {key}, [key]
@@ -168,7 +169,8 @@ class Keepers:
 
     def _tensors(self, spaces: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
         """The tensors that variables lead to, through containers, objects and closures, with their paths."""
-        tensor, met = self._log.engine.tensor, set()
+        tensor = self._log.engine.tensor
+        met: set[int] = set()
         things = [(name, x) for space in spaces for name, x in list(space.items()) if name[:1] not in ("_", ".", "@")]
         for _ in range(FARTHEST):
             further: list[tuple[str, Any]] = []
@@ -181,11 +183,6 @@ class Keepers:
                 else:
                     further += _inside(path, value)
             things = further
-
-
-def _turns(events: Sequence[Event], kinds: int) -> int:
-    """How often the same lines made what is kept."""
-    return round(len(events) / kinds) if kinds else 0
 
 
 def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
