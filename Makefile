@@ -115,7 +115,7 @@ snapshots: venv  ## write the snapshots of the samples and of the tests' program
 	$(BIN)/autograph snapshot --update -j $(JOBS)
 
 operations: venv  ## write the facts of operations that recording PyTorch needs anew, from the engine's records
-	$(BIN)/python -m autograph_cli.engines.builtin_operations
+	$(BIN)/python -m autograph_cli.engines.builtin.operations_file
 
 lint: venv  ## check style, types, the import rules and the budget of lines
 	$(BIN)/ruff check .

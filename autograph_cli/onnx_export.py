@@ -8,8 +8,8 @@ from typing import Any
 
 from autograph_cli import torch
 from autograph_cli.export import ExportError
-from autograph_cli.export.onnx import OPSET, to_onnx
-from autograph_cli.export.onnx_operations import DRAWN
+from autograph_cli.export.exchange.onnx.graph import OPSET, to_onnx
+from autograph_cli.export.exchange.onnx.operations import DRAWN
 from autograph_cli.record.capture import capture_model
 
 _CHOSEN: dict[str, Any] = {

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from autograph_cli import torch
-from autograph_cli.cli.render import READABLE
-from autograph_cli.export import render
+from autograph_cli.export import READABLE, render
 from autograph_cli.graph import Step
 from autograph_cli.record.recorder import Recorder
 

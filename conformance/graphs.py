@@ -29,8 +29,6 @@ SHOWN = 3
 REASONS = {
     r"18_dataset": "the script builds no graph",
     r"char_rnn": "a recurrent layer is one node of oneDNN, and the workspace that it keeps has the size that this machine needs",
-    r"adder_gpt|digits|llama_70b|17_lenet": "PyTorch's recorder tells that the second result of an operation (a total weight, "
-    "indices, a mean) goes into its backward, the engine here does not yet",
 }
 """Why the graphs of a script differ, by a pattern of its name."""
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from autograph_cli import export  # noqa: E402
-from autograph_cli.cli.render import READABLE  # noqa: E402
+from autograph_cli.export import READABLE  # noqa: E402
 from autograph_cli.graph import Slice, Step, Trace  # noqa: E402
 from autograph_cli.graph.facts import parse_shown  # noqa: E402
 from autograph_cli.record import runner  # noqa: E402

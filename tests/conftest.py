@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.graph import Edge, Graph, Node, Output, Pass, Root, Saved, Source, Step, TensorType, Trace
+from tests import inside
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 900
@@ -77,23 +78,12 @@ def nothing_is_left_behind() -> Iterator[None]:
     assert not any(left.values()), f"left behind: {left}"
 
 
-def _modes() -> dict[str, object]:
-    """How the engine is switched, if it has been imported."""
-    state = sys.modules.get("autograph_cli.torch._core.state")
-    if state is None:
-        return {}
-    names = [name for name, x in vars(state.ThreadState).items() if not name.startswith("__") and not callable(x)]
-    found = {name: getattr(state.thread_state, name) for name in names}
-    found |= {name: getattr(state.process_state, name) for name in state.ProcessState.__slots__}
-    return {name: x for name, x in found.items() if name not in ("disordered", "float8")}  # these only ever turn on
-
-
 @pytest.fixture(autouse=True)
 def every_mode_is_as_before() -> Iterator[None]:
     """A test that switches a mode of the engine, such as its default dtype, switches it back."""
-    before = _modes()
+    before = inside.modes()
     yield
-    after = _modes()
+    after = inside.modes()
     changed = {name: (x, after[name]) for name, x in before.items() if after[name] is not x and after[name] != x}
     assert not changed, f"switched, and not back: {changed}"
 

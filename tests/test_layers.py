@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,3 +70,24 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         for name in ends:
             del leads[name]
     assert not leads, {name: sorted(others & leads.keys()) for name, others in leads.items()}
+
+
+OF_ENGINES = ("torch", "torchvision", "strict_array", "engines", "conformance")
+"""The folders of tests that speak to an engine; all others are of the tool."""
+INSIDE = r"autograph_cli\.torch(\.\w+)*\._|autograph_cli\.engines\.(builtin|pytorch)\b|^_ag_"
+
+
+def test_tests_of_the_tool_reach_inside_an_engine_through_one_file() -> None:
+    found = []
+    for path in Path(__file__).parent.rglob("*.py"):
+        place = path.relative_to(Path(__file__).parent)
+        if place.parts[0] in (*OF_ENGINES, "inside.py"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{name}" for name in names]
+            elif isinstance(node, ast.Attribute) and node.attr.startswith("_ag_"):
+                names = [node.attr]
+            found += [f"{place}: {name}" for name in names if re.search(INSIDE, name)]
+    assert not found

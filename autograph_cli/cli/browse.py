@@ -13,12 +13,12 @@ from autograph_cli.cli.exit_codes import CommandError
 from autograph_cli.cli.options import (
     RECORDABLE,
     RecordType,
+    Source,
     choose,
-    engine_option,
     open_trace,
-    rank_option,
     say_derived,
     say_rank,
+    source_options,
     step_option,
 )
 from autograph_cli.cli.panels import panels_of
@@ -29,8 +29,6 @@ from autograph_cli.record.store import FOLDER, write
 
 
 @click.command(name="open")
-@click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
-@click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @step_option
 @click.option(
     "--record",
@@ -44,20 +42,16 @@ from autograph_cli.record.store import FOLDER, write
 @click.option("--formula", is_flag=True, help="Write the derivatives as formulas, too (needs sympy).")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"The page; unless told, {FOLDER}/page.html.")
 @click.option("--no-browser", is_flag=True, help="Make the page, and open nothing.")
-@rank_option
-@engine_option
+@source_options
 @click.pass_context
 def browse(
     ctx: click.Context,
-    source: str | None,
-    args: tuple[str, ...],
+    source: Source,
     step: str | None,
     record: tuple[str, ...],
     formula: bool,
     output: Path | None,
     no_browser: bool,
-    rank: int | None,
-    engine: str | None,
 ) -> None:
     """Make the page of the last run, of the run in a TRACE, or of FILE.py, which is run first, and open it.
 
@@ -68,7 +62,7 @@ def browse(
       autograph open expr.py --record values,time,formula
       autograph open trace.json -o page.html --no-browser
     """
-    opened = open_trace(source, args, step, quiet_stdout=False, record=record, engine=engine, rank=rank)
+    opened = open_trace(source, step, quiet_stdout=False, record=record)
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     say_rank(opened)

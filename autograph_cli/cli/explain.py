@@ -9,17 +9,16 @@ from typing import Any
 import click
 
 from autograph_cli import export
-from autograph_cli.cli import completion
 from autograph_cli.cli.options import (
     SCRIPTS,
     Opened,
+    Source,
     StepsType,
     UsageError,
-    engine_option,
     no_graph,
     open_trace,
-    rank_option,
     script_of,
+    source_options,
 )
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
@@ -52,27 +51,21 @@ class CodesType(click.ParamType[tuple[str, ...]]):
 
 
 @click.command(cls=ConfiguredCommand)
-@click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
-@click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--select", type=CodesType(), default="", metavar="CODES", help="Only these: AG1,AG301.")
 @click.option("--ignore", type=CodesType(), default="", metavar="CODES", help="Not these.")
 @click.option("-f", "--format", "format_", type=click.Choice(list(FORMATS)), default="text", show_default=True)
 @click.option("--picture", is_flag=True, help="Draw the part of the graph that each finding is about, to a file each.")
 @click.option("--steps", type=StepsType(), help="The steps of FILE.py to record.  [default: first,last]")
-@rank_option
-@engine_option
+@source_options
 @click.pass_context
 def explain(
     ctx: click.Context,
-    source: str | None,
-    args: tuple[str, ...],
+    source: Source,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     format_: str,
     picture: bool,
     steps: str | None,
-    rank: int | None,
-    engine: str | None,
 ) -> None:
     """Look through the last run, a TRACE, or FILE.py, which is run first, and say what an expert would see.
 
@@ -86,10 +79,10 @@ def explain(
       autograph explain train.py --steps all
       autograph explain train.py --format sarif
     """
-    if steps is not None and source != "-" and not (source or "").endswith(SCRIPTS):
+    if steps is not None and source.name != "-" and not (source.name or "").endswith(SCRIPTS):
         raise UsageError("--steps is for a script that is run: a trace has the steps that were kept.")
     record = sorted({word for rule in RULES for word in rule.record})
-    opened = open_trace(source, args, None, quiet_stdout=True, record=record, engine=engine, rank=rank, steps=steps)
+    opened = open_trace(source, None, quiet_stdout=True, record=record, steps=steps)
     scripts = scripts_of(opened.trace, script_of(opened.trace, source))
     findings = findings_of(opened.trace, scripts, select=select, ignore=ignore)
     if len(ranks := opened.ranks()) > 1:

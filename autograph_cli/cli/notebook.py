@@ -35,7 +35,7 @@ from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.cli.options import engine_of, to_record
 from autograph_cli.cli.render import render
 from autograph_cli.engines.protocol import Connect
-from autograph_cli.export.html import in_frame
+from autograph_cli.export.page.html import in_frame
 from autograph_cli.graph import GraphError, Step, Trace
 from autograph_cli.record import imports, pytorch, store
 

@@ -217,7 +217,6 @@ class WordsType(click.ParamType[tuple[str, ...]]):
         return words
 
 
-rank_option = click.option("--rank", type=Whole(0), metavar="N", help="Of a trace of several ranks, only this one.")
 LAST = "trace"
 """What stands for the last trace in `trace#1`."""
 RECORDABLE = ("values", "time", "flops", "memory", "formula", "inside", "check")
@@ -275,6 +274,39 @@ def to_record(shown: Collection[str], opened_node: str | None) -> tuple[str, ...
     return tuple(word for word in RECORDABLE if word in wanted)
 
 
+class Source(Struct, frozen=True):
+    """The run that a command looks at: the last one, that in a trace, or that of a script, which is run first."""
+
+    name: str | None
+    """The trace, or the script; None is the last run."""
+    args: tuple[str, ...] = ()
+    """For the script."""
+    rank: int | None = None
+    engine: str | None = None
+
+
+_SOURCE = (
+    click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file),
+    click.argument("args", nargs=-1, metavar="[-- ARGS...]"),
+    click.option("--rank", type=Whole(0), metavar="N", help="Of a trace of several ranks, only this one."),
+    engine_option,
+)
+
+
+def source_options(command: Command) -> Command:
+    """Add the arguments and options that say which run a command looks at; it gets them as `source`, a `Source`."""
+
+    @functools.wraps(command)
+    def wrapped(
+        *given: Any, source: str | None, args: tuple[str, ...], rank: int | None, engine: str | None, **options: Any
+    ) -> None:
+        command(*given, source=Source(source, args, rank, engine), **options)
+
+    for option in reversed(_SOURCE):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[return-value]
+
+
 class Opened(Struct, frozen=True):
     """A trace to look at, the stem for names of files made from it, and the exit code of the script if one was run."""
 
@@ -297,40 +329,38 @@ class Opened(Struct, frozen=True):
 
 
 def open_trace(
-    source: str | None,
-    args: tuple[str, ...],
+    source: Source,
     step: str | None,
     *,
     quiet_stdout: bool,
     record: Collection[str] = (),
     watch: Collection[str] = (),
-    engine: str | None = None,
-    rank: int | None = None,
     steps: str | None = None,
 ) -> Opened:
-    """The last trace, the trace in a file, or that of a script which is run now and kept as the last one.
+    """Open the last trace, the trace in a file, or that of a script which is run now and kept as the last one.
 
     With `quiet_stdout` what the script prints goes to stderr, as stdout is for the graph. `record` is what is recorded
-    beside the graph when a script is run, `watch` what of its parameters, `engine` what runs it, `steps` which
-    steps are kept, instead of those that `step` needs.
+    beside the graph when a script is run, `watch` what of its parameters, `steps` which steps are kept, instead of
+    those that `step` needs.
     """
-    if source is None:
+    name, rank = source.name, source.rank
+    if name is None:
         path = store.find()
         trace = store.load(path, rank)
         return Opened(trace, _stem(trace.script), path=path, rank=rank)
-    if source != "-" and not source.endswith(SCRIPTS):
-        if args:
-            raise UsageError(f"{source} is read as a trace and takes no arguments; a script's name ends in .py.")
-        path, named = named_rank(source)
+    if name != "-" and not name.endswith(SCRIPTS):
+        if source.args:
+            raise UsageError(f"{name} is read as a trace and takes no arguments; a script's name ends in .py.")
+        path, named = named_rank(name)
         rank = named if rank is None else rank
         return Opened(store.load(path, rank), path.stem, path=path, rank=rank)
     if rank:
-        raise UsageError(f"--rank {rank} is for traces of several ranks: autograph run --ranks N {source}")
+        raise UsageError(f"--rank {rank} is for traces of several ranks: autograph run --ranks N {name}")
     folder = Path.cwd()
-    target = runner.Target.of(source, args)
+    target, engine = runner.Target.of(name, source.args), engine_of(source.engine)
     with contextlib.redirect_stdout(sys.stderr) if quiet_stdout else contextlib.nullcontext():
         result, trace = runner.record(
-            target, steps or _steps_for(step), until_exit=True, record=record, watch=watch, engine=engine_of(engine)
+            target, steps or _steps_for(step), until_exit=True, record=record, watch=watch, engine=engine
         )
     try:
         store.keep(trace, folder)
@@ -390,9 +420,9 @@ def step_of_ranks(opened: Opened, step: Step, *, gradients: bool) -> Step:
     return replace(step, graph=together([*bands.values()], gradients=gradients), double=None)
 
 
-def script_of(trace: Trace, source: str | None) -> Path:
-    """Where the script of a trace is expected: the one that was run, or one of that name in this folder."""
-    return Path(source if source is not None and source.endswith(SCRIPTS) else trace.script)
+def script_of(trace: Trace, source: Source) -> Path:
+    """Return where the script of a trace is expected: the one that was run, or one of that name in this folder."""
+    return Path(source.name if source.name is not None and source.name.endswith(SCRIPTS) else trace.script)
 
 
 def choose(trace: Trace, wanted: str | None) -> Step:

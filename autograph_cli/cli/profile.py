@@ -8,11 +8,10 @@ from pathlib import Path
 import click
 
 from autograph_cli.atomic_files import is_stream
-from autograph_cli.cli import completion
-from autograph_cli.cli.options import Whole, choose, engine_option, open_trace, rank_option, say_rank, step_option
+from autograph_cli.cli.options import Source, Whole, choose, open_trace, say_rank, source_options, step_option
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
-from autograph_cli.export.profiles import FORMATS
+from autograph_cli.export.exchange.profiles import FORMATS
 from autograph_cli.graph.extras import extra
 from autograph_cli.graph.profile import GROUPS, SORTS
 from autograph_cli.record.store import write
@@ -22,8 +21,6 @@ MEASURED = ("time", "flops", "memory")
 
 
 @click.command(cls=ConfiguredCommand)
-@click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
-@click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @step_option
 @click.option(
     "--by",
@@ -45,13 +42,11 @@ MEASURED = ("time", "flops", "memory")
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as -f json.")
 @click.option("-o", "--output", help="A file, or - for stdout.  [default: -]")
-@rank_option
-@engine_option
+@source_options
 @click.pass_context
 def profile(
     ctx: click.Context,
-    source: str | None,
-    args: tuple[str, ...],
+    source: Source,
     step: str | None,
     groups: tuple[str, ...],
     sort: str,
@@ -59,8 +54,6 @@ def profile(
     format_: str,
     as_json: bool,
     output: str | None,
-    rank: int | None,
-    engine: str | None,
 ) -> None:
     """Run FILE.py, and say what each operation and each backward node of a step took: time, floating-point operations,
     bytes that it made and that it keeps for backward; by operation, line, module and order of derivative. Then the
@@ -75,7 +68,7 @@ def profile(
       autograph profile train.py -f chrome -o train.json -- --epochs 1
     """
     target = None if output is None else Path.cwd() / output
-    opened = open_trace(source, args, step, quiet_stdout=True, record=MEASURED, engine=engine, rank=rank)
+    opened = open_trace(source, step, quiet_stdout=True, record=MEASURED)
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     say_rank(opened)

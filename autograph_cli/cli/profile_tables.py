@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from autograph_cli.export.titles import step_words
+from autograph_cli.export.scene.titles import step_words
 from autograph_cli.graph import Allocation, Graph, Profile, Step, Trace
 from autograph_cli.graph.facts import bars, bytes_text, flops_text, nanoseconds_text
 from autograph_cli.graph.names import visible

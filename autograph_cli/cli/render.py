@@ -7,39 +7,32 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograph_cli import export
 from autograph_cli.atomic_files import is_stream
-from autograph_cli.cli import completion
 from autograph_cli.cli.options import (
     SCRIPTS,
     WATCHABLE,
     Opened,
+    Source,
     UsageError,
-    Whole,
     choose,
-    engine_option,
     one_format,
-    open_option,
     open_trace,
-    rank_option,
-    root_option,
     say_derived,
     say_missing_order,
-    show_option,
-    slice_options,
+    source_options,
     step_of_ranks,
     step_option,
-    to_record,
 )
 from autograph_cli.cli.panels import panels_of
+from autograph_cli.cli.picture_options import picture_options
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
-from autograph_cli.export import DIRECTIONS, FLOWS, FORMATS, PARAMETERS, READABLE, VIEWS, RenderOptions, watching
-from autograph_cli.export.colouring import COLOURS
-from autograph_cli.export.layout import LAYOUTS
-from autograph_cli.export.panels import Panels
-from autograph_cli.graph import Slice, Step
+from autograph_cli.export import FORMATS, LAYOUTS, VIEWS, RenderOptions
+from autograph_cli.export.formats import watching
+from autograph_cli.graph import Step
 from autograph_cli.record.store import write
 
 SUFFIXES = {name: format_.suffix for name, format_ in FORMATS.items()}
@@ -47,126 +40,28 @@ BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot",
 
 
 @click.command(cls=ConfiguredCommand)
-@click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
-@click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", is_flag=True, help="The tensors and operations in the order of data (default).")
 @click.option("--backward", is_flag=True, help="The grad_fn chain, from the roots to AccumulateGrad.")
 @click.option("--double-backward", is_flag=True, help="All orders of derivative, each in a band of its own.")
-@click.option("--order", type=Whole(1), help="--double-backward up to this order.")
 @step_option
-@root_option
-@slice_options
-@show_option
-@open_option
-@click.option("--depth", type=Whole(0), help="Open modules so deep; those further in are a box each.")
-@click.option(
-    "--max-nodes",
-    type=Whole(0),
-    default=READABLE,
-    show_default=True,
-    help="Above this many, modules and chains in a picture are folded; 0 leaves all open, loops as well.",
-)
-@click.option(
-    "--roll/--no-roll",
-    default=None,
-    help="Draw one turn of each loop; unless told, where it makes a picture much smaller.",
-)
-@click.option(
-    "--tags/--no-tags",
-    default=True,
-    show_default=True,
-    help="Draw a leaf that is used far apart small at each use, or as one box with all its arrows.",
-)
-@click.option(
-    "--parameters",
-    type=click.Choice([name for name in PARAMETERS if name]),
-    help="Write leaves on the operations that use them, or draw each; unless told, inline from 20 operations on.",
-)
-@click.option("--no-arguments", is_flag=True, help="Leave out arguments that are no tensors, such as `pow 2`.")
-@click.option(
-    "--direction",
-    type=click.Choice(DIRECTIONS),
-    default=DIRECTIONS[0],
-    show_default=True,
-    help="Draw it from the top down or from left to right; auto is what fits a page better.",
-)
-@click.option(
-    "--columns/--no-columns",
-    default=True,
-    show_default=True,
-    help="Break a long picture into columns or rows, like text.",
-)
-@click.option(
-    "--flow",
-    type=click.Choice(FLOWS),
-    default=FLOWS[0],
-    show_default=True,
-    help="--double-backward as the gradient graph of each order, or as the data flow that computed it.",
-)
-@click.option(
-    "--marks/--no-marks",
-    default=True,
-    show_default=True,
-    help="Mark in red where a gradient is cut, does not arrive, or is NaN.",
-)
-@click.option(
-    "--colour",
-    "--color",
-    type=click.Choice(list(COLOURS)),
-    help="Colour the nodes by what they take: the more, the darker; gradient is its norm.",
-)
-@click.option(
-    "--check",
-    "checked",
-    is_flag=True,
-    help="Compare each node's derivative with finite differences, and colour it by the error: --colour check.",
-)
-@click.option("--tracked-only", is_flag=True, help="Leave out the operations that autograd did not record.")
+@picture_options
 @click.option("--watch", is_flag=True, help="Draw what run --watch noted of parameters over the steps; -f svg or csv.")
-@click.option("--formula", is_flag=True, help="Write the derivatives as formulas beside the picture (needs sympy).")
 @click.option("-f", "--format", "format_", type=click.Choice([*SUFFIXES, "csv"]), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
-@click.option(
-    "--layout",
-    shell_complete=completion.one_of(*LAYOUTS),
-    help="The layout of SVG and PNG: layered (built in), graphviz-pure, or dot, if it is installed.",
-)
-@rank_option
-@engine_option
+@source_options
 @click.pass_context
 def render(
     ctx: click.Context,
-    source: str | None,
-    args: tuple[str, ...],
+    source: Source,
     forward: bool,
     backward: bool,
     double_backward: bool,
-    order: int | None,
     step: str | None,
-    roots: tuple[str, ...],
+    options: RenderOptions,
+    record: tuple[str, ...],
+    watch: bool,
     format_: str | None,
     output: str | None,
-    max_nodes: int,
-    roll: bool | None,
-    tags: bool,
-    depth: int | None,
-    layout: str | None,
-    part: Slice,
-    shown: tuple[str, ...],
-    opened_node: str | None,
-    parameters: str | None,
-    direction: str,
-    columns: bool,
-    flow: str,
-    marks: bool,
-    no_arguments: bool,
-    colour: str | None,
-    checked: bool,
-    tracked_only: bool,
-    watch: bool,
-    formula: bool,
-    rank: int | None,
-    engine: str | None,
 ) -> None:
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
 
@@ -183,66 +78,37 @@ def render(
       autograph render train.py --step 3 -f text -o - -- --epochs 3
     """
     if watch:
-        ctx.exit(_draw_watched(source, args, format_, output, engine))
-    asked = (forward, backward, double_backward or order is not None)
+        ctx.exit(_draw_watched(source, format_, output))
+    asked = (forward, backward, double_backward or options.order is not None)
     views = [view for view, wanted in zip(VIEWS, asked, strict=True) if wanted] or ["forward"]
     format_ = one_format(format_, output or "", _named(output or "", format_))
-    if opened_node is None and format_ == "html":
+    if options.inside is None and format_ == "html":
         views = views[:1]  # a page has all of them, and begins with this one
     if format_ == "csv":
         raise UsageError("The format csv is that of --watch.")
     position = Destination.of(output, format_, views)
     told = ctx.get_parameter_source("layout") is ParameterSource.COMMANDLINE
-    if told and layout in LAYOUTS[1:] and position.format not in ("svg", "png"):
-        raise UsageError(f"--layout {layout} is for SVG and PNG; {position.format} is not drawn by it.")
-    if checked:
-        colour = colour or "check"
-        shown = (*shown, "check")
-    recorded = COLOURS[colour].recorded if colour else ""
-    record = to_record(shown, opened_node) + ((recorded,) if recorded else ())
-    shown = tuple(word for word in shown if word != "arguments" or not no_arguments)
-    opened = open_trace(source, args, step, quiet_stdout=position.stdout, record=record, engine=engine, rank=rank)
+    if told and options.layout in LAYOUTS[1:] and position.format not in ("svg", "png"):
+        raise UsageError(f"--layout {options.layout} is for SVG and PNG; {position.format} is not drawn by it.")
+    opened = open_trace(source, step, quiet_stdout=position.stdout, record=record)
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
-    options = RenderOptions(
-        roots=roots or None,
-        order=order,
-        part=part,
-        max_nodes=max_nodes or None,
-        roll=roll,
-        tags=tags,
-        depth=depth,
-        layout=layout,
-        title=opened.trace.script,
-        total_steps=opened.trace.total_steps,
-        shown=shown,
-        inside=opened_node,
-        parameters=parameters,
-        direction=direction,
-        columns=columns,
-        flow=flow,
-        marks=marks,
-        colour=colour,
-        tracked_only=tracked_only,
-        formula=formula,
-        sources=script_texts(source, chosen) if position.format == "html" else {},
-        panels=panels_of(opened, source, chosen) if position.format == "html" else Panels(),
-    )
+    options = replace(options, title=opened.trace.script, total_steps=opened.trace.total_steps)
+    if position.format == "html":
+        options = replace(options, sources=script_texts(source, chosen), panels=panels_of(opened, source, chosen))
     draw(chosen, options, views, position, opened)
     ctx.exit(opened.exit_code)
 
 
-def _draw_watched(
-    source: str | None, args: tuple[str, ...], format_: str | None, output: str | None, engine: str | None
-) -> int:
-    """Write what was watched of parameters; the exit code."""
+def _draw_watched(source: Source, format_: str | None, output: str | None) -> int:
+    """Write what was watched of parameters, and return the exit code."""
     suffix = Path(output or "").suffix.removeprefix(".")
     format_ = format_ or (suffix if suffix in watching.FORMATS else "svg")
     if format_ not in watching.FORMATS:
         raise UsageError(f"--watch has the formats {' and '.join(watching.FORMATS)}, not {format_}.")
     here = Path.cwd()
-    opened = open_trace(source, args, None, quiet_stdout=True, watch=WATCHABLE, engine=engine)
+    opened = open_trace(source, None, quiet_stdout=True, watch=WATCHABLE)
     content = watching.FORMATS[format_](opened.trace).encode("utf-8", "backslashreplace")
     if output == "-":
         put(content)
@@ -253,11 +119,11 @@ def _draw_watched(
     return opened.exit_code
 
 
-def script_texts(source: str | None, step: Step) -> dict[str, str]:
-    """The scripts that the lines of a step are from, by name, where they were run here: a trace may name any file."""
-    if source is not None and not source.endswith(SCRIPTS):
+def script_texts(source: Source, step: Step) -> dict[str, str]:
+    """Read the scripts that the lines of a step are from, where they were run here: a trace may name any file."""
+    if source.name is not None and not source.name.endswith(SCRIPTS):
         return {}
-    folder = Path(source).resolve().parent if source else Path.cwd()
+    folder = Path(source.name).resolve().parent if source.name else Path.cwd()
     names = {node.source.file for node in step.graph if node.source}
     found = {name: (folder / name).resolve() for name in names if name.endswith(SCRIPTS)}
     return {

@@ -228,7 +228,7 @@ def _member(place: Placement, folder: Path, recorder: Recorder) -> Member:
 
 
 def _calling_here(member: Member) -> contextlib.AbstractContextManager[None]:
-    module = importlib.import_module("autograph_cli.engines.pytorch_ranks")  # PyTorch: only where it runs the script
+    module = importlib.import_module("autograph_cli.engines.pytorch.ranks")  # PyTorch: only where it runs the script
     return module.called_here(member.place.rank, member.place.size, member.folder)  # type: ignore[no-any-return]
 
 

@@ -9,21 +9,20 @@ import click
 from msgspec import to_builtins
 
 from autograph_cli import graph
-from autograph_cli.cli import completion
 from autograph_cli.cli.options import (
+    Source,
     UsageError,
     Whole,
     choose,
-    engine_option,
     open_option,
     open_trace,
-    rank_option,
     root_option,
     say_derived,
     say_missing_order,
     say_ranks,
     show_option,
     slice_options,
+    source_options,
     step_option,
     to_record,
 )
@@ -43,8 +42,6 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 
 
 @click.command(cls=ConfiguredCommand)
-@click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
-@click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", "view", flag_value="forward", help="Only the tensors and operations in the order of data.")
 @click.option("--backward", "view", flag_value="backward", help="Only the grad_fn chain.")
 @click.option(
@@ -65,13 +62,11 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 @click.option("--details", is_flag=True, help="Also source lines, modules and saved values.")
 @click.option("--ledger", is_flag=True, help="Only what happened beside operations: optimizers, steps, clips, hooks.")
 @click.option("--json", "as_json", is_flag=True, help="With --ledger: as JSON.")
-@rank_option
-@engine_option
+@source_options
 @click.pass_context
 def show(
     ctx: click.Context,
-    source: str | None,
-    args: tuple[str, ...],
+    source: Source,
     view: str | None,
     step: str | None,
     roots: tuple[str, ...],
@@ -85,8 +80,6 @@ def show(
     formula: bool,
     ledger: bool,
     as_json: bool,
-    rank: int | None,
-    engine: str | None,
 ) -> None:
     """Print the graph of the last run, of a TRACE, or of FILE.py, which is run first, as text.
 
@@ -99,9 +92,7 @@ def show(
     """
     if as_json and not ledger:
         raise UsageError("--json is for --ledger; `autograph render -f json` writes the graph.")
-    opened = open_trace(
-        source, args, step, quiet_stdout=True, record=to_record(shown, opened_node), engine=engine, rank=rank
-    )
+    opened = open_trace(source, step, quiet_stdout=True, record=to_record(shown, opened_node))
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     say_ranks(opened)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -10,13 +10,13 @@ import click
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import as_command_error
 from autograph_cli.cli.options import (
+    Source,
     Whole,
     choose,
-    engine_option,
     open_trace,
-    rank_option,
     say_ranks,
     script_of,
+    source_options,
     step_option,
 )
 from autograph_cli.cli.printing import say
@@ -37,23 +37,17 @@ LINES = 40
 @click.command
 @click.argument("loss", shell_complete=completion.node)
 @click.argument("leaf", shell_complete=completion.node)
-@click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
-@click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @step_option
 @click.option("--limit", type=Whole(1), default=10, show_default=True, help="So many paths at most.")
-@rank_option
-@engine_option
+@source_options
 @click.pass_context
 def why(
     ctx: click.Context,
     loss: str,
     leaf: str,
-    source: str | None,
-    args: tuple[str, ...],
+    source: Source,
     step: str | None,
     limit: int,
-    rank: int | None,
-    engine: str | None,
 ) -> None:
     """Print the paths of a gradient from LOSS to LEAF, in the last run, a TRACE, or FILE.py, which is run first.
 
@@ -67,7 +61,7 @@ def why(
       autograph why loss model.fc1.weight train.py
     """
     with as_command_error():
-        opened = open_trace(source, args, step, quiet_stdout=True, engine=engine, rank=rank)
+        opened = open_trace(source, step, quiet_stdout=True)
         if opened.failed_early:
             ctx.exit(2)
         say_ranks(opened)
@@ -153,7 +147,7 @@ def _told(graph: Graph, found: ways.Paths, loss: str, leaf: str) -> list[str]:
     return lines
 
 
-def _path(graph: Graph, names: list[tuple[str, ...]], path: ways.Path) -> list[str]:
+def _path(graph: Graph, names: Sequence[tuple[str, ...]], path: ways.Path) -> list[str]:
     half = LINES // 2
     kept = [*path] if len(path) <= LINES else [*path[:half], *path[-half:]]
     rows = [_row(graph.nodes[number], names[number]) for number in kept]

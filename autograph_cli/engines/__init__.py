@@ -44,9 +44,9 @@ def check(name: str) -> None:
 def connect(name: str) -> Connect:
     """What connects a recorder to this engine; raises `EngineError` where it is not installed or too old."""
     if chosen(name) == "builtin":
-        return _module("builtin").Builtin  # type: ignore[no-any-return]
+        return _module("builtin.connection").Builtin  # type: ignore[no-any-return]
     try:
-        return _module("pytorch").PyTorch  # type: ignore[no-any-return]
+        return _module("pytorch.connection").PyTorch  # type: ignore[no-any-return]
     except ImportError as error:
         if (error.name or "").startswith("autograph_cli"):
             raise

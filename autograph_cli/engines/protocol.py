@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from msgspec import Struct
 
+from autograph_cli.engines.held import ById, Drawn, Held
 from autograph_cli.graph import Graph, Saved, TensorType
 
 _LONGEST = 60
@@ -158,11 +159,10 @@ class Listener(Protocol):
     lock: Any
     known: dict[int, Any]
     """The numbers of the nodes that were told of, and what was noted of each."""
-    tensors: dict[int, tuple[weakref.ref[Any], int, int]]
-    """The leaves and the tensors without gradient that were told of, by id: a reference, and the number it is known
-    by."""
-    drawn: dict[int, tuple[weakref.ref[Any], str]]
-    """What was made from nothing (`zeros`, `randn`), by id: a reference, and how."""
+    tensors: ById[Held]
+    """The leaves and the tensors without gradient that were told of, by id."""
+    drawn: ById[Drawn]
+    """What was made from nothing, by id."""
     count: int
     """How many events were noted."""
 
@@ -270,16 +270,8 @@ class Listener(Protocol):
         """The listener made an error, which the script must not see."""
 
 
-class Engine(Protocol):
-    """A connection of one recorder to an engine."""
-
-    @property
-    def tensor(self) -> type:
-        """The class of tensors."""
-
-    @property
-    def namespace(self) -> Any:
-        """The module that scripts know as `torch`."""
+class Events(Protocol):
+    """What a connection tells, and when."""
 
     name: str
     """How traces call it."""
@@ -292,8 +284,6 @@ class Engine(Protocol):
 
     replaced: dict[str, Any]
     """The methods of tensors that the engine puts others in the place of when it listens: what these come down to."""
-
-    # -- listening
 
     def between(self, function: Any) -> Any:
         """Let warnings, logging and compilers pass over a function that stands between those of the script and of the
@@ -317,60 +307,12 @@ class Engine(Protocol):
     def parent(self) -> int | None:
         """The number of the node whose backward is running in this thread."""
 
-    # -- facts of tensors
-
-    def output(self, tensor: Any) -> Output | None:
-        """The output that a tensor is, if it is one, or a leaf or an input that was told of."""
-
     def recomputing(self) -> bool:
         """Whether a checkpoint is running its forward once more: what is made then is no derivative."""
 
-    def told(self, tensor: Any) -> Output | None:
-        """The output that a tensor is, if that was told of."""
 
-    def root(self, root: Any) -> Output | None:
-        """The output that a root of a backward call is."""
-
-    def is_leaf(self, tensor: Any) -> bool:
-        """Whether the tensor is a leaf that asks for its gradient."""
-
-    def inner(self, value: Any) -> Any:
-        """The tensor that a value stands for within a transform; else the value itself."""
-
-    def is_tracked(self, tensor: Any) -> bool:
-        """Whether it is a leaf to which a gradient goes, or has a history."""
-
-    def base(self, tensor: Any) -> Any:
-        """What the tensor is a view of."""
-
-    def free_base(self, tensor: Any) -> Any:
-        """What the tensor is a view of, if that has no gradient."""
-
-    def like(self, tensor: Any) -> Any:
-        """The type of a tensor, for `types` to read."""
-
-    def storages(self, tensors: Iterable[Any]) -> list[int]:
-        """The ids of the memory in which tensors are."""
-
-    def refresh(self, tensor: Any) -> None:
-        """Bring the history of a view up to date, whose base was changed."""
-
-    def hooks(self, tensor: Any) -> Sequence[tuple[str, Any]]:
-        """The hooks of a tensor, each with the name of the method that registered it."""
-
-    def device(self, tensor: Any) -> str:
-        """The name of the device of a tensor or a gradient."""
-
-    def leaf_bytes(self, leaves: Iterable[Any]) -> tuple[int, int]:
-        """The bytes of these leaves, and those of their gradients."""
-
-    def bytes_of(self, tensors: Iterable[Any]) -> int:
-        """The bytes of these tensors."""
-
-    def optimizers(self) -> type | None:
-        """The class of optimizers; None where there can be none yet, as `torch.optim` was not imported."""
-
-    # -- facts of nodes
+class NodeFacts(Protocol):
+    """What there is to know of nodes."""
 
     def number(self, node: Any) -> int:
         """The number by which a node is known; one that was not told of is told of now."""
@@ -407,7 +349,82 @@ class Engine(Protocol):
     ) -> Iterable[tuple[Output, int]]:
         """The outputs that a node keeps, those of other nodes and its own, and the memory in which they are."""
 
-    # -- what is done on request
+    def adds_up(self, node: Any) -> bool:
+        """Whether the node adds up the gradient of a leaf."""
+
+
+class TensorFacts(Protocol):
+    """What there is to know of tensors."""
+
+    @property
+    def tensor(self) -> type:
+        """The class of tensors."""
+
+    def output(self, tensor: Any) -> Output | None:
+        """The output that a tensor is, if it is one, or a leaf or an input that was told of."""
+
+    def told(self, tensor: Any) -> Output | None:
+        """The output that a tensor is, if that was told of."""
+
+    def root(self, root: Any) -> Output | None:
+        """The output that a root of a backward call is."""
+
+    def is_leaf(self, tensor: Any) -> bool:
+        """Whether the tensor is a leaf that asks for its gradient."""
+
+    def inner(self, value: Any) -> Any:
+        """The tensor that a value stands for within a transform; else the value itself."""
+
+    def is_tracked(self, tensor: Any) -> bool:
+        """Whether it is a leaf to which a gradient goes, or has a history."""
+
+    def base(self, tensor: Any) -> Any:
+        """What the tensor is a view of."""
+
+    def free_base(self, tensor: Any) -> Any:
+        """What the tensor is a view of, if that has no gradient."""
+
+    def like(self, tensor: Any) -> Any:
+        """The type of a tensor, for `types` to read."""
+
+    def storages(self, tensors: Iterable[Any]) -> list[int]:
+        """The ids of the memory in which tensors are."""
+
+    def refresh(self, tensor: Any) -> None:
+        """Bring the history of a view up to date, whose base was changed."""
+
+    def hooks(self, tensor: Any) -> Sequence[tuple[str, Any]]:
+        """The hooks of a tensor, each with the name of the method that registered it."""
+
+    def array(self, x: Any) -> Any:
+        """The numbers of a tensor or of a gradient; None where they are not to be read."""
+
+    def memory(self, x: Any) -> tuple[Any, int] | None:
+        """What lives as long as the memory of a tensor or a gradient, and its bytes; None where there is no such."""
+
+    def device(self, tensor: Any) -> str:
+        """The name of the device of a tensor or a gradient."""
+
+    def leaf_bytes(self, leaves: Iterable[Any]) -> tuple[int, int]:
+        """The bytes of these leaves, and those of their gradients."""
+
+    def bytes_of(self, tensors: Iterable[Any]) -> int:
+        """The bytes of these tensors."""
+
+    def optimizers(self) -> type | None:
+        """The class of optimizers; None where there can be none yet, as `torch.optim` was not imported."""
+
+
+class Measuring(Protocol):
+    """What is done and measured on request."""
+
+    @property
+    def namespace(self) -> Any:
+        """The module that scripts know as `torch`."""
+
+    @staticmethod
+    def is_transforming() -> bool:
+        """As `Connect.is_transforming`."""
 
     def gradients(self, roots: Sequence[Any], *, custom: bool) -> tuple[Sequence[Any], Sequence[Any]]:
         """The leaves that the roots hang on, and their gradients with a graph, unseen by the script.
@@ -422,6 +439,13 @@ class Engine(Protocol):
         arguments that it was given by name, if there are; None ends it. Call `changing` with an operation in place, its
         arguments and those by name, before it changes them."""
 
+    def tensors_in(self, values: Iterable[Any]) -> Iterable[Any]:
+        """The tensors among arguments or results, those in lists as well."""
+
+    def operation_of(self, node: Any) -> Any:
+        """The operation that such nodes are of, as a watcher is given it; None for a custom Function. Of what left no
+        node, it is asked with what the listener was told."""
+
     def queued(self) -> Callable[[], int] | None:
         """What waits for a GPU and tells the nanoseconds of the operation that a watcher is told of; None: the CPU."""
 
@@ -430,10 +454,6 @@ class Engine(Protocol):
 
     def since(self, mark: Any) -> Callable[[], int] | None:
         """What waits until the GPU has come to now, and tells the nanoseconds since a mark; None for no mark."""
-
-    def operation_of(self, node: Any) -> Any:
-        """The operation that such nodes are of, as a watcher is given it; None for a custom Function. Of what left no
-        node, it is asked with what the listener was told."""
 
     def call(self, operation: Any, *args: Any, **words: Any) -> Any:
         """Compute an operation, as a watcher is given it, on other arguments."""
@@ -445,27 +465,11 @@ class Engine(Protocol):
     def flops(self, operation: Any, args: Sequence[Any], outputs: Any) -> int:
         """The floating-point operations of an operation, as a watcher is given it; 0 where they are not counted."""
 
-    def memory(self, x: Any) -> tuple[Any, int] | None:
-        """What lives as long as the memory of a tensor or a gradient, and its bytes; None where there is no such."""
-
-    def tensors_in(self, values: Iterable[Any]) -> Iterable[Any]:
-        """The tensors among arguments or results, those in lists as well."""
-
     def runs(self) -> Any:
         """The node whose backward is running."""
 
-    def adds_up(self, node: Any) -> bool:
-        """Whether the node adds up the gradient of a leaf."""
-
-    def array(self, x: Any) -> Any:
-        """The numbers of a tensor or of a gradient; None where they are not to be read."""
-
     def arrays_made(self, node: Any, outputs: Iterable[Any]) -> Iterable[Any]:
         """The numbers that an operation made."""
-
-    @staticmethod
-    def is_transforming() -> bool:
-        """As `Connect.is_transforming`."""
 
     def prepare_inside(self) -> None:
         """From now on, `inside` is going to be asked of nodes."""
@@ -473,6 +477,10 @@ class Engine(Protocol):
     def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
         """What gathers the operations of a node that is about to run, and what `summary` says of them; None where there
         are none."""
+
+
+class Engine(Events, NodeFacts, TensorFacts, Measuring, Protocol):
+    """A connection of one recorder to an engine; who needs a part of it takes that."""
 
 
 class Connect(Protocol):

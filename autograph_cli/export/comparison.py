@@ -10,16 +10,17 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.labels import short
-from autograph_cli.export.layered import lay_out
-from autograph_cli.export.layout import png
-from autograph_cli.export.modules import framed
-from autograph_cli.export.rendering import LARGEST, READABLE
-from autograph_cli.export.scene import LEGEND, Arrow, Band, Box, Scene, band_title, build
+from autograph_cli.export.formats.dot import to_dot
+from autograph_cli.export.formats.programs import png
+from autograph_cli.export.formats.svg import FONTS, to_svg
+from autograph_cli.export.layout.layered import lay_out
+from autograph_cli.export.options import READABLE
+from autograph_cli.export.pipeline import LARGEST
+from autograph_cli.export.scene.labels import short
+from autograph_cli.export.scene.modules import framed
+from autograph_cli.export.scene.scene import LEGEND, Arrow, Band, Box, Scene, band_title, build
 from autograph_cli.export.style import INK, TITLE, Style
-from autograph_cli.export.svg import FONTS, to_svg
 from autograph_cli.graph import Edge, Graph, GraphDiff, Node
 from autograph_cli.graph.diff import shown_type
 from autograph_cli.graph.names import visible

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 
 from autograph_cli.export.comparison import both_scenes, union_scene
-from autograph_cli.export.layered import lay_out
-from autograph_cli.export.mermaid import to_mermaid
-from autograph_cli.export.svg import to_svg
+from autograph_cli.export.formats.mermaid import to_mermaid
+from autograph_cli.export.formats.svg import to_svg
+from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.graph.names import visible, visible_lines
 from autograph_cli.graph.snapshot import SnapshotDiff
 

@@ -177,8 +177,8 @@ RULES = (
         "AG904",
         "a step by gradients that are not reduced",
         "Each rank takes this step by its own gradients: from then on the ranks have different parameters.",
-        "Wrap the model before the first step, call the wrapped one, and leave no_sync for the backward calls before the "
-        "last one of a step.",
+        "Wrap the model before the first step, call the wrapped one, and use no_sync for the backward calls before the "
+        "last one of a step only.",
         _sometimes,
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -69,7 +69,7 @@ class Seen:
         return self.step is (self.trace.main_step() or self.trace.steps[-1])
 
     @cached_property
-    def names(self) -> list[tuple[str, ...]]:
+    def names(self) -> Sequence[tuple[str, ...]]:
         return output_names(self.graph)
 
     @cached_property

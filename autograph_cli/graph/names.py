@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from io import BytesIO
 from itertools import islice
 
@@ -70,12 +70,19 @@ def shown_name(name: str) -> str:
     return _SECOND.sub(r" (\1)", _RANK.sub("", name))
 
 
-def output_names(graph: Graph) -> list[tuple[str, ...]]:
-    """One unique name for every output of every node, in order of ids.
+def output_names(graph: Graph) -> Sequence[tuple[str, ...]]:
+    """One unique name for every output of every node, in order of ids; worked out once for each graph.
 
     A variable's name where there is one, else `%7` or `%7.1`, from the node's id. Of a name that was bound again, the
     derivative of its tensor with respect to the only leaf is `y′`, and any other second holder is `y~2`.
     """
+    names: Sequence[tuple[str, ...]] | None = graph.__dict__.get("names")
+    if names is None:
+        names = graph.__dict__["names"] = _output_names(graph)
+    return names
+
+
+def _output_names(graph: Graph) -> list[tuple[str, ...]]:
     names: list[tuple[str, ...]] = []
     used: dict[str, int] = {}
     primes = _Primes(graph, names)
@@ -179,7 +186,7 @@ def _renamed(node: Node, names: tuple[str, ...], again: Collection[str]) -> Node
     return replace(node, outputs=tuple(outputs))
 
 
-def _renamed_root(graph: Graph, root: Root, names: list[tuple[str, ...]], again: Collection[str]) -> Root:
+def _renamed_root(graph: Graph, root: Root, names: Sequence[tuple[str, ...]], again: Collection[str]) -> Root:
     output: Output = graph.nodes[root.node].outputs[root.nr]
     if root.name in again and output.names and output.names[0] == root.name:
         return replace(root, name=names[root.node][root.nr])

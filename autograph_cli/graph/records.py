@@ -229,7 +229,7 @@ class Pass(Struct, frozen=True):
     """The derivatives by `inputs`, in the same order; None where one has no graph of its own."""
 
 
-class Graph(Struct, frozen=True):
+class Graph(Struct, frozen=True, dict=True):
     """Everything recorded in one step; nodes are sorted by id, and `nodes[i].id == i`.
 
     >>> from autograph_cli import capture, torch

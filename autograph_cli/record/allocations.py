@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from autograph_cli.engines.protocol import Engine
+from autograph_cli.engines.protocol import TensorFacts
 from autograph_cli.graph import Allocation
 
 
@@ -27,7 +27,7 @@ class Held:
 class Allocations:
     """Sees memory, by weak references that tell when it is let go."""
 
-    def __init__(self, engine: Engine, clock: Callable[[], int]) -> None:
+    def __init__(self, engine: TensorFacts, clock: Callable[[], int]) -> None:
         self._engine, self._clock = engine, clock
         self._alive: dict[int, tuple[Any, Held]] = {}
         """By the id of what owns the memory: the reference, and what is known."""

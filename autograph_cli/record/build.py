@@ -6,12 +6,12 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 from msgspec.structs import replace
 
-from autograph_cli.engines.protocol import Engine, Output, key_of, number_of
+from autograph_cli.engines.protocol import NodeFacts, Output, key_of, number_of
 from autograph_cli.graph import (
     Edge,
     Graph,
@@ -26,6 +26,7 @@ from autograph_cli.graph import (
     TensorType,
 )
 from autograph_cli.graph.collector import resting
+from autograph_cli.record.changes import output_of
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Event, StepLog
 from autograph_cli.record.forgetting import closure
@@ -34,8 +35,7 @@ from autograph_cli.record.modules import CallEvent
 from autograph_cli.record.saved_tensors import Versions, records, settle
 from autograph_cli.record.source_locations import Sources
 
-_number = itemgetter(0)
-"""The number of an event."""
+_number = attrgetter("number")
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ def build(log: EventLog, sources: Sources, span: Span, *, at_last: bool = False)
         span.ids.update((event.number, position) for position, event in enumerate(builder.events))
     if span.found is not None:
         span.found.ids = span.ids
-    first = span.step.events[0].number if span.step.events else log.count + 1
+    first = span.step.begins_at(log.count)
     own = (position for position, event in enumerate(builder.events) if event.number >= first and event.kind != LEAF)
     span.older = next(own, len(builder.events))
     graph = builder.graph()
@@ -106,8 +106,8 @@ class _Builder:
         starts += [key for entry in span.step.passes for key in entry.ran]
         first = {leaf: known[key].number for key, leaf in log.leaves.items() if key in known}
         every = [known[key] for key in closure(log, starts)]
-        self.events = sorted(every, key=(lambda event: first.get(event[1], event[0])) if first else _number)
-        self.ids = {event[1]: position for position, event in enumerate(self.events)}
+        self.events = sorted(every, key=(lambda event: first.get(event.key, event.number)) if first else _number)
+        self.ids = {event.key: position for position, event in enumerate(self.events)}
         self.edge = _Edges(self.ids, log.leaves).__getitem__
         makers = {entry.number: entry for entry in span.step.passes}
         makers |= {maker.number: maker for maker in {event.made_by for event in self.events} if maker is not None}
@@ -115,7 +115,7 @@ class _Builder:
         self.pass_ids = {entry.number: position for position, entry in enumerate(self.passes)}
         self.static = self._static_names()
         numbers = {number for number, _ in self.static}
-        self.named = {event[1] for event in self.events if event[0] in numbers} if numbers else set()
+        self.named = {event.key for event in self.events if event.number in numbers} if numbers else set()
         self.named.update(log.names, log.borrowed)
         """The keys of what may have names."""
         self.plain: dict[int, tuple[OutputRecord, ...]] = {}
@@ -123,12 +123,12 @@ class _Builder:
         self.storages = self._storages()
         self.versions: Versions = {}
         self.described: dict[tuple[Any, str], tuple[Kind, str, str]] = {}
-        self.given = {self.storage_of[event[0]] for event in self.events if event[0] in self.storage_of}
+        self.given = {self.storage_of[event.number] for event in self.events if event.number in self.storage_of}
         self.calls = self._calls()
         self.call_ids = {call.serial: position for position, call in enumerate(self.calls)}
 
     def graph(self) -> Graph:
-        parents = [None if event[9] is None else self._parent(event) for event in self.events]
+        parents = [None if event.made_by is None else self._parent(event) for event in self.events]
         calls = list(map(self._call, self.events)) if self.calls else itertools.repeat(None)
         roots, passes = tuple(self._roots()), tuple(map(self._pass, self.passes))
         if self.at_last:
@@ -152,24 +152,23 @@ class _Builder:
         return found if all(found) else tuple([edge for edge in found if edge is not None])  # type: ignore[return-value]
 
     def _node(self, position: int, event: Event, parent: int | None, call: CallEvent | None) -> Node:
-        # Each field by its name takes twice as long: there may be a million.
-        _, key, what, _, cls, like, following, given, _, made_by, site, told, _, _, constants, plain, base, cut = event
-        of_operation = what is OPERATION
-        kind, name, op = (of_operation and self.described.get((cls, told))) or self._described(event)
-        types = self.types(cls, like) if of_operation else self._types(event)
-        if len(types) != 1 or key in self.named or base is not None:
+        key, cls, following, made_by, site = event.key, event.cls, event.next, event.made_by, event.site
+        of_operation = event.kind is OPERATION
+        kind, name, op = (of_operation and self.described.get((cls, event.op))) or self._described(event)
+        types = self.types(cls, event.like) if of_operation else self._types(event)
+        if len(types) != 1 or key in self.named or event.base is not None:
             outputs = self._outputs(event, types)
         else:
             storage = self.storages.get(key)
             outputs = self._plain(types[0]) if storage is None else (OutputRecord(types[0], (), storage),)
-        args = self._edges(given)
-        same = (following is given or following == given) and len(args) == len(given)  # mostly: kept once
+        args = self._edges(event.args)
+        same = following == event.args and len(args) == len(following)  # mostly: kept once
         noted = self.saved.pop(key, None) if self.at_last else self.saved.get(key)
         kept: tuple[Saved, ...] = ()
         if noted is not None:
             kept = noted[0]
-        elif constants is not None:
-            kept = self.log.engine.saved_constants(cls, constants)
+        elif event.constants is not None:
+            kept = self.log.engine.saved_constants(cls, event.constants)
         return Node(  # in the order of its fields: by name they take twice as long
             position,
             kind,
@@ -186,8 +185,8 @@ class _Builder:
             records(kept, self.versions, self.given) if kept else (),
             None if self.span.found is None else self._measured(event, len(outputs)),
             None if call is None else self.call_ids[call.serial],
-            () if plain is None else self._constants(event, kept),
-            self._positions(cut, args) if cut else (),
+            () if event.plain is None else self._constants(event, kept),
+            self._positions(event.cut, args) if event.cut else (),
         )
 
     def _positions(self, cut: Iterable[Output], args: Sequence[Edge]) -> tuple[int, ...]:
@@ -244,7 +243,7 @@ class _Builder:
         """The calls of modules in which something of the graph was computed, and those around them, in order."""
         found: dict[int, CallEvent] = {}
         for event in self.events:
-            call = event[12]
+            call = event.call
             if call is None or event.kind not in (OPERATION, UNTRACKED):
                 continue
             while call is not None and call.serial not in found:
@@ -300,19 +299,17 @@ class _Builder:
 
     def _names(self, event: Event, nr: int) -> tuple[str, ...]:
         log, key = self.log, event.key
-        if key in log.names and (named := log.names[key].get(nr)):
-            return tuple(named)
-        if (event.number, nr) in self.static:
-            return self.static[event.number, nr]
-        if key in log.borrowed and (named := log.borrowed[key].get(nr)):
-            return tuple(named)
-        return () if event.base is None else tuple(log.names_of(event.base))  # what it is a view of
+        output = output_of(key, nr)
+        found = log.names.of(output) or self.static.get((event.number, nr)) or log.borrowed.of(output)
+        if not found and event.base is not None:
+            found = log.names.of(event.base)  # what it is a view of
+        return tuple(found)
 
     def _static_names(self) -> dict[tuple[int, int], tuple[str, ...]]:
         """For variables of functions that returned: the last node that a line made has the name it assigns to."""
         last: dict[tuple[int, tuple[str | None, ...]], Event] = {}
         for event in self.events:
-            site = event[10]
+            site = event.site
             if site is None or event.made_by is not None:
                 continue
             line, names = self.sources.assigned(site)
@@ -341,17 +338,17 @@ class _Builder:
         found: dict[Output, int] = {}
         known, saved, look, storage_of = self.log.known, self.log.saved, self.log.engine.kept_outputs, self.storage_of
         for event in self.events:
-            number = event[1]
+            number = event.key
             if number in saved:
                 kept, positions = saved[number]
-                for output, storage in look(number, event[4], event[6], kept, positions):
+                for output, storage in look(number, event.cls, event.next, kept, positions):
                     if output.__class__ is int:
                         if output in known:
                             found[output] = storage
                     elif (key := key_of(output)) in known:
                         found[output if number_of(output) else key] = storage
-            if storage_of and event[0] in storage_of:
-                found[number] = storage_of[event[0]]
+            if storage_of and event.number in storage_of:
+                found[number] = storage_of[event.number]
         return found
 
     def _roots(self) -> Iterator[Root]:
@@ -363,7 +360,7 @@ class _Builder:
                 yield Root(name if used[name] == 1 else f"{name}~{used[name]}", edge.node, edge.nr)
 
 
-def describe(event: Event, engine: Engine) -> tuple[Kind, str, str]:
+def describe(event: Event, engine: NodeFacts) -> tuple[Kind, str, str]:
     """The kind of an event's node, its name, and that of its operation."""
     if event.kind == INPUT or (event.kind == UNTRACKED and not event.args):
         return "input", "Input", ""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from autograph_cli.engines.protocol import Output, key_of, number_of
-from autograph_cli.record.events import UNTRACKED, Event
+from autograph_cli.record.events import INPUT, UNTRACKED, Event
 
 if TYPE_CHECKING:
     from autograph_cli.record.event_log import EventLog
@@ -17,7 +21,7 @@ def latest(log: EventLog, tensor: Any, output: Output) -> Output:
     Where it is not known how the view was taken, it is an input from now on.
     """
     now = last(log, output)
-    base = log.free_base(tensor)
+    base = free_base(log, tensor)
     known = None if base is None else log.held(base)
     event = log.known.get(key_of(now))
     if known is None or now == known or (event is not None and event.base == known):
@@ -81,13 +85,58 @@ def _again(log: EventLog, taken: list[tuple[Event, int]], base: Output) -> Outpu
         if output not in (event.args[:1] or (event.base,)):
             log.count += 1
             key = -log.count
-            made = event._replace(number=log.count, key=key, args=(output, *event.args[1:]), base=None)
+            made = replace(event, number=log.count, key=key, args=(output, *event.args[1:]), base=None)
             log.add(made)
             for position in range(len(event.like)):
                 old, new = output_of(event.key, position), output_of(key, position)
                 changed[old] = new
         output = output_of(key, nr)
     return output
+
+
+class Alias(Struct, frozen=True, eq=False):
+    """A tensor over the memory of another one."""
+
+    ref: weakref.ref[Any]
+    whole: weakref.ref[Any]
+    """What its changes are told of."""
+
+
+def shares(log: EventLog, made: Any, tensor: Any) -> None:
+    """Note that `made` is over the memory of `tensor`; if no gradient goes to that, changes of either are told of one
+    whole."""
+    if log.engine.is_tracked(tensor):
+        log.step.reads_nothing(log.step.events[-1])
+        log.aliases[id(made)] = Alias(weakref.ref(made), weakref.ref(tensor))
+        return
+    output = log.held(tensor)
+    if output is not None and log.known[key_of(output)].kind in (INPUT, UNTRACKED):
+        whole = free_base(log, tensor)
+        log.shared[id(made)] = Alias(weakref.ref(made), weakref.ref(tensor if whole is None else whole))
+
+
+def changed_through(log: EventLog, made: Any, output: Output) -> None:
+    """Note that a tensor was changed, and with it one with a gradient whose memory it is."""
+    alias = log.aliases.of(made)
+    whole = None if alias is None else alias.whole()
+    if whole is None:
+        return
+    log.step.reads_nothing(log.step.events[-1])
+    if log.minds(whole) and log.engine.like(whole) == log.engine.like(made):
+        mark_changed(log, whole, output)
+
+
+def free_base(log: EventLog, tensor: Any) -> Any:
+    """Return what the tensor is a view of or shares its memory with, if no gradient goes to that."""
+    base = log.engine.free_base(tensor)
+    whole = whole_of(log, tensor if base is None else base)
+    return base if whole is None else whole
+
+
+def whole_of(log: EventLog, tensor: Any) -> Any:
+    """Return what changes of this tensor are told of, where it shares the memory of another one."""
+    alias = log.shared.of(tensor)
+    return None if alias is None else alias.whole()
 
 
 def output_of(key: int, nr: int) -> Output:

@@ -70,11 +70,11 @@ class Collectives:
 
     def _in_memory(self) -> Iterator[tuple[int, int]]:
         engine = self.log.engine
-        for ref, key, _ in [*self.log.tensors.values()]:
-            leaf = ref()
+        for held in [*self.log.tensors.values()]:
+            leaf = held.ref()
             grad = leaf.grad if leaf is not None and engine.is_leaf(leaf) else None
             if grad is not None:
-                yield engine.storages([grad])[0], key
+                yield engine.storages([grad])[0], held.number
 
     def ended(self, kept: Collection[int]) -> None:
         """A step has ended; of those that are not kept, the last collectives stay."""

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+from autograph_cli.engines.held import ById, Drawn, Held
 from autograph_cli.engines.protocol import (
     BackwardCall,
     CollectiveCall,
@@ -21,19 +22,27 @@ from autograph_cli.engines.protocol import (
     Listener,
     ModuleCall,
     Output,
-    key_of,
-    number_of,
 )
 from autograph_cli.graph import Saved
 from autograph_cli.record import forgetting, gradients
-from autograph_cli.record.changes import current, last, latest, mark_changed, output_of
+from autograph_cli.record.changes import (
+    Alias,
+    changed_through,
+    current,
+    free_base,
+    last,
+    latest,
+    mark_changed,
+    output_of,
+    shares,
+    whole_of,
+)
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Earlier, Event, Look, StepLog
 from autograph_cli.record.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names import variables_of
+from autograph_cli.record.output_names import OutputNames
 from autograph_cli.record.source_locations import add_engine, script_frames, site_of
 
-Names = dict[int, dict[int, list[str]]]
-_event = tuple.__new__
 _getframe = sys._getframe
 
 
@@ -78,21 +87,19 @@ class EventLog:
         self._connect = engine
         self.count = 0
         self.calls = 0
-        self.tensors: dict[int, tuple[weakref.ref[Any], int, int]] = {}
-        """Of leaves and inputs, by id: the tensor and its key."""
+        self.tensors: ById[Held] = ById()
+        """Leaves and inputs, by id."""
         self.leaves: dict[int, int] = {}
         """Of inputs that turned out to be leaves, which have no number before a node is made for them: the leaf's."""
-        self.shared: dict[int, tuple[weakref.ref[Any], weakref.ref[Any]]] = {}
-        """Of tensors over the memory of another one, by id: the tensor, and what its changes are told of."""
-        self.aliases: dict[int, tuple[weakref.ref[Any], weakref.ref[Any]]] = {}
+        self.shared: ById[Alias] = ById()
+        """Tensors over the memory of another one, by id, with what their changes are told of."""
+        self.aliases: ById[Alias] = ById()
         """The same of tensors over the memory of one with a gradient that is in this step."""
-        self.drawn: dict[int, tuple[weakref.ref[Any], str]] = {}
-        self.gradients: dict[int, gradients.Given] = {}
+        self.drawn: ById[Drawn] = ById()
+        self.gradients: ById[gradients.Given] = ById()
         """What `grad` calls gave without a graph, by id."""
-        self.names: Names = {}
-        """The variables of each output, by its event's key and its own number, the first one first."""
-        self.borrowed: Names = {}
-        """Those that count where there are no others: of a leaf when it was first used."""
+        self.names, self.borrowed = OutputNames(), OutputNames()
+        """The variables of each output; and those of a leaf when it was first used, which count if it has none."""
         self.saved: dict[int, tuple[tuple[Saved, ...], Any]] = {}
         """What nodes keep for backward, by the event's key; and of what is no operation of the engine's, what that
         is."""
@@ -133,8 +140,8 @@ class EventLog:
         """A log that goes on from here by itself, in this thread."""
         other = EventLog(self._connect, _raise)
         other.known.update(self.known)
-        other.tensors, other.names = dict(self.tensors), _copied(self.names)
-        other.borrowed, other.saved = _copied(self.borrowed), dict(self.saved)
+        other.tensors, other.names = ById(self.tensors), self.names.copied()
+        other.borrowed, other.saved = self.borrowed.copied(), dict(self.saved)
         other.count, other.calls, other.newest_key, other.limit = self.count, self.calls, self.newest_key, sys.maxsize
         other.modules = self.modules
         step = other.step
@@ -184,10 +191,9 @@ class EventLog:
         site = site_of(_getframe(3), None if within is None else within.site)
         self.count = count = self.count + 1
         self.newest_key = number
-        event = _event(
-            Earlier if again else Event,
-            (count, number, OPERATION, ref, cls, like, next, args, parent, made_by, site, op, call, "",
-             constants, plain, None, ()),
+        event = (Earlier if again else Event)(
+            count, number, OPERATION, ref, cls, like, next, args, parent=parent, made_by=made_by, site=site, op=op,
+            call=call, constants=constants, plain=plain,
         )  # fmt: skip
         self.known[number] = event
         step.events.append(event)
@@ -205,38 +211,16 @@ class EventLog:
     ) -> None:
         """There is a node of which nothing was told when it was made."""
         self.count = count = self.count + 1
-        event = self.known[number] = _event(
-            Earlier,
-            (
-                count,
-                number,
-                OPERATION,
-                ref,
-                cls,
-                like,
-                next,
-                args,
-                None,
-                None,
-                None,
-                "",
-                None,
-                "",
-                None,
-                None,
-                None,
-                (),
-            ),
-        )
+        event = self.known[number] = Earlier(count, number, OPERATION, ref, cls, like, next, args)
         self.thread.step.events.append(event)
 
     def leaf(self, number: int, variable: Any, cls: type, like: Any) -> int:
         """A leaf goes by the number of the first node that added up its gradient."""
-        held = self.tensors.get(id(variable))
-        if held is not None and held[1] >= 0 and held[0]() is variable:
-            known = self.known.get(held[1])
+        held = self.tensors.of(variable)
+        if held is not None and held.number >= 0:
+            known = self.known.get(held.number)
             if known is not None and known.kind == LEAF:
-                return held[1]
+                return held.number
         self.count += 1
         self.new_leaves = True
         running = self.step.running
@@ -249,11 +233,11 @@ class EventLog:
             Event(self.count, number, LEAF, ref, cls, like, parent=parent, made_by=made_by, call=call, owner=owner)
         )
         self.newest_key = max(number, self.newest_key)
-        if held is not None and held[1] < 0 and held[0]() is variable:
-            self.leaves[held[1]] = number
-            if held[1] in self.step.changed:
-                self.step.changed[number] = self.step.changed.pop(held[1])
-        self.tensors[id(variable)] = ref, number, 0
+        if held is not None and held.number < 0:
+            self.leaves[held.number] = number
+            if held.number in self.step.changed:
+                self.step.changed[number] = self.step.changed.pop(held.number)
+        self.tensors[id(variable)] = Held(ref, number)
         if not owner:
             self._note_where_met(variable, number)
         return number
@@ -263,7 +247,7 @@ class EventLog:
         for frame in script_frames(3):
             for name, value in list(variables_of(frame).items()):
                 if self.engine.inner(value) is leaf and name[0] not in "_.@":
-                    _add_name(self.borrowed, key, 0, name)
+                    self.borrowed.add(key, name)
             if key in self.borrowed:
                 break
 
@@ -273,18 +257,18 @@ class EventLog:
         found = gradients.used(self, tensor) if self.gradients else None
         if found is not None:
             return found
-        base = self.free_base(tensor)
+        base = free_base(self, tensor)
         output = None if base is None else engine.output(base)
         if base is not None and output is None:
             output = self.input(base)  # so that its variables are noted
         self.count += 1
         key, ref, kind = -self.count, weakref.ref(tensor), LEAF if engine.is_leaf(tensor) else INPUT
         call, owner = self._belongs(tensor)
-        made, op = self.drawn.pop(id(tensor), (None, ""))
-        op = op if made is not None and made() is tensor else ""
+        drawn = self.drawn.pop(id(tensor), None)
+        op = drawn.op if drawn is not None and drawn.ref() is tensor else ""
         like = engine.like(tensor)
         self.add(Event(self.count, key, kind, ref, None, like, op=op, call=call, owner=owner, base=output))
-        self.tensors[id(tensor)] = ref, key, 0
+        self.tensors[id(tensor)] = Held(ref, key)
         return key
 
     def untracked(
@@ -300,20 +284,17 @@ class EventLog:
 
         What older steps computed is left out: else this step would hang on all before it.
         """
-        step, known = self.step, self.known
-        outputs = [output if (whole := self._whole(output)) is None else whole for output in outputs]
-        first = step.events[0].number if step.events else self.count + 1
-        given, args = args, tuple([output for output in args if gradients.stays(known[key_of(output)], first)])
-        base = given[0] if given and not args and self.free_base(outputs[0]) is not None else None
+        outputs = [output if (whole := whole_of(self, output)) is None else whole for output in outputs]
+        given, args = args, gradients.of_this_step(self, args)
+        base = given[0] if given and not args and free_base(self, outputs[0]) is not None else None
         calls = self.engine.calls()
         call = self.modules.enter(self.thread.calls, calls) if calls else None
         site = site_of(_getframe(2))
         self.count += 1
         key = -self.count
-        refs = [weakref.ref(output) for output in outputs]
-        like = [self.engine.like(output) for output in outputs]
+        ref, like = weakref.ref(outputs[0]), [self.engine.like(output) for output in outputs]
         event = Event(
-            self.count, key, UNTRACKED, refs[0], op, like, args=args, site=site, op=name, call=call,
+            self.count, key, UNTRACKED, ref, op, like, args=args, site=site, op=name, call=call,
             plain=plain, base=base, cut=cut,
         )  # fmt: skip
         self.add(event)
@@ -321,24 +302,28 @@ class EventLog:
             self.measures.untracked(event, op)
         whole = self.engine.base(outputs[0])
         if whole is not None and self.engine.is_tracked(whole):
-            self._computed_nothing(event)
+            self.step.reads_nothing(event)
         for nr, output in enumerate(outputs):
             if name.endswith("_") and self.engine.is_tracked(output):
                 mark_changed(self, output, output_of(key, nr))
-                continue
-            before = self.tensors.get(id(output))
-            if before is not None and before[0]() is output:  # it was changed in place
-                step.changed[output_of(*before[1:])] = output_of(key, nr)
-            self.tensors[id(output)] = refs[nr], key, nr
-            if name.endswith("_"):
-                self._changed_through(output, output_of(key, nr))
-            step.untracked.append((id(output), key))
+            else:
+                self._hold(output, key, nr)
+                if name.endswith("_"):
+                    changed_through(self, output, output_of(key, nr))
         if len(self.known) > self.limit:
             forgetting.sweep(self)
 
+    def _hold(self, tensor: Any, key: int, nr: int) -> None:
+        """Know a tensor by an output of this key, until the step is over."""
+        before = self.tensors.of(tensor)
+        if before is not None:  # it was changed in place
+            self.step.changed[output_of(before.number, before.nr)] = output_of(key, nr)
+        self.tensors[id(tensor)] = Held(weakref.ref(tensor), key, nr)
+        self.step.untracked.append((id(tensor), key))
+
     def also(self, tensor: Any, number: int, nr: int) -> None:
         """A tensor that no gradient goes to is an output of an operation that has others: indices, a mask."""
-        self.tensors[id(tensor)] = weakref.ref(tensor), number, nr
+        self.tensors[id(tensor)] = Held(weakref.ref(tensor), number, nr)
         self.step.untracked.append((id(tensor), number))
         self.step.bare.add(output_of(number, nr))
 
@@ -425,11 +410,11 @@ class EventLog:
 
     def held(self, tensor: Any) -> Output | None:
         """What a leaf or a tensor that no gradient goes to is known as now, if it was told of."""
-        found = self.tensors.get(id(tensor))
-        if found is None or found[0]() is not tensor:
+        found = self.tensors.of(tensor)
+        if found is None:
             return None
-        output = output_of(found[1], found[2])
-        return output if found[1] >= 0 or not self.step.changed else latest(self, tensor, output)
+        output = output_of(found.number, found.nr)
+        return output if found.number >= 0 or not self.step.changed else latest(self, tensor, output)
 
     def minds(self, tensor: Any) -> bool:
         """Whether a change of a tensor with a gradient, outside of autograd, is told: not of a leaf that the step has
@@ -444,41 +429,8 @@ class EventLog:
         return current(self, tensor, output)
 
     def shares(self, made: Any, tensor: Any) -> None:
-        """`made` is over the memory of `tensor`; if no gradient goes to that, changes of either are told of one
-        whole."""
-        if self.engine.is_tracked(tensor):
-            self._computed_nothing(self.step.events[-1])
-            self.aliases[id(made)] = weakref.ref(made), weakref.ref(tensor)
-            return
-        output = self.held(tensor)
-        if output is not None and self.known[key_of(output)].kind in (INPUT, UNTRACKED):
-            whole = self.free_base(tensor)
-            self.shared[id(made)] = weakref.ref(made), weakref.ref(tensor if whole is None else whole)
-
-    def _computed_nothing(self, event: Event) -> None:
-        """What an operation made is over the memory of its first argument, which was not read for that."""
-        if event.args:
-            self.step.sharing[event.key] = event.args[0]
-
-    def _changed_through(self, made: Any, output: Output) -> None:
-        """A tensor was changed; so was one with a gradient whose memory it is."""
-        held = self.aliases.get(id(made))
-        whole = None if held is None or held[0]() is not made else held[1]()
-        if whole is None:
-            return
-        self._computed_nothing(self.step.events[-1])
-        if self.minds(whole) and self.engine.like(whole) == self.engine.like(made):
-            mark_changed(self, whole, output)
-
-    def free_base(self, tensor: Any) -> Any:
-        """What a tensor is a view of or shares its memory with, if no gradient goes to that."""
-        base = self.engine.free_base(tensor)
-        whole = self._whole(tensor if base is None else base)
-        return base if whole is None else whole
-
-    def _whole(self, tensor: Any) -> Any:
-        held = self.shared.get(id(tensor))
-        return None if held is None or held[0]() is not tensor else held[1]()
+        """`made` is over the memory of `tensor`."""
+        shares(self, made, tensor)
 
     # -- names
 
@@ -486,13 +438,12 @@ class EventLog:
         """Note a name for the output that a tensor is; returns the output."""
         output = self.engine.output(tensor)
         if output is not None:
-            _add_name(self.names, key_of(output), number_of(output), path)
+            self.names.add(output, path)
         return output
 
     def names_of(self, output: Output, borrowed: bool = False) -> list[str]:
         """The variables that an output has, or those that count where it has none."""
-        noted = self.borrowed if borrowed else self.names
-        return noted.get(key_of(output), {}).get(number_of(output), [])
+        return (self.borrowed if borrowed else self.names).of(output)
 
     # -- what there is
 
@@ -517,7 +468,7 @@ class EventLog:
         self.freed += [entry.ran for entry in step.passes[-1:]]
         for name, key in step.untracked:  # in the next step they are inputs: what made them is of this one
             held = self.tensors.get(name)
-            if held is not None and held[1] == key:
+            if held is not None and held.number == key:
                 del self.tensors[name]
         self.thread.begin()
         if len(self.known) > self.limit_between:
@@ -527,15 +478,3 @@ class EventLog:
 
 def _raise(error: Exception) -> None:
     raise error
-
-
-def _add_name(names: Names, number: int, nr: int, name: str) -> None:
-    outputs = names.get(number)
-    if outputs is None:
-        names[number] = {nr: [name]}
-    elif name not in (known := outputs.setdefault(nr, [])):
-        known.append(name)
-
-
-def _copied(names: Names) -> Names:
-    return {number: {nr: list(known) for nr, known in outputs.items()} for number, outputs in names.items()}

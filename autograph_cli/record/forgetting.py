@@ -28,7 +28,7 @@ def closure(log: EventLog, keys: Iterable[int]) -> set[int]:
     stack = list(met)
     while stack:
         event = known[stack.pop()]
-        following, args, parent = event[6], event[7], event[8]
+        following, args, parent = event.next, event.args, event.parent
         hung_on = following if args is following else (*following, *args)
         for output in hung_on if parent is None else (*hung_on, parent):
             if output is None:
@@ -54,10 +54,10 @@ def drop(log: EventLog, newest: StepLog) -> None:
         while over:
             step, dead = over.pop(), []
             for event in step.events:
-                if event[3]() is None:
-                    if event[2] is not LEAF:
-                        dead.append(event[1])
-                elif event[2] is OPERATION:
+                if event.ref() is None:
+                    if event.kind is not LEAF:
+                        dead.append(event.key)
+                elif event.kind is OPERATION:
                     break
             else:
                 if needed.isdisjoint(dead):
@@ -79,20 +79,20 @@ def sweep(log: EventLog, *, between: bool = False) -> None:
     log.looks += [step.looked for step in log.over]
     log.over.clear()
     known, steps = log.known, list(log.steps)
-    log.tensors = {name: held for name, held in log.tensors.items() if held[0]() is not None}
-    log.drawn = {name: held for name, held in log.drawn.items() if held[0]() is not None}
-    log.gradients = {name: given for name, given in log.gradients.items() if given[0]() is not None}
-    log.shared = {name: held for name, held in log.shared.items() if held[0]() is not None}
+    log.tensors.sweep()
+    log.drawn.sweep()
+    log.gradients.sweep()
+    log.shared.sweep()
     starts = [event.key for step in steps if step.finished or between for event in step.events]
     starts += [key for key, event in known.items() if event.kind is OPERATION and event.ref() is not None]
-    starts += [key for _, key, _ in log.tensors.values()]
+    starts += [held.number for held in log.tensors.values()]
     keep = closure(log, starts)
     for key in known.keys() - keep:
         del known[key]
     for noted in (log.leaves, log.saved, log.names, log.borrowed):
         for key in noted.keys() - keep:
             del noted[key]
-    log.looks = [looks for looks in log.looks if any(event.key in keep for events, *_ in looks for event in events)]
+    log.looks = [looks for looks in log.looks if any(event.key in keep for look in looks for event in look.events)]
     for step in steps:
         step.events = [event for event in step.events if event.key in keep]
     log.limit, log.limit_between = max(LIMIT, 2 * len(known)), max(BATCH, 2 * len(known))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from autograph_cli import AutographError
-from autograph_cli.engines.protocol import Engine
+from autograph_cli.engines.protocol import Engine, TensorFacts
 from autograph_cli.graph import Graph, GraphError, Node, Step, Trace
 from autograph_cli.graph.facts import bytes_text, plain_name, values_lines
 from autograph_cli.graph.names import output_names
@@ -127,7 +127,7 @@ def _type(engine: Engine, tensor: Any) -> str:
     return str(engine.types(None, engine.like(tensor))[0])
 
 
-def _numbers(engine: Engine, tensor: Any) -> list[str]:
+def _numbers(engine: TensorFacts, tensor: Any) -> list[str]:
     values = summary(engine.array(tensor))
     return [f"no numbers: on the device {tensor.device}"] if values is None else values_lines(values)
 
@@ -178,7 +178,7 @@ def _memory(engine: Engine, tensor: Any, every: Mapping[str, Any], name: str) ->
     yield "storage shared with", [path for path in sharing if path != name]
 
 
-def _owner(engine: Engine, tensor: Any) -> Any:
+def _owner(engine: TensorFacts, tensor: Any) -> Any:
     memory = engine.memory(tensor)
     return None if memory is None else memory[0]
 
@@ -232,7 +232,7 @@ def _given(node: Node) -> set[tuple[int, int]]:
     return {(edge.node, edge.nr) for edge in node.args}
 
 
-def _savers(graph: Graph, storage: int | None, names: list[tuple[str, ...]]) -> Iterator[str]:
+def _savers(graph: Graph, storage: int | None, names: Sequence[tuple[str, ...]]) -> Iterator[str]:
     if storage is None:
         return
     for other in graph:
@@ -241,6 +241,6 @@ def _savers(graph: Graph, storage: int | None, names: list[tuple[str, ...]]) -> 
             yield f"{_node(graph, other, names)} as {', '.join(kept)}"
 
 
-def _node(graph: Graph, node: Node, names: list[tuple[str, ...]]) -> str:
+def _node(graph: Graph, node: Node, names: Sequence[tuple[str, ...]]) -> str:
     where = f", {node.source.file}:{node.source.line}" if node.source else ""
     return f"{node.name or node.op} {names[node.id][0]}{where}"

@@ -144,15 +144,15 @@ class Parameters:
         x = known.ref()
         if known.name or x is None:
             return known.name
-        held = self._log.tensors.get(id(x))
-        names = [] if held is None or held[0]() is not x else self._log.names_of(held[1])
+        held = self._log.tensors.of(x)
+        names = [] if held is None else self._log.names_of(held.number)
         return names[0] if names else self._log.modules.owner(x)
 
     def leaf_key(self, number: int) -> int | None:
         """The key of a parameter in the event log."""
         x = self.tensor(number)
-        held = None if x is None else self._log.tensors.get(id(x))
-        return held[1] if held is not None and held[0]() is x else None
+        held = None if x is None else self._log.tensors.of(x)
+        return None if held is None else held.number
 
     # -- modules
 

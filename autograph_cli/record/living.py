@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from autograph_cli.engines.builtin_living import Living, fast
+from autograph_cli.engines.builtin.living import Living, fast
 from autograph_cli.engines.protocol import key_of, number_of
 from autograph_cli.graph import Graph, Node, Output, Root, TensorType
 from autograph_cli.record import names
+from autograph_cli.record.changes import output_of
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import Event
 from autograph_cli.record.saved_tensors import Versions, records
@@ -98,4 +99,5 @@ class Builder:
         )
 
     def _names(self, key: int, nr: int) -> tuple[str, ...]:
-        return tuple(self.log.names.get(key, {}).get(nr) or self.log.borrowed.get(key, {}).get(nr) or ())
+        output = output_of(key, nr)
+        return tuple(self.log.names.of(output) or self.log.borrowed.of(output))

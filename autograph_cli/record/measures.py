@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from autograph_cli.engines.protocol import BackwardCall, Engine, Inside, key_of, number_of
+from autograph_cli.engines.protocol import BackwardCall, Inside, NodeFacts, key_of, number_of
 from autograph_cli.graph import Graph, Measured, Profile, Run, Values
 from autograph_cli.record.allocations import Allocations, Held, placed
 from autograph_cli.record.event_log import EventLog
@@ -67,7 +67,7 @@ class Found:
     nonfinite: dict[int, list[int]] = field(default_factory=dict)
     """The backward calls that gave NaN or infinity to nodes."""
 
-    def of(self, engine: Engine, event: Event, outputs: int, calls: Mapping[int, int]) -> Measured | None:
+    def of(self, engine: NodeFacts, event: Event, outputs: int, calls: Mapping[int, int]) -> Measured | None:
         """What there is of one node; None if nothing."""
         number = event.number
         values = tuple([self.values.get((number, nr)) for nr in range(outputs)])

@@ -6,13 +6,13 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from autograph_cli.engines.protocol import Engine
+from autograph_cli.engines.protocol import TensorFacts
 from autograph_cli.graph import DeviceMemory, Memory
 from autograph_cli.record.names import items_of
 from autograph_cli.record.public_names import is_ours
 
 
-def optimizers_in(engine: Engine, spaces: Iterable[Mapping[str, Any]]) -> list[weakref.ref[Any]]:
+def optimizers_in(engine: TensorFacts, spaces: Iterable[Mapping[str, Any]]) -> list[weakref.ref[Any]]:
     """The optimizers that variables hold: themselves, in a container, or as an attribute."""
     found: dict[int, Any] = {}
     optimizer = engine.optimizers()
@@ -37,7 +37,9 @@ def _parts(value: Any, tensor: type) -> Iterator[Any]:
     yield from [item for _, item in held or ()]
 
 
-def memory_of(engine: Engine, leaves: Iterable[weakref.ref[Any]], optimizers: Iterable[weakref.ref[Any]]) -> Memory:
+def memory_of(
+    engine: TensorFacts, leaves: Iterable[weakref.ref[Any]], optimizers: Iterable[weakref.ref[Any]]
+) -> Memory:
     """The bytes that are held now."""
     living = [leaf for leaf in [ref() for ref in leaves] if leaf is not None]
     states = [each.state.values() for each in [ref() for ref in optimizers] if each is not None]
@@ -46,7 +48,7 @@ def memory_of(engine: Engine, leaves: Iterable[weakref.ref[Any]], optimizers: It
     return Memory(*held[0], held[1], _by_device(engine, living, kept))
 
 
-def _by_device(engine: Engine, leaves: list[Any], kept: list[Any]) -> tuple[DeviceMemory, ...]:
+def _by_device(engine: TensorFacts, leaves: list[Any], kept: list[Any]) -> tuple[DeviceMemory, ...]:
     """The bytes that leaves, their gradients and the state of optimizers hold by device; none for the CPU alone."""
     places = dict.fromkeys(map(engine.device, (*leaves, *kept)))
     if places.keys() <= {"cpu"}:

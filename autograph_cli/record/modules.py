@@ -5,7 +5,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from autograph_cli.engines.protocol import ModuleCall
 from autograph_cli.record.names import OPAQUE, variables_of
@@ -17,15 +19,12 @@ _LONGEST = 256
 """Longer containers are not looked through for modules."""
 
 
-class CallEvent(NamedTuple):
+class CallEvent(Struct, frozen=True, eq=False):
     """One call of a module, as long as an event of the log or a call within it needs it."""
 
     about: About
     parent: CallEvent | None
     serial: int
-
-
-_call = tuple.__new__
 
 
 class Tree:
@@ -97,12 +96,12 @@ class Modules:
         del known[depth:]
         outer = known[-1] if depth else None
         for number, module, _, _ in calls[depth:]:
-            key = id(module), outer and outer.about.id
+            key = id(module), None if outer is None else outer.about.id
             about = self.known.get(key)
             if about is None or about.ref() is not module:
                 about = self.known[key] = self._met(module, outer)
                 self.waiting.append(about)
-            outer = _call(CallEvent, (about, outer, number))
+            outer = CallEvent(about, outer, number)
             known.append(outer)
         return known[-1]
 

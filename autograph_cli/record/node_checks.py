@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
 from msgspec import Struct
 
-from autograph_cli.engines.protocol import Engine
+from autograph_cli.engines.protocol import Measuring
 from autograph_cli.record.finite_difference import CannotCheck, Given, check
 from autograph_cli.record.function_calls import applying, around_calls
 
@@ -40,7 +39,20 @@ class _Here(threading.local):
     copying: bool = False
 
 
-def _out_of_place(engine: Engine, operation: Any, changed: Any, *args: Any, **words: Any) -> Any:
+class _Applying(AbstractContextManager[None]):
+    """Within the block, this Function is applied; `contextlib.contextmanager` would have PyTorch compile its frames."""
+
+    def __init__(self, here: _Here, applied: tuple[Any, Given] | None) -> None:
+        self.here, self.applied = here, applied
+
+    def __enter__(self) -> None:
+        self.here.applied, self.applied = self.applied, self.here.applied
+
+    def __exit__(self, *_: object) -> None:
+        self.here.applied = self.applied
+
+
+def _out_of_place(engine: Measuring, operation: Any, changed: Any, *args: Any, **words: Any) -> Any:
     """What an operation makes of its first argument, which stays as it is."""
     return engine.call(operation, changed.clone(), *args, **words)
 
@@ -48,7 +60,7 @@ def _out_of_place(engine: Engine, operation: Any, changed: Any, *args: Any, **wo
 class NodeChecks:
     """Sees the arguments of operations and of custom Functions."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Measuring) -> None:
         self.engine = engine
         self._here = _Here()
 
@@ -56,14 +68,9 @@ class NodeChecks:
         """Within the block the arguments of custom Functions are seen."""
         return around_calls(self.engine.namespace, self._function)
 
-    @contextlib.contextmanager
-    def _function(self, cls: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Iterator[None]:
+    def _function(self, cls: Any, args: tuple[Any, ...], words: dict[str, Any]) -> _Applying:
         given = None if self.engine.is_transforming() else self._copied(args, words)
-        before, self._here.applied = self._here.applied, None if given is None else (cls, given)
-        try:
-            yield
-        finally:
-            self._here.applied = before
+        return _Applying(self._here, None if given is None else (cls, given))
 
     def changing(self, op: Any, args: tuple[Any, ...], words: dict[str, Any]) -> None:
         """An operation is about to change its first argument."""

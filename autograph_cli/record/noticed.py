@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograph_cli.engines.protocol import Engine
+from autograph_cli.engines.protocol import TensorFacts
 from autograph_cli.graph import Notice, Source
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import LEAF, BackwardEvent
@@ -130,11 +130,11 @@ class Noticed:
         return tuple(found)
 
     def _met(self, x: Any) -> bool:
-        held = self._log.tensors.get(id(x))
-        return held is not None and held[0]() is x and held[1] >= 0
+        held = self._log.tensors.of(x)
+        return held is not None and held.number >= 0
 
 
-def _is_set(engine: Engine, x: Any) -> bool:
+def _is_set(engine: TensorFacts, x: Any) -> bool:
     """Whether a parameter has a gradient that is not zero."""
     numbers = None if x.grad is None else engine.array(x.grad)
     return numbers is not None and bool(np.any(np.asarray(numbers) != 0))

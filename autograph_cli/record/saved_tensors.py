@@ -15,29 +15,29 @@ from autograph_cli.record.events import LEAF, OPERATION, Event, Look, StepLog
 def look(log: EventLog, step: StepLog) -> None:
     """Note what the living nodes of a step keep, before a backward pass frees it, as far as it was not noted yet."""
     known = log.known
-    events = [event for event in step.events if event[2] is OPERATION]
+    events = [event for event in step.events if event.kind is OPERATION]
     outer = _outer(events)
     step.outer |= outer
     step.seen = len(step.events)
     if step.looked:
-        before = {event[1] for looked, *_ in step.looked for event in looked}
-        events = [event for event in events if event[1] not in before]
-    found = list(log.engine.look(event[3]() for event in events))
+        before = {event.key for earlier in step.looked for event in earlier.events}
+        events = [event for event in events if event.key not in before]
+    kept = list(log.engine.look(event.ref() for event in events))
     others, tensors = [], []
     for event in map(known.get, outer):
-        if event is not None and event[2] is not OPERATION and (tensor := event[3]()) is not None:
+        if event is not None and event.kind is not OPERATION and (tensor := event.ref()) is not None:
             others.append(event)
             tensors.append(tensor)
-    step.looked.append((events, found, others, log.engine.storages(tensors)))
-    step.leaves.update([(event[1], event[3]) for event in others if event[2] is LEAF])
+    step.looked.append(Look(events, kept, others, log.engine.storages(tensors)))
+    step.leaves.update([(event.key, event.ref) for event in others if event.kind is LEAF])
 
 
 def _outer(events: Sequence[Event]) -> set[int]:
     """What these hang on beside themselves."""
     used: set[Any] = set().union(
-        *[event[6] for event in events], *[event[7] for event in events if event[7] is not event[6]]
+        *[event.next for event in events], *[event.args for event in events if event.args is not event.next]
     )
-    used.difference_update([event[1] for event in events], (None,))
+    used.difference_update([event.key for event in events], (None,))
     return {output if output.__class__ is int else output[0] for output in used}
 
 
@@ -55,15 +55,16 @@ def settle(log: EventLog, step: StepLog) -> dict[int, int]:
 def _settle(log: EventLog, looks: Sequence[Look]) -> dict[int, int]:
     start, read, known = 0, log.engine.saved, log.known
     storage_of: dict[int, int] = {}
-    for events, found, others, memory in looks:
+    for noted in looks:
         storages: dict[int, int] = {}
-        for event, kept in zip(events, found, strict=True):
+        for event, kept in zip(noted.events, noted.kept, strict=True):
             if kept is not None:
-                saved = read(event[4], kept, storages, start)  # in any case: it numbers the storages
-                key = event[1]
+                saved = read(event.cls, kept, storages, start)  # in any case: it numbers the storages
+                key = event.key
                 if key in known and key not in log.saved:
                     log.saved[key] = saved
-        storage_of |= {event.number: storages[at] for event, at in zip(others, memory, strict=True) if at in storages}
+        pairs = zip(noted.others, noted.memory, strict=True)
+        storage_of |= {event.number: storages[at] for event, at in pairs if at in storages}
         start += len(storages)
     return storage_of
 

@@ -30,7 +30,7 @@ _RUNNER = os.path.join(_OURS, "record", "runner.py")
 _NOTEBOOK = os.path.join("IPython", "core", "interactiveshell.py")
 _PASSES = (
     os.path.join(_OURS, "torch", "_core", "backward.py"),
-    os.path.join(_OURS, "engines", "pytorch_passes.py"),
+    os.path.join(_OURS, "engines", "pytorch", "passes.py"),
 )
 _engines: set[str] = set()
 """Where other engines' own code is."""

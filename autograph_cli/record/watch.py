@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograph_cli.engines.protocol import Engine
+from autograph_cli.engines.protocol import TensorFacts
 from autograph_cli.graph import Watched
 from autograph_cli.record.names import tensors_in
 
@@ -36,7 +36,7 @@ class _Parameter:
 class Watch:
     """Follows parameters from step to step: by their names, for a script may make a new tensor for each step."""
 
-    def __init__(self, engine: Engine, kinds: Collection[str]) -> None:
+    def __init__(self, engine: TensorFacts, kinds: Collection[str]) -> None:
         self._engine, self._kinds = engine, frozenset(kinds)
         self._known: dict[str | int, _Parameter] = {}
         """By name, or by the id of what has none."""

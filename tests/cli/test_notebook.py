@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from autograph_cli.engines import connect
 from autograph_cli.record import pytorch
 from autograph_cli.record.imports import EngineFinder
-from autograph_cli.torch._core import modes
 
 IPython = pytest.importorskip("IPython")
 
@@ -45,7 +45,7 @@ def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Shell]:
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     modules, finders, hooks = dict(sys.modules), sys.meta_path[:], (sys.displayhook, sys.excepthook)
     names = set(vars(builtins))
-    with modes.kept():
+    with connect("builtin").kept():
         notebook = Shell(monkeypatch)
         yield notebook
     notebook.shell.history_manager.end_session()

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autograph_cli import export
 from autograph_cli.cli.render import SUFFIXES
-from autograph_cli.export.panels import Panels
+from autograph_cli.export.options import Panels
 from autograph_cli.graph import Graph, GraphError, Slice, Step, Trace
 from autograph_cli.record import store
 

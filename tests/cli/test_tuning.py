@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from autograph_cli.cli import tuning
 from autograph_cli.cli.main import main
-from autograph_cli.torch._compiled import compiled
+from tests import inside
 
 
 class Allocator:
@@ -47,7 +47,7 @@ def test_memory_is_kept_unless_told_otherwise(
     assert (gc.get_freeze_count() > 0) is bool(settings)
 
 
-@pytest.mark.skipif(compiled("_kernels.fast_memory") is None, reason="without the compiled modules")
+@pytest.mark.skipif(not inside.is_compiled("_kernels.fast_memory"), reason="without the compiled modules")
 @pytest.mark.parametrize(("flag", "allocator"), [("--tune", "lines of the cache"), ("--no-tune", "default_allocator")])
 def test_arrays_are_aligned_unless_told_otherwise(flag: str, allocator: str, tmp_path: Path) -> None:
     script = tmp_path / "script.py"

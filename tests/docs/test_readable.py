@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from autograph_cli.export import render
-from autograph_cli.export.pdf import helvetica_width
+from autograph_cli.export.formats.pdf import helvetica_width
 from autograph_cli.export.style import SLANT
 from autograph_cli.record import runner
 

@@ -21,13 +21,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-import autograph_cli.engines.pytorch
+import autograph_cli.engines.pytorch.connection
 import autograph_cli.record.recorder
 import autograph_cli.torch  # noqa: F401  the table of operations
 from autograph_cli.cli import main
 
 BENEATH = re.compile(r'  File "(<frozen importlib|.*(tests/engines/beside|/autograph_cli/)).*", line .*\n(    .*\n)*')
 """Frames beneath a script, in tracebacks that PyTorch prints."""
+STAMP = re.compile(r"^([A-Z]\d{4}) \d\d:\d\d:\d\d\.\d+ \d+ ", re.MULTILINE)
+"""The time and the process in a line of PyTorch's log."""
 
 
 def plainly(words: list[str]) -> int:
@@ -118,7 +120,7 @@ def ended(process: int, folder: str) -> dict[str, object]:
     code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
     out, err = (Path(f"{folder}.{number}").read_text() for number in (1, 2))
     files = sorted(set(os.listdir(folder)) - {"trace.json"})
-    return {"code": code, "out": out, "err": BENEATH.sub("", err), "files": files}
+    return {"code": code, "out": out, "err": STAMP.sub(r"\1 ", BENEATH.sub("", err)), "files": files}
 
 
 for name in sys.argv[1:]:

@@ -91,17 +91,7 @@ def test_a_script_runs_the_same_with_and_without_recording(both: Both, script: s
     assert plain["out"].endswith("}\n")  # the state that it left
 
 
-DIFFERING = {"compile", "compile with breaks", "compile a step", "compiled autograd", "meta"}
-"""Programs of which some print other counts of what was compiled while they are recorded; not yet looked into."""
-
-
-@pytest.mark.parametrize(
-    "program",
-    [
-        pytest.param(each, marks=[pytest.mark.xfail(reason="see DIFFERING", strict=False)] if each in DIFFERING else [])
-        for each in PROGRAMS
-    ],
-)
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_what_pytorch_traces_or_transforms_runs_the_same_in_every_way(
     traced: Both, tmp_path: Path, program: str
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograph_cli.engines.builtin_operations import text
+from autograph_cli.engines.builtin.operations_file import text
 from autograph_cli.engines.operations import FILE, facts_of
 
 SCRIPT = """

@@ -204,7 +204,7 @@ PROGRAMS = {
     "meta": (
         "n = Net().to('meta'); o = n(torch.rand(5, 3, device='meta')); loss = o.sum(); loss.backward()\n"
         "print(o, n.head.weight.grad)\nwith torch.device('meta'): print(nn.Linear(2, 3)(torch.ones(1, 2)).sum())\n"
-        "n = n.to_empty(device='cpu'); [nn.init.ones_(p) for p in n.parameters()]"
+        "n.zero_grad(); n = n.to_empty(device='cpu'); [nn.init.ones_(p) for p in n.parameters()]"
     ),
     "inference_mode": (
         "with torch.inference_mode(): y = net(x); seen(y, y.is_inference(), (y * 2).clone().detach())\n"

@@ -62,8 +62,8 @@ def kept_arrays() -> Iterator[Arrays]:
             raise SystemExit  # the first step is over: what comes is not looked at
         begins(log, call)
         for root in call.roots:
-            if hasattr(root, "_ag_raw") and not root.is_meta:
-                arrays.of_root[log.engine.output(root)] = np.array(root._ag_raw)
+            if isinstance(root, log.engine.tensor) and not root.is_meta:
+                arrays.of_root[log.engine.output(root)] = np.array(log.engine.array(root))
 
     def building(builder: Any) -> Graph:
         ids, known = {event.number: i for i, event in enumerate(builder.events)}, dict(builder.log.known)

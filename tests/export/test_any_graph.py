@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from autograph_cli.export import FLOWS, FORMATS, PARAMETERS, VIEWS, layout, levels, rendering
-from autograph_cli.export.colouring import COLOURS
-from autograph_cli.export.direction import DIRECTIONS
+from autograph_cli.export import FLOWS, FORMATS, PARAMETERS, VIEWS, RenderOptions, render
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.layout import LAYOUTS
-from autograph_cli.export.rendering import RenderOptions, render
+from autograph_cli.export.formats import programs
+from autograph_cli.export.formats.programs import LAYOUTS
+from autograph_cli.export.layout.direction import DIRECTIONS
+from autograph_cli.export.page import levels, sheets
+from autograph_cli.export.scene.colouring import COLOURS
 from autograph_cli.graph import Graph, GraphError, Slice
 from autograph_cli.graph.facts import USUAL, WORDS, check_recorded
 from autograph_cli.graph.names import output_names
@@ -121,7 +122,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
     """Makes what a page shows at once, and what a level holds, little."""
 
     def shrink(wanted: bool) -> None:
-        monkeypatch.setattr(rendering, "OPENABLE", 8 if wanted else 1_000)
+        monkeypatch.setattr(sheets, "OPENABLE", 8 if wanted else 1_000)
         monkeypatch.setattr(levels, "MOST", 10 if wanted else 100)
         monkeypatch.setattr(levels, "ROW", 4 if wanted else 25)
         monkeypatch.setattr(levels, "STUBS", 2 if wanted else 6)
@@ -133,13 +134,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
 def test_every_graph_is_drawn_in_every_format_and_view(
     seeds: range, small: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = layout._run
+    run = programs._run
     drawn: Counter[str] = Counter()
     for seed in seeds:
         graph, chance = random_graph(seed), random.Random(seed)
         graph.verify()
         outside = seed % EXTERNAL == 0
-        monkeypatch.setattr(layout, "_run", run if outside else lambda command, source: b"drawn")
+        monkeypatch.setattr(programs, "_run", run if outside else lambda command, source: b"drawn")
         for number, view in enumerate(VIEWS):
             for format in FORMATS:
                 if format == "html" and seed % len(VIEWS) != number:

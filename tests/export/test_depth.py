@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from autograph_cli.export import render
-from autograph_cli.export.rendering import DEEPEST, notebook_svg
+from autograph_cli.export.picture import DEEPEST
+from autograph_cli.export.rendering import notebook_svg
 from autograph_cli.graph import Edge, Graph, ModuleCall, Node, Output, Root, TensorType
 
 VECTOR = TensorType("float32", (3,))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.export import ExportError, render
-from autograph_cli.export.layered import lay_out
-from autograph_cli.export.scene import Scene, build
+from autograph_cli.export.layout.layered import lay_out
+from autograph_cli.export.scene.scene import Scene, build
 from autograph_cli.graph import Graph, double_backward
 from autograph_cli.graph.derivatives import derivatives_text, incoming_gradients
 from autograph_cli.graph.names import told_apart

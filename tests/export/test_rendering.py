@@ -12,7 +12,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from autograph_cli import export
-from autograph_cli.export import FORMATS, VIEWS, ExportError, layout, render, rendering
+from autograph_cli.export import FORMATS, VIEWS, ExportError, pipeline, render
+from autograph_cli.export.formats import programs
 from autograph_cli.graph import Edge, Graph, GraphError, Node, Output, Root, Source, Step, TensorType, Trace
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -102,7 +103,7 @@ def test_odd_names_come_out_right(view: str) -> None:
 
 
 def test_odd_names_are_read_back_from_the_dot() -> None:
-    program = layout.find_program("graphviz-pure")
+    program = programs.find_program("graphviz-pure")
     done = subprocess.run(
         [program, "-Tsvg"], input=render(odd_graph(), "forward", "dot"), capture_output=True, check=True
     )
@@ -115,7 +116,7 @@ def test_every_size_of_graph_is_drawn(length: int) -> None:
 
 
 def test_too_big_a_graph_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rendering, "LARGEST", 10)
+    monkeypatch.setattr(pipeline, "LARGEST", 10)
     with pytest.raises(
         ExportError, match=r"are too many for a picture .* dot, text or json, or a smaller part with --root"
     ):
@@ -133,7 +134,7 @@ def test_too_big_a_graph_for_graphviz_says_so() -> None:
 
 
 def test_a_program_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layout, "TIME_LIMIT", 0.0)
+    monkeypatch.setattr(programs, "TIME_LIMIT", 0.0)
     with pytest.raises(ExportError, match="took more than 0 s"):
         render(chain(5), "backward", layout="graphviz-pure")
 
@@ -163,7 +164,7 @@ def test_a_png_is_a_png(traces: dict[str, Trace]) -> None:
 
 
 def test_a_png_does_not_drop_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layout.shutil, "which", lambda name, path=None: None)
+    monkeypatch.setattr(programs.shutil, "which", lambda name, path=None: None)
     with pytest.raises(ExportError, match=r"no glyph for '权': install rsvg-convert \(librsvg\), or choose"):
         render(odd_graph(), format="png")
 

@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from autograph_cli.export import FLOWS, PARAMETERS, VIEWS, rendering
-from autograph_cli.export.modules import shown_by
-from autograph_cli.export.parameters import MARK
-from autograph_cli.export.rendering import Job, RenderOptions
-from autograph_cli.export.scene import Box, edges_of
+from autograph_cli.export import FLOWS, PARAMETERS, VIEWS
+from autograph_cli.export.options import RenderOptions
+from autograph_cli.export.picture import Picture, picture_of, whole_of
+from autograph_cli.export.pipeline import boxes_and_arrows, scene_of, with_loops
+from autograph_cli.export.scene.modules import shown_by
+from autograph_cli.export.scene.parameters import MARK
+from autograph_cli.export.scene.scene import Box, edges_of
 from autograph_cli.export.style import RESULTS
-from autograph_cli.graph import Edge, Graph, Node
+from autograph_cli.graph import Edge, Graph, Node, double_backward
 from autograph_cli.graph.names import told_apart
 from autograph_cli.graph.views import is_cut
 from tests.export.random_graphs import batches, random_graph
@@ -40,10 +42,11 @@ _COMMA = re.compile(r", (?![^\[]*\])")
 class Drawn:
     """A picture, and what each of its boxes stands for."""
 
-    def __init__(self, job: Job) -> None:
-        self.graph, self.built, self.scene = job.graph, job._built(), job.scene(job.max_nodes)
+    def __init__(self, picture: Picture) -> None:
+        limit = picture.options.max_nodes
+        self.graph, self.built, self.scene = picture.graph, boxes_and_arrows(picture), scene_of(picture, limit)
         self.here = {box.id for box in self.built.boxes}
-        self.rolled = len(job._rolled(self.built, job.max_nodes).boxes) < len(self.built.boxes)
+        self.rolled = len(with_loops(self.built, picture, limit).boxes) < len(self.built.boxes)
         self.whole = {frame.id for frame in self.scene.frames if frame.equal}
         for frame in self.scene.frames:
             if frame.parent in self.whole:
@@ -74,9 +77,13 @@ def pictures(seeds: Iterable[int]) -> Iterator[tuple[str, Drawn]]:
         for view in VIEWS:
             for _ in range(DRAWN):
                 asked = {name: chance.choice(values) for name, values in CHOICES.items()}
-                job = rendering._job(graph, view, "svg", RenderOptions(**asked))
-                if job.graph.nodes:
-                    yield f"graph {seed}, {view}, {asked}", Drawn(job)
+                picture = picture_in(graph, view, RenderOptions(**asked))
+                if picture.graph.nodes:
+                    yield f"graph {seed}, {view}, {asked}", Drawn(picture)
+
+
+def picture_in(graph: Graph, view: str, options: RenderOptions) -> Picture:
+    return picture_of(whole_of(graph, view, options, formulas=False), view, "svg", options)
 
 
 @pytest.mark.parametrize("seeds", batches(AT_ONCE), ids=lambda its: f"{its.start}-{its.stop - 1}")
@@ -236,7 +243,7 @@ def test_views_up_to_an_order_have_no_higher_ones(seeds: range) -> None:
         graph = random_graph(seed)
         for order in range(3):
             for data in (False, True):
-                view: Graph = rendering.double_backward(graph, order=order, data=data)
+                view: Graph = double_backward(graph, order=order, data=data)
                 view.verify()
                 assert all(node.order <= order for node in view), seed
                 taken: set[Edge | None] = {edge for node in view for edge in (*node.args, *node.next)}
@@ -261,11 +268,11 @@ def test_what_was_made_from_gradients_is_so_up_to_each_order(seeds: range) -> No
 
 def made_from_gradients(graph: Graph, order: int | None, flow: str) -> dict[int, bool]:
     """For each operation of order 0 in the bands up to an order, whether it is in one of what gradients made."""
-    job = rendering._job(graph, "double-backward", "svg", RenderOptions(order=order, flow=flow))
-    if not job.graph.nodes:
+    picture = picture_in(graph, "double-backward", RenderOptions(order=order, flow=flow))
+    if not picture.graph.nodes:
         return {}
-    band, found = {box.id: box.band for box in job._built().boxes}, {}
-    for number, node in zip(job.graph.numbers, job.graph, strict=True):
+    band, found = {box.id: box.band for box in boxes_and_arrows(picture).boxes}, {}
+    for number, node in zip(picture.graph.numbers, picture.graph, strict=True):
         if any(band.values()) and node.kind == "operation" and not node.order and not is_cut(node):
             found[number] = bool(band[f"n{node.id}"] % 2)
     return found

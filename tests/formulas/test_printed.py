@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
+from autograph_cli.engines import connect
 from autograph_cli.formulas import formulas_of
 from autograph_cli.formulas.records import FormulaError
 from tests.export.random_graphs import random_graph
@@ -35,9 +36,7 @@ def test_a_formula_is_right_or_not_printed(expression: str) -> None:
 def test_with_pytorch_it_is_as_well(expression: str) -> None:
     import torch as pytorch
 
-    from autograph_cli.engines.pytorch import PyTorch
-
-    verdict, printed = judged(expression, pytorch, {"engine": PyTorch})
+    verdict, printed = judged(expression, pytorch, {"engine": connect("torch")})
     expected = "" if expression in NOT_WITH_PYTORCH else EXPRESSIONS[expression]
     assert verdict == expected, "\n".join(printed)
 

@@ -15,7 +15,7 @@ from autograph_cli.record.imports import serve
 from autograph_cli.record.living import graph_of
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.saved_tensors import look
-from autograph_cli.torch._core.state import process_state
+from tests import inside
 from tests.conftest import Run
 
 
@@ -160,13 +160,10 @@ def test_a_function_that_runs_backward_leaves_its_last_step() -> None:
 
 
 def test_an_observer_that_was_there_stays() -> None:
-    before, process_state.observer = process_state.observer, None
-    try:
+    with inside.unobserved():
         with pytest.raises(ZeroDivisionError):
             capture(lambda: 1 / 0)
-        assert process_state.observer is None
-    finally:
-        process_state.observer = before
+        assert inside.observer() is None
 
 
 def test_derivatives_are_taken_for_the_double_backward() -> None:

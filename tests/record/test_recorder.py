@@ -14,7 +14,7 @@ from autograph_cli import torch
 from autograph_cli.graph import Graph, Step, Trace, from_json, to_json, tracked
 from autograph_cli.record import forgetting, runner
 from autograph_cli.record.recorder import Recorder
-from autograph_cli.torch._core.state import process_state
+from tests import inside
 
 
 def record(script: Callable[[], dict[str, Any]], steps: str = "all", **options: Any) -> Trace:
@@ -414,9 +414,9 @@ def test_later_steps_have_one_only_where_they_were_named() -> None:
 
 
 def test_the_slot_is_empty_before_and_after() -> None:
-    assert process_state.observer is None
+    assert inside.observer() is None
     record(cube)
-    assert process_state.observer is None
+    assert inside.observer() is None
 
 
 SAMPLES = Path(__file__).parent.parent.parent / "samples"

@@ -9,7 +9,7 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.record.scan import Missing, scan
 from autograph_cli.record.tensor_names import TENSOR_NAMES
-from autograph_cli.torch import _missing
+from tests import inside
 
 MISSING = {
     "a function": ("import torch\ntorch.symeig(x)", "2 torch.symeig"),
@@ -105,8 +105,7 @@ def test_advice_comes_with_the_name() -> None:
 
 
 def test_what_is_advised_is_there() -> None:
-    advised = {name for name in _missing.INSTEAD.values() if name.startswith("torch.")}
-    for name in advised:
+    for name in inside.advised_names():
         position = torch
         for part in name.split(".")[1:]:
             position = getattr(position, part)

@@ -10,7 +10,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.cli.options import WATCHABLE
-from autograph_cli.export import watching
+from autograph_cli.export.formats import watching
 from autograph_cli.graph import Trace, from_json, to_json
 from autograph_cli.record import watch as watch_module
 from autograph_cli.record.recorder import Recorder

@@ -11,7 +11,7 @@ model = nn.parallel.DistributedDataParallel(net)  # right
 model = net  # wrong
 optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
 torch.manual_seed(1 + dist.get_rank())
-for epoch in range(2):
+for _ in range(2):
     for _ in range(2):
         optimizer.zero_grad()
         loss = model(torch.randn(5, 3)).abs().mean()

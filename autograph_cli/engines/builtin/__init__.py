@@ -1,0 +1,1 @@
+"""The engine of this package, as a recorder hears it."""

@@ -1,0 +1,1 @@
+"""An installed PyTorch, as a recorder hears it."""

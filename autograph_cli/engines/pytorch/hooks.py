@@ -1,0 +1,322 @@
+"""Where PyTorch is listened to: its operations, custom Functions, calls of modules and backward passes."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from autograph_cli.engines.protocol import Applied, ModuleCall, places
+from autograph_cli.engines.pytorch import collectives, private
+from autograph_cli.engines.pytorch.node_types import changes_argument
+
+if TYPE_CHECKING:
+    from autograph_cli.engines.pytorch.connection import PyTorch
+
+_is_compiling: Callable[[], bool] = torch.compiler.is_compiling
+_call_numbers = itertools.count()
+
+
+class _Process:
+    """What is the same in all threads."""
+
+    engine: PyTorch | None = None
+    """The connection that listens."""
+    hooked = False
+    follows = False
+    """Whether it is told of what comes now."""
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.calls: list[ModuleCall] = []
+        """The calls of modules that are going on, the innermost last."""
+        self.engine: PyTorch | None = None
+        """The connection that this thread's operations are intercepted for."""
+        self.apart = 0
+        """How many checks of derivatives and traces of functions are going on, of which nothing is told."""
+        self.carries = False
+        """Whether tensors are being carried to other ranks, of which the collectives are told."""
+
+
+_process = _Process()
+_thread = _Thread()
+
+
+# -- who listens
+
+
+def attach(engine: PyTorch) -> PyTorch | None:
+    """Let this connection listen; returns the one that did."""
+    before = _process.engine
+    private.intercept(_operation)
+    private.pass_over_ours()
+    _process.hooked = _process.hooked and before is not None
+    _process.engine = engine
+    follow(engine, True)
+    return before
+
+
+def detach(engine: PyTorch, before: PyTorch | None = None) -> bool:
+    """Let it listen no more, and another one, if there was one before it; returns whether nobody listens now."""
+    if _process.engine is not engine:
+        return False
+    _stop()
+    _process.engine = before
+    if before is not None:
+        follow(before, True)
+    return before is None
+
+
+def follow(engine: PyTorch, on: bool) -> None:
+    """Whether the connection is told of what comes now."""
+    if _process.engine is not engine:
+        return
+    if on:
+        _process.follows = True
+        private.replace_apply(_apply)
+        private.replace_call(_call)
+        private.watch_methods(_hooked, _aliased)
+        private.replace_apart(_apart, _carrying)
+        private.replace_delayed_error(_refused)
+        _thread.engine = None
+        here()
+    else:
+        _stop()
+        engine.end_thread()
+
+
+def _stop() -> None:
+    _process.follows = False
+    private.replace_apply(None)
+    private.replace_call(private.call_module)
+    private.watch_methods(None, None)
+    private.replace_apart(None, None)
+    private.replace_delayed_error(None)
+    _thread.engine = None
+    private.intercepted(False)
+
+
+def listener() -> PyTorch | None:
+    """The connection that listens, whether or not it is told of what comes now."""
+    return _process.engine
+
+
+def here() -> PyTorch | None:
+    """The connection that is told of what this thread does now; its operations are intercepted from now on.
+
+    While PyTorch checks, traces or compiles, that is nobody, and what is traced has no part of this.
+    """
+    if not _process.follows or _thread.apart:
+        private.intercepted(False)
+        return None
+    engine = _process.engine
+    if engine is not _thread.engine and engine is not None:
+        _thread.engine = engine
+        engine.begin_thread()
+        private.intercepted(True)
+    return None if is_apart() else engine
+
+
+def is_apart() -> bool:
+    """Whether what runs in this thread is not what the script computes: PyTorch checks, traces or compiles."""
+    return _thread.apart > 0 or private.is_traced()
+
+
+def _hooked() -> None:
+    """A tensor is given a hook: no pass may run that the script did not ask for."""
+    _process.hooked = True
+
+
+def are_hooked() -> bool:
+    """Whether the script has given tensors hooks since somebody listens."""
+    return _process.hooked
+
+
+@contextlib.contextmanager
+def unheard() -> Iterator[None]:
+    """Within the block, nothing of this thread is told, and nothing is compiled."""
+    before, compiling = private.is_intercepted(), private.compiling_frames(None)
+    private.intercepted(False)
+    try:
+        yield
+    finally:
+        private.intercepted(before)
+        private.compiling_frames(compiling)
+
+
+@contextlib.contextmanager
+def _apart() -> Iterator[None]:
+    """Within the block, derivatives are checked or functions traced: what is computed is not the script's."""
+    _thread.apart += 1
+    try:
+        with unheard():
+            yield
+    finally:
+        _thread.apart -= 1
+
+
+@contextlib.contextmanager
+def _carrying() -> Iterator[None]:
+    """Within the block, tensors are copied to be carried to other ranks: none is computed from another."""
+    _thread.carries = True
+    try:
+        yield
+    finally:
+        _thread.carries = False
+
+
+def calls() -> list[ModuleCall]:
+    """The calls of modules that this thread has entered and not left."""
+    return _thread.calls
+
+
+# -- what happens
+
+
+@private.uncounted
+def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
+    """Runs an operation, and tells of the node that it made."""
+    compiling, engine = private.compiling_frames(None), here()
+    private.intercepted(False)
+    try:
+        if engine is None:
+            return private.compute(operation, args, kwargs)
+        return _told(engine, operation, args, kwargs)
+    finally:
+        if _process.follows:
+            private.intercepted(True)
+        private.compiling_frames(compiling)
+
+
+@private.uncounted
+def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
+    if operation.namespace == "c10d":
+        engine.tell(collectives.tell, engine.listener, operation, args, kwargs)
+        return private.compute(operation, args, kwargs)
+    if _thread.carries:
+        return private.compute(operation, args, kwargs)
+    changes = changes_argument(operation)
+    before = engine.tell(_histories, args, kwargs) if changes else None
+    changes = changes and torch.is_grad_enabled()
+    if changes and engine.changing is not None:
+        engine.tell(engine.changing, operation, args, kwargs)
+    number = private.sequence_number()
+    if engine.watcher is None:
+        result = private.compute(operation, args, kwargs)
+    else:
+        mark, start = engine.mark(args), time.perf_counter_ns()
+        result = private.compute(operation, args, kwargs)
+        took, engine.late = time.perf_counter_ns() - start, engine.since(mark)
+        engine.watcher(operation, args, result, took, kwargs)
+    made = private.sequence_number() != number or (torch.is_grad_enabled() and _has_gradient(result))
+    if made or not private.in_pass():
+        given = before or [(x, None) for x in tensors_in((*args, *kwargs.values()))]
+        plain = _plain(operation, args, kwargs)
+        if made:
+            engine.tell(engine.computed, operation, given, plain, result, changes)
+        else:
+            engine.tell(engine.untracked, operation, given, plain, result)
+    return result
+
+
+def _has_gradient(result: Any) -> bool:
+    """Whether a result has a history; that of an operation without a derivative takes no number."""
+    return any(x.requires_grad for x in tensors_in((result,)))
+
+
+def _refused(args: Any, results: Any) -> None:
+    """A node was made that refuses to be differentiated."""
+    engine = here()
+    if engine is not None:
+        with unheard():
+            engine.tell(engine.applied, "", engine.applies(tensors_in(args)), results)
+
+
+def _aliased(operation: str, tensor: Any, result: Any) -> None:
+    """An alias of a tensor was made by a method."""
+    engine = here()
+    if engine is not None and isinstance(result, torch.Tensor):
+        with unheard():
+            engine.tell(engine.aliased, operation, tensor, result)
+
+
+def _histories(args: Any, kwargs: Any) -> list[tuple[Any, Any]]:
+    """The tensors that an operation is given, with the nodes that made them and which output of them they are."""
+    read = private.history if torch.is_grad_enabled() else private.asked
+    tensors = list(tensors_in((*args, *kwargs.values())))
+    return [
+        (x, (node, x.output_nr) if node is not None or not x.requires_grad else None)
+        for x, node in zip(tensors, map(read, tensors), strict=True)
+    ]
+
+
+def _plain(operation: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+    """The arguments that are plain and no default, by name."""
+    named = {**dict(zip(_defaults(operation), args, strict=False)), **kwargs}
+    named = {name: places(x) or x for name, x in named.items() if x is not None}
+    return [(name, x) for name, x in named.items() if _is_plain(x) and x != _defaults(operation).get(name)]
+
+
+@functools.cache
+def _defaults(operation: Any) -> dict[str, Any]:
+    """The parameters of an operation with their defaults."""
+    return {each.name: each.default_value for each in operation._schema.arguments}
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(isinstance(item, (bool, int, float)) for item in value)
+    return isinstance(value, (bool, int, float, complex, str, torch.dtype))
+
+
+def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
+    """The tensors among arguments or results, those in lists as well; of samples within `vmap` the whole batch."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield private.batch_of(value)
+        elif isinstance(value, (list, tuple)):
+            yield from tensors_in(value)
+
+
+@private.uncounted
+def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """Applies a custom Function, and tells of its node; of a compiled one, of nothing that it does inside."""
+    engine = here()
+    applies = None if engine is None else _applies(engine, (*args, *kwargs.values()))
+    with unheard() if private.is_compiled(cls) else contextlib.nullcontext():
+        result = private.apply_function(cls, *args, **kwargs)
+    if engine is not None and applies is not None and _process.follows:
+        with unheard():
+            engine.tell(engine.applied, cls.__name__, applies, result)
+    return result
+
+
+def _applies(engine: PyTorch, values: Iterable[Any]) -> Applied | None:
+    """What is about to be given to something that makes a node; None where nothing of it has a gradient."""
+    given = list(tensors_in(values))
+    if not (torch.is_grad_enabled() and any(x.requires_grad for x in given)):
+        return None
+    with unheard():
+        return engine.tell(engine.applies, given)  # type: ignore[no-any-return]
+
+
+@private.uncounted
+def _call(module: Any, *args: Any, **kwargs: Any) -> Any:
+    """Calls a module, and notes that it is being called."""
+    if _is_compiling():
+        return private.call_module(module, *args, **kwargs)
+    here()
+    calls = _thread.calls
+    depth = len(calls)
+    calls.append((next(_call_numbers), module, args, kwargs))
+    try:
+        return private.call_module(module, *args, **kwargs)
+    finally:
+        del calls[depth:]

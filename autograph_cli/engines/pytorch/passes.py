@@ -1,0 +1,147 @@
+"""The backward passes of PyTorch: all of them go through one function, around which a connection listens."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from autograph_cli.engines.pytorch import hooks, private
+from autograph_cli.engines.pytorch.saved import until_broken
+
+
+class BackwardCall:
+    """One backward pass; see `protocol.BackwardCall`."""
+
+    def __init__(self, roots: Any, inputs: Any, keeps_graph: bool, create_graph: bool, accumulates: bool) -> None:
+        self.kind = "backward" if accumulates else "grad"
+        self.roots, self.inputs = roots, inputs or None
+        self.found: Any = None
+        self.keeps_graph, self.create_graph = keeps_graph, create_graph
+        self.ran: list[Any] = []
+        self.failed = False
+        self.watch: Callable[[Any, Any], None] | None = None
+        self.counted: Callable[[int], None] | None = None
+
+
+class _Thread(threading.local):
+    depth = 0
+    """How many passes are going on, one inside the other."""
+
+
+_thread = _Thread()
+_original = private.run_backward()
+
+
+def listen() -> None:
+    """Hear of every pass from now on."""
+    global _original
+    _original = private.run_backward()
+    private.replace_run_backward(_run_backward)
+
+
+def listen_no_more() -> None:
+    """Hear of none."""
+    private.replace_run_backward(_original)
+
+
+def attach(engine: Any) -> Any:
+    """Let this connection listen to operations and passes; returns the one that did."""
+    before = hooks.attach(engine)
+    if before is None:
+        listen()
+    return before
+
+
+def detach(engine: Any, before: Any = None) -> None:
+    """Let it listen no more, and another one, if there was one before it."""
+    if hooks.detach(engine, before):
+        listen_no_more()
+
+
+def _watched(nodes: list[Any], watch: Callable[[Any, Any], None]) -> list[Any]:
+    """Tell of each of these nodes when it begins and when it is done, until the handles are removed."""
+
+    def begins(node: Any, grads: Any) -> None:
+        with hooks.unheard():
+            watch(node, list(grads))
+
+    def ends(*_: Any) -> None:
+        with hooks.unheard():
+            watch(None, None)
+
+    handles = []
+    for node in dict.fromkeys(nodes):
+        handles.append(node.register_prehook(lambda grads, node=node: begins(node, grads)))
+        handles.append(node.register_hook(ends))
+    return handles
+
+
+def _keeping_back(nodes: list[Any], kept: set[tuple[Any, int]]) -> list[Any]:
+    """Note where the backward of a custom Function returns None though an edge is there, until the handles are
+    removed."""
+
+    def returned(node: Any, grads: Any) -> None:
+        edges = zip(node.next_functions, grads, strict=False)
+        kept.update((node, nr) for nr, ((target, _), grad) in enumerate(edges) if target is not None and grad is None)
+
+    custom = [node for node in dict.fromkeys(nodes) if hasattr(node, "_forward_cls")]
+    return [node.register_hook(lambda grads, _, node=node: returned(node, grads)) for node in custom]
+
+
+def _reached(roots: Any, nodes: list[Any], kept: set[tuple[Any, int]]) -> list[Any]:
+    """Of the nodes that a pass ran, those that a gradient came to; custom Functions are given zeros where none did."""
+    found = {root.grad_fn if hasattr(root, "grad_fn") else root.node for root in roots}
+    for node in nodes:
+        if node in found or hasattr(node, "_forward_cls"):
+            edges = enumerate(node.next_functions)
+            found |= {node, *(target for nr, (target, _) in edges if (node, nr) not in kept)}
+    return [node for node in nodes if node in found]
+
+
+def _end(engine: Any, call: BackwardCall) -> None:
+    """The pass is over; of a step that is not followed, only its end is told."""
+    listening = hooks.listener()
+    if engine is not None:
+        engine.tell(engine.listener.ends, call)
+    elif listening is not None and not (_thread.depth or call.keeps_graph or call.failed):
+        listening.tell(listening.listener.passed)
+
+
+@private.uncounted
+def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
+    """Runs a pass, and tells of it."""
+    if hooks.is_apart():
+        return _original(roots, *args, **kwargs)
+    engine = hooks.here()
+    _, keeps, creates, inputs = args[:4]
+    call = BackwardCall(tuple(roots), inputs, bool(keeps), bool(creates), kwargs.get("accumulate_grad", False))
+    if engine is not None:
+        with hooks.unheard():
+            engine.tell(engine.listener.begins, call)
+            call.ran = engine.tell(engine.will_run, call.roots, call.inputs, call.kind) or []
+    _thread.depth += 1
+    kept: set[tuple[Any, int]] = set()
+    handles = []
+    if not private.compiles_passes():
+        handles += [] if call.watch is None else _watched(call.ran, call.watch)
+        handles += _keeping_back(call.ran, kept) if call.kind == "backward" else []
+    try:
+        result = _original(roots, *args, **kwargs)
+        call.ran = _reached(call.roots, call.ran, kept) if kept else call.ran
+        call.found = result if call.kind == "grad" else None
+        return result
+    except BaseException:
+        if engine is not None:
+            with hooks.unheard():
+                call.ran = engine.tell(until_broken, call.ran, engine.was_freed)
+        call.failed = True
+        raise
+    finally:
+        _thread.depth -= 1
+        for handle in handles:
+            handle.remove()
+        with hooks.unheard():
+            _end(engine, call)
+        if hooks.here() is not None and engine is None:
+            private.intercepted(True)  # the step that begins is followed, which the block above has undone

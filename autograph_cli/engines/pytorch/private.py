@@ -1,0 +1,606 @@
+"""The names of PyTorch that are not public and that the engine `torch` needs: all of them stand here.
+
+A dispatch key that PyTorch itself leaves unused is above autograd. A fallback for it is called with every operation
+before autograd, and gets the results with their history. Unlike a `TorchDispatchMode` it is no mode: nothing that asks
+whether a mode is on, such as the choice between derivatives in place and out of place, finds one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import torch
+import torch._guards as guards
+import torch._ops as operations
+from torch.autograd import Variable, function as functions, graph as graphs
+from torch.fx import graph as fx_graph
+from torch.nn.modules import module as modules
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils.checkpoint import CheckpointFunction
+
+from autograph_cli.engines import EngineError, protocol
+
+OLDEST = (2, 5)
+"""The oldest PyTorch that this is written for: 2.4 does not tell the shapes of what a node made."""
+_KEY_NAME = "TESTING_ONLY_GenericMode"
+_FRESH = ("aten::detach", "aten::detach_", "aten::alias", "aten::lift", "aten::lift_fresh")
+"""Operations whose result may become an object of a subclass of Tensor: only what is no object of Python yet can."""
+FACTORIES = frozenset(
+    ("arange", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm", "range", "zeros")
+)
+"""Operations that make a tensor out of none, and are seen to do so. `empty` is not: it makes objects of subclasses."""
+_NEEDED = (
+    (torch, "_C._dispatch_key_parse"),
+    (torch, "_C._dispatch_tls_set_dispatch_key_included"),
+    (torch, "_C._dispatch_get_registrations_for_dispatch_key"),
+    (torch, "_C._current_autograd_node"),
+    (torch, "_C._current_graph_task_id"),
+    (torch, "_C._autograd._get_sequence_nr"),
+    (torch, "_C._autograd._push_saved_tensors_default_hooks"),
+    (torch, "_C._autograd._pop_saved_tensors_default_hooks"),
+    (torch, "library.Library.impl"),
+    (torch, "_C.DisableTorchFunction"),
+    (torch, "_C._len_torch_dispatch_stack"),
+    (torch, "_C._get_dispatch_mode"),
+    (torch, "_C._functorch.peek_interpreter_stack"),
+    (torch, "_C._dynamo.eval_frame.set_eval_frame"),
+    (guards, "_TLS"),
+    (operations, "_higher_order_ops"),
+    (operations, "_HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS"),
+    (graphs, "_engine_run_backward"),
+    (functions, "_SingleLevelFunction"),
+    (modules, "Module._call_impl"),
+)
+
+
+def check() -> None:
+    """Raise `EngineError` if this PyTorch has not all that is needed."""
+    if tuple(map(int, torch.__version__.split(".")[:2])) < OLDEST:
+        raise EngineError(
+            f"PyTorch {torch.__version__} is too old: take PyTorch {OLDEST[0]}.{OLDEST[1]} or newer, "
+            "or --engine builtin."
+        )
+    for owner, path in _NEEDED:
+        found: Any = owner
+        for name in path.split("."):
+            found = getattr(found, name, None)
+            if found is None:
+                raise EngineError(
+                    f"PyTorch {torch.__version__} lacks {owner.__name__}.{path}, which recording needs: "
+                    f"take PyTorch {OLDEST[0]}.{OLDEST[1]} or newer, or --engine builtin."
+                )
+    try:
+        torch._C._dispatch_key_parse(_KEY_NAME)
+    except RuntimeError:
+        raise EngineError(
+            f"PyTorch {torch.__version__} lacks the dispatch key {_KEY_NAME}: take --engine builtin."
+        ) from None
+
+
+check()
+_KEY = torch._C._dispatch_key_parse(_KEY_NAME)
+_include = torch._C._dispatch_tls_set_dispatch_key_included
+sequence_number: Callable[[], int] = torch._C._autograd._get_sequence_nr
+"""The number that the next node of this thread gets."""
+current_node: Callable[[], Any] = torch._C._current_autograd_node
+"""The node whose backward is running in this thread."""
+_modes_on: Callable[[], int] = torch._C._len_torch_dispatch_stack
+_PROXY = torch._C._TorchDispatchModeKey.PROXY
+_WRAPPED = ("Python", "Functionalize", "Batched", "FuncTorchBatched", "FuncTorchGradWrapper")
+_STANDS_FOR = tuple(map(torch._C._dispatch_key_parse, _WRAPPED))
+"""The keys of tensors that hold others, and have no memory of their own."""
+_packing = threading.local()
+_top_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
+
+
+def packing() -> Any:
+    """The hooks that saved tensors are packed and unpacked with now; None where there are none."""
+    if _top_hooks is not None:
+        return _top_hooks(False)
+    return _packing.hooks[-1] if getattr(_packing, "hooks", None) else None
+
+
+def _follow_packing() -> None:
+    """Note the hooks from now on: before 2.7, PyTorch does not tell."""
+    autograd: Any = torch._C._autograd
+    push, pop = autograd._push_saved_tensors_default_hooks, autograd._pop_saved_tensors_default_hooks
+
+    def noted_push(*hooks: Any) -> None:
+        push(*hooks)
+        _packing.hooks = [*getattr(_packing, "hooks", ()), hooks]
+
+    def noted_pop() -> None:
+        pop()
+        _packing.hooks.pop()
+
+    autograd._push_saved_tensors_default_hooks, autograd._pop_saved_tensors_default_hooks = noted_push, noted_pop
+
+
+if _top_hooks is None:
+    _follow_packing()
+_pass_number: Callable[[], int] = torch._C._current_graph_task_id
+_libraries: dict[str, Any] = {}
+"""The registrations, which end with these objects."""
+_RESERVED = ("prim",)
+"""The namespaces in which nothing may be registered."""
+
+
+def uncounted(function: Any) -> Any:
+    """Let warnings, logging and a compiler of frames pass over a function that stands between those of the script and
+    of PyTorch."""
+    protocol.uncounted(function)
+    _pass_over(function.__code__)
+    return function
+
+
+_frames: Any = torch._C._dynamo.eval_frame
+compiling_frames: Callable[[Any], Any] = _frames.set_eval_frame
+"""Takes what compiles the frames of this thread from now on, None for nothing, and returns what did."""
+
+
+def _pass_over(code: Any) -> None:
+    """Let `torch.compile` leave this code as it is, and look at what it calls."""
+    if hasattr(_frames, "skip_code"):  # before 2.7
+        _frames.skip_code(code)
+    else:
+        action = _frames._FrameAction
+        _frames.set_code_exec_strategy(code, _frames._FrameExecStrategy(action.SKIP, action.DEFAULT))
+
+
+def pass_over_ours() -> None:
+    """Let `torch.compile` leave the functions of this package as they are, where it looks at each frame that runs."""
+    package = __name__.partition(".")[0]
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"{package}.") and not name.startswith(f"{package}.torch") and name not in _passed_over:
+            _passed_over.add(name)
+            defined = [value for value in vars(module).values() if getattr(value, "__module__", None) == name]
+            for code in set(_codes(defined)):
+                _pass_over(code)
+
+
+_passed_over: set[str] = set()
+
+
+def _codes(values: Iterable[Any]) -> Iterator[types.CodeType]:
+    """The code of functions, of those that stand in them, and of the methods of classes."""
+    for value in values:
+        if isinstance(value, types.CodeType):
+            yield value
+            yield from _codes(value.co_consts)
+        elif isinstance(value, types.FunctionType):
+            yield from _codes((value.__code__,))
+        elif isinstance(value, property):
+            yield from _codes((value.fget, value.fset))
+        elif isinstance(value, (staticmethod, classmethod)):
+            yield from _codes((value.__func__,))
+        elif isinstance(value, type):
+            yield from _codes(vars(value).values())
+        if (wrapped := getattr(value, "__wrapped__", None)) is not None:
+            yield from _codes((wrapped,))
+
+
+def intercept(handler: Callable[..., Any]) -> None:
+    """Have this called as `handler(operation, *args, **kwargs)` instead of operations, where they are `intercepted`.
+
+    What is composed of other operations, and has no derivative of its own, passes: its parts come. What makes a tensor
+    out of none passes as well, apart from `FACTORIES`.
+    """
+    if _libraries:
+        return
+    composed = set(torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd"))
+    for schema in torch._C._jit_get_all_schemas():
+        space, _, base = schema.name.partition("::")
+        name = f"{base}.{schema.overload_name}".rstrip(".")
+        if space in _RESERVED or not torch._C._dispatch_has_kernel(f"{space}::{name}"):
+            continue
+        passes = f"{space}::{name}" in composed or schema.name in _FRESH
+        if passes or not (base in FACTORIES or any("Tensor" in str(given.type) for given in schema.arguments)):
+            _register(space, name, torch.library.fallthrough_kernel)
+        else:
+            _register(space, name, functools.partial(_call, handler, space, base, schema.overload_name or "default"))
+    _pass_higher_order()
+    _follow_definitions(handler)
+    if hasattr(torch.library.Library, "fallback"):  # for what a package defines in C, from 2.5 on
+        _libraries["_"] = torch.library.Library("_", "IMPL")
+        _libraries["_"].fallback(handler, _KEY_NAME)
+
+
+def _register(space: str, name: str, kernel: Any) -> None:
+    library = _libraries.get(space) or _libraries.setdefault(space, torch.library.Library(space, "IMPL"))
+    library.impl(name, kernel, _KEY_NAME)
+
+
+def _follow_definitions(handler: Callable[..., Any]) -> None:
+    """Have operations come that the script defines: while a mode is on, PyTorch refuses what is not registered for the
+    operation itself."""
+    own = torch.library.Library.define
+
+    @functools.wraps(own)
+    @uncounted
+    def define(library: Any, schema: str, *args: Any, **kwargs: Any) -> Any:
+        returned = own(library, schema, *args, **kwargs)  # the name without its overload
+        name = schema.partition("(")[0].strip().rpartition("::")[2]
+        base, _, overload = name.partition(".")
+        kernel = functools.partial(_call, handler, library.ns, base, overload or "default")
+        _register(library.ns, name, kernel)
+        return returned
+
+    torch.library.Library.define = define
+
+
+def _pass_higher_order() -> None:
+    """Let operations on functions, such as `torch.cond`, pass: what they run comes."""
+    operations._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS.append(_KEY)
+    for each in operations._higher_order_ops.values():
+        each.fallthrough(_KEY)
+
+
+@uncounted
+def _call(handler: Callable[..., Any], space: str, base: str, overload: str, *args: Any, **kwargs: Any) -> Any:
+    return handler(_operation(space, base, overload), *args, **kwargs)
+
+
+@functools.cache
+def _operation(space: str, base: str, overload: str) -> Any:
+    return getattr(getattr(getattr(torch.ops, space), base), overload)
+
+
+@uncounted
+def compute(operation: Any, args: Any, kwargs: Any) -> Any:
+    """Run an operation that came to the handler, as it would have run."""
+    try:
+        return operation._op(*args, **kwargs)
+    except RuntimeError as error:
+        if "Unable to cast" not in str(error):
+            raise
+    # A number that PyTorch itself had made a tensor came as a number, and few operations take it back.
+    types = [str(each.type) for each in operation._schema.arguments]
+    made = [
+        torch.scalar_tensor(x, dtype=_NUMBERS[type(x)]) if kind == "Tensor" and type(x) in _NUMBERS else x
+        for kind, x in zip(types, args, strict=False)
+    ]
+    return operation._op(*made, **kwargs)
+
+
+_NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
+
+
+def intercepted(on: bool) -> None:
+    """Whether the operations of this thread go to the handler."""
+    _include(_KEY, on)
+
+
+def is_intercepted() -> bool:
+    """Whether they do now."""
+    return bool(torch._C._dispatch_tls_is_dispatch_key_included(_KEY))
+
+
+def run_backward() -> Callable[..., Any]:
+    """What all backward passes go through."""
+    return graphs._engine_run_backward  # type: ignore[no-any-return]
+
+
+def compiles_passes() -> bool:
+    """Whether a compiler takes the place of a backward pass, so that a hook of a node would be compiled with it."""
+    compiled = sys.modules.get("torch._dynamo.compiled_autograd")
+    return compiled is not None and bool(compiled.compiled_autograd_enabled)
+
+
+def passes_uncompiled() -> contextlib.AbstractContextManager[None]:
+    """Within the block, backward passes run as they are."""
+    return sys.modules["torch._dynamo.compiled_autograd"]._disable() if compiles_passes() else contextlib.nullcontext()
+
+
+def in_pass() -> bool:
+    """Whether a backward pass is running in this thread."""
+    return _pass_number() != -1
+
+
+def is_traced() -> bool:
+    """Whether what runs in this thread is looked at by a compiler or a tracer, on tensors of its own."""
+    if getattr(guards._TLS, "tracing_context", None) is not None or torch.compiler.is_compiling():
+        return True
+    if _modes_on() and torch._C._get_dispatch_mode(_PROXY) is not None:
+        return True
+    return torch._C._get_tracing_state() is not None
+
+
+def is_transforming() -> bool:
+    """Whether a function is traced, compiled or transformed (`vmap`, `grad`) in this thread, on tensors that stand for
+    others."""
+    return is_traced() or torch._C._functorch.peek_interpreter_stack() is not None
+
+
+def batch_of(x: Any) -> Any:
+    """The batch of which a tensor within `vmap` is one sample, which has the history; any other value itself."""
+    while isinstance(x, torch.Tensor) and torch._C._functorch.is_batchedtensor(x):
+        x = torch._C._functorch.get_unwrapped(x)
+    return x
+
+
+def is_readable(x: Any) -> bool:
+    """Whether this is a tensor whose numbers and memory may be read now: not one that stands for another."""
+    return (
+        isinstance(x, torch.Tensor)
+        and not x.is_meta
+        and not is_transforming()
+        and not any(map(torch._C._dispatch_keys(x).has, _STANDS_FOR))
+    )
+
+
+def history(tensor: Any) -> Any:
+    """The node that made a tensor, if one did; None for a view of which PyTorch refuses to say so: one that was made
+    without gradients, and whose base was changed with them."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
+def is_recomputing() -> bool:
+    """Whether a checkpoint is running its forward once more: within its own backward, or where a node takes what it
+    kept."""
+    node = current_node()
+    if node is None:
+        return False
+    if getattr(node, "_forward_cls", None) is CheckpointFunction:
+        return True
+    hooks = packing()
+    return hooks is not None and getattr(hooks[0], "__qualname__", "").startswith("_recomputation_hook")
+
+
+MARK = "autograph"
+"""Where a node's metadata hold what is noted of it."""
+UNASKED = "autograph: unasked"
+"""Of the new history of a view whose base was changed: only what reads it here has asked for it so far."""
+
+
+def asked(tensor: Any) -> Any:
+    """The node that made a tensor, as `history`; None for a view whose base was changed and whose new history the
+    script has not asked for: PyTorch makes it when it is."""
+    made = sequence_number()
+    node = history(tensor)
+    if sequence_number() != made:
+        node.metadata[UNASKED] = True
+    return None if node is None or (UNASKED in node.metadata and MARK not in node.metadata) else node
+
+
+def untouched() -> contextlib.AbstractContextManager[Any]:
+    """Within such a block, no class and no mode of the script's is asked about what is read of tensors and nodes."""
+    return _without_modes() if _modes_on() else torch._C.DisableTorchFunction()
+
+
+@contextlib.contextmanager
+def _without_modes() -> Iterator[None]:
+    with _disable_current_modes(), torch._C.DisableTorchFunction():
+        yield
+
+
+def replace_run_backward(function: Callable[..., Any]) -> None:
+    """Let them go through this."""
+    graphs._engine_run_backward = torch.autograd._engine_run_backward = function
+
+
+_COMPILERS = (
+    "torch._functorch._aot_autograd.graph_compile",
+    "torch._functorch._aot_autograd.jit_compile_runtime_wrappers",
+)
+"""Where AOTAutograd logs the graphs that it made, of this PyTorch and of older ones."""
+_CACHES = (
+    ("torch._functorch._aot_autograd.aot_autograd_result", "GenericAOTAutogradResult"),
+    ("torch._functorch._aot_autograd.autograd_cache", "GenericAOTAutogradCacheEntry"),
+    ("torch._functorch._aot_autograd.autograd_cache", "AOTAutogradCacheEntry"),
+)
+"""What it takes from its cache instead."""
+_NUMBER = "_aot_id"
+_KINDS = {"Forward graph": "forward", "Backward graph": "backward"}
+
+
+def watch_compiler(told: Callable[[int, str, str], None]) -> None:
+    """Call this with the number of a compiled function, `forward` or `backward`, and that graph as Python, from now on;
+    never where this PyTorch has no such names."""
+    logs = next((found for name in _COMPILERS if (found := _module(name, "lazy_format_graph_code"))), None)
+    if logs is None or hasattr(logs.lazy_format_graph_code, "tells"):
+        return
+    format_graph = logs.lazy_format_graph_code
+
+    def formatted(kind: str, graph: Any, number: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if kind in _KINDS:
+            told(number, _KINDS[kind], graph.print_readable(print_output=False, include_device=True))
+        return format_graph(kind, graph, number, *args, **kwargs)
+
+    formatted.tells = told  # type: ignore[attr-defined]
+    logs.lazy_format_graph_code = formatted
+    entry = next((getattr(found, cls) for name, cls in _CACHES if (found := _module(name, cls))), None)
+    if entry is not None and hasattr(entry, "wrap_post_compile"):
+        entry.wrap_post_compile = _reading_cache(entry.wrap_post_compile, told)
+
+
+def _reading_cache(wrap: Any, told: Callable[[int, str, str], None]) -> Any:
+    """What is called where a function comes from the cache, and tells of it."""
+
+    @functools.wraps(wrap)
+    def wrapped(entry: Any, args: Any, config: Any, *more: Any, **kwargs: Any) -> Any:
+        for kind in _KINDS.values():
+            text = getattr(entry, f"aot_{kind}_graph_str", None)
+            if text:
+                told(config.aot_id, kind, text)
+        return wrap(entry, args, config, *more, **kwargs)
+
+    return wrapped
+
+
+def _module(name: str, attribute: str) -> Any:
+    """A module of PyTorch's, if it is there and has this."""
+    try:
+        found = importlib.import_module(name)
+    except ImportError:
+        return None
+    return found if hasattr(found, attribute) else None
+
+
+def compiled_number(node: Any) -> int:
+    """The number by which AOTAutograd knows the function that a node is of; -1 for any other node."""
+    return int(getattr(getattr(node, "_forward_cls", None), _NUMBER, -1))
+
+
+def is_compiled(function: Any) -> bool:
+    """Whether a Function was made by AOTAutograd."""
+    return hasattr(function, _NUMBER)
+
+
+@functools.cache
+def dtype_names() -> dict[str, str]:
+    """What the short names of dtypes stand for, which graphs are written with."""
+    return {short: str(dtype).removeprefix("torch.") for dtype, short in fx_graph.dtype_abbrs.items()}
+
+
+_own_apply = vars(functions.Function)["apply"]
+_applies_in_c = not isinstance(_own_apply, classmethod)
+"""From 2.15 on, `Function.apply` is not written in Python."""
+
+
+@uncounted
+def apply_function(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """What `Function.apply` comes down to: makes the node, and runs `forward`."""
+    if _applies_in_c:
+        return _own_apply.__get__(None, cls)(*args, **kwargs)
+    return super(functions._SingleLevelFunction, cls).apply(*args, **kwargs)
+
+
+def replace_apply(function: Any) -> None:
+    """Let `Function.apply` come down to this class method; None: to its own."""
+    if _applies_in_c:
+        functions.Function.apply = _own_apply if function is None else classmethod(function)
+    elif function is not None:
+        functions._SingleLevelFunction.apply = classmethod(function)
+    elif "apply" in vars(functions._SingleLevelFunction):
+        del functions._SingleLevelFunction.apply
+
+
+_HOOKS, _ALIASES = ("register_hook", "retain_grad"), {"detach": "detach", "as_subclass": "alias"}
+own_methods = {name: vars(torch.Tensor).get(name) for name in (*_HOOKS, *_ALIASES)}
+
+
+def watch_methods(hooked: Callable[[], None] | None, aliased: Callable[[str, Any, Any], None] | None) -> None:
+    """Call these whenever a tensor is given a hook, and whenever one of `_FRESH` was called as a method or by
+    `Variable`; None ends it."""
+    for name, own in own_methods.items():
+        if hooked is not None and aliased is not None:
+            method = own or getattr(torch._C.TensorBase, name)
+            notices = name in _HOOKS
+            setattr(
+                torch.Tensor, name, _noticing(method, hooked) if notices else _telling(method, _ALIASES[name], aliased)
+            )
+        elif own is not None:
+            setattr(torch.Tensor, name, own)
+        elif name in vars(torch.Tensor):
+            delattr(torch.Tensor, name)
+    if aliased is not None:
+        Variable.__new__ = staticmethod(functools.partial(_make_variable, aliased))
+    elif "__new__" in vars(Variable):
+        del Variable.__new__
+
+
+@uncounted
+def _make_variable(aliased: Callable[[str, Any, Any], None], cls: type, *args: Any, **kwargs: Any) -> Any:
+    """What `Variable(x)` comes down to: an alias without the history."""
+    result = torch._C._LegacyVariableBase.__new__(cls, *args, **kwargs)
+    given = next((x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)), None)
+    if given is not None:
+        aliased("detach", given, result)
+    return result
+
+
+def _noticing(method: Any, noticed: Callable[[], None]) -> Any:
+    @functools.wraps(method)
+    @uncounted
+    def hooked(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        noticed()
+        return method(tensor, *args, **kwargs)
+
+    return hooked
+
+
+def _telling(method: Any, operation: str, told: Callable[[str, Any, Any], None]) -> Any:
+    @functools.wraps(method)
+    @uncounted
+    def alias(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        result = method(tensor, *args, **kwargs)
+        told(operation, tensor, result)
+        return result
+
+    return alias
+
+
+_delayed_error = torch._C._functions.DelayedError
+
+
+def replace_delayed_error(made: Callable[[Any, Any], None] | None) -> None:
+    """Call this with the arguments and results of nodes that refuse to be differentiated; None ends it."""
+
+    def delayed_error(*about: Any) -> Any:
+        error = _delayed_error(*about)
+
+        @uncounted
+        def apply(*args: Any) -> Any:
+            results = error(*args)
+            made(args, results)  # type: ignore[misc]
+            return results
+
+        return apply
+
+    torch._C._functions.DelayedError = _delayed_error if made is None else delayed_error
+
+
+_APART = {
+    "torch.autograd.gradcheck": ("gradcheck", "gradgradcheck"),
+    "torch.jit._trace": ("trace", "trace_module", "_get_trace_graph"),
+}
+"""What runs a function of the script as something other than the script: to check it, or to write it down."""
+_CARRYING = {"torch.distributed": ("_broadcast_coalesced",)}
+"""What brings tensors to all ranks as they are, by way of memory of its own; a PyTorch without ranks has none of it."""
+
+
+def _functions(table: Mapping[str, tuple[str, ...]]) -> list[tuple[str, str, Any]]:
+    found = [(module, name, vars(sys.modules[module]).get(name)) for module in table for name in table[module]]
+    return [each for each in found if each[2] is not None]
+
+
+_apart, _carrying = _functions(_APART), _functions(_CARRYING)
+Around = Callable[[], contextlib.AbstractContextManager[None]]
+
+
+def replace_apart(apart: Around | None, carrying: Around | None) -> None:
+    """Let what runs apart from the script, and what carries tensors to ranks, run within such blocks; None: as it
+    is."""
+    for those, around in ((_apart, apart), (_carrying, carrying)):
+        for module, name, function in those:
+            made = (
+                function if around is None else functools.wraps(function)(functools.partial(_within, around, function))
+            )
+            for owner in (module, module.rpartition(".")[0]):
+                if getattr(sys.modules[owner], name, None) is not None:
+                    setattr(sys.modules[owner], name, made)
+
+
+@uncounted
+def _within(around: Around, function: Any, *args: Any, **kw: Any) -> Any:
+    with around():
+        return function(*args, **kw)
+
+
+call_module = modules.Module._call_impl
+"""What a call of a module comes down to."""
+
+
+def replace_call(function: Any) -> None:
+    """Let calls of modules come down to this."""
+    modules.Module._call_impl = function

@@ -1,0 +1,204 @@
+"""What nodes of PyTorch keep for backward, read when they are made: names, types, bytes and shared memory."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from autograph_cli.engines.protocol import Output, Text, saved_value
+from autograph_cli.engines.pytorch.private import packing
+from autograph_cli.graph import Saved, TensorType, records
+
+_PREFIX, _RAW = "_saved_", "_raw_saved_"
+_UNSIGNED = 1 << 63
+"""PyTorch shows a negative dimension that it saved as an unsigned number from here on."""
+_FREED = "after they have already been freed"
+_REFUSES = ("torch::autograd::Error", "torch::autograd::NotImplemented")
+"""The names of nodes that cannot run."""
+_NAMED = (torch.dtype, torch.device, torch.layout, torch.memory_format)
+PACKED = Text(records.PACKED)
+
+Looked = list[tuple[str, Any, Any, int, int, int, Output | None]]
+"""Each thing as in `protocol.Saved`, with the id of its memory, and the output that it is."""
+
+
+def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
+    """What a node keeps; what a hook has packed stays packed."""
+    packed = packing() is not None
+    found: Looked = []
+    if hasattr(node, "saved_tensors"):
+        items = () if packed else _kept(node, "saved_tensors") or ()
+        for place, item in enumerate(items):
+            _note(found, f"saved_tensors[{place}]", item, output_of)
+        if packed and node._raw_saved_tensors:
+            found.append(("saved_tensors", None, PACKED, 0, 0, 0, None))
+        for name, item in vars(node).items():
+            if isinstance(item, torch.Tensor) and not item.requires_grad:
+                _note(found, f"ctx.{name}", item, output_of)
+        return found or None
+    for name, holds_tensors in _names(node.__class__):
+        if holds_tensors and packed:
+            found.append((name, None, PACKED, 0, 0, 0, None))
+            continue
+        item = _kept(node, name)
+        if isinstance(item, (tuple, list)) and any(isinstance(part, torch.Tensor) for part in item):
+            for place, part in enumerate(item):
+                _note(found, f"{name}[{place}]", part, output_of)
+        else:
+            _note(found, name, item, output_of)
+    return found or None
+
+
+def _kept(node: Any, name: str) -> Any:
+    """What a node keeps under this name; None if it was freed before anybody asked."""
+    try:
+        return getattr(node, name)
+    except RuntimeError:
+        return None
+
+
+def until_broken(nodes: Sequence[Any], was_freed: Callable[[Any], bool]) -> list[Any]:
+    """Of the nodes that a failed pass was to run, those up to the one that has not what it needs; none if all have."""
+    first = 0
+    for place, node in enumerate(nodes, 1):
+        try:
+            if node.name() in _REFUSES:
+                return list(nodes[:place])
+            for name, _ in _names(node.__class__):
+                getattr(node, name)
+        except RuntimeError as error:  # changed in place; or freed, maybe by this pass itself
+            if _FREED not in str(error) or was_freed(node):
+                return list(nodes[:place])
+            first = first or place
+    return list(nodes[:first])
+
+
+@functools.cache
+def _names(cls: type) -> tuple[tuple[str, bool], ...]:
+    """The attributes of nodes of this class that hold what is saved, and whether that is tensors."""
+    every = dir(cls)
+    return tuple((name, f"{_RAW}{name.removeprefix(_PREFIX)}" in every) for name in every if name.startswith(_PREFIX))
+
+
+def _note(found: Looked, name: str, item: Any, output_of: Callable[[Any], Output | None]) -> None:
+    if item is None:
+        return
+    if isinstance(item, torch.Tensor):
+        dtype = str(item.dtype).removeprefix("torch."), str(item.device)
+        version = 0 if item.is_inference() else item._version
+        found.append((name, dtype, shape_of(item), storage_of(item), size_of(item), version, output_of(item)))
+    else:
+        found.append((name, None, plain(item), 0, 0, 0, None))
+
+
+def plain(item: Any) -> Any:
+    """A kept value that is no tensor, so that `protocol.shown` shows it."""
+    if isinstance(item, (tuple, list)):
+        return tuple(map(plain, item))
+    if isinstance(item, bool) or not isinstance(item, int):
+        return Text(str(item).removeprefix("torch.")) if isinstance(item, _NAMED) else item
+    return item - (1 << 64) if item >= _UNSIGNED else item
+
+
+def constants(looked: Looked | None) -> Looked | None:
+    """What of it is no tensor."""
+    found = [row for row in looked or () if row[1] is None]
+    return found or None
+
+
+def saved(
+    cls: Any, looked: Looked, storages: dict[int, int], start: int
+) -> tuple[tuple[Saved, ...], dict[str, Output]]:
+    """What a node keeps, and the outputs that these are; see `protocol.Engine`."""
+    found: list[Saved] = []
+    outputs: dict[str, Output] = {}
+    for name, dtype, what, storage, size, version, output in looked:
+        if dtype is None:
+            found.append(saved_value(name, what))
+            continue
+        number = storages.setdefault(storage, start + len(storages))
+        found.append(Saved(name, _saved_type(dtype, what), "", size, number, version))
+        if output is not None:
+            outputs[name] = output
+    return tuple(found), outputs
+
+
+def kept_outputs(
+    number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], outputs: dict[str, Output] | None
+) -> Iterator[tuple[Output, int]]:
+    """The outputs that a node keeps, and the memory in which they are."""
+    for saved in kept:
+        if saved.storage is not None and outputs and saved.name in outputs:
+            yield outputs[saved.name], saved.storage
+
+
+def saved_constants(cls: Any, looked: Looked) -> tuple[Saved, ...]:
+    """What of it is no tensor, as `constants` has it."""
+    return tuple([saved_value(name, what) for name, _, what, *_ in looked])
+
+
+@functools.lru_cache(1024)
+def _saved_type(dtype: tuple[str, str], shape: tuple[int, ...]) -> TensorType:
+    """The type of a tensor that is kept."""
+    return TensorType(dtype[0], sides(shape), dtype[1])
+
+
+def shape_of(x: Any) -> tuple[Any, ...]:
+    """The shape of a tensor or of a node's output; a nested tensor has sides that are no numbers, or no shape."""
+    try:
+        return tuple(x.shape)
+    except RuntimeError:
+        return (-1,) * x.dim() if isinstance(x, torch.Tensor) else (-1,)
+
+
+def sides(shape: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape in numbers: -1 for a side that has no one length."""
+    return tuple([side if side.__class__ is int else -1 for side in shape])
+
+
+def storage_of(tensor: Any) -> int:
+    """The id of the memory in which a tensor is; its own, where it has none that could be shared."""
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except (NotImplementedError, RuntimeError):  # sparse, and wrapped by a transform
+        return id(tensor)
+
+
+def size_of(tensor: Any) -> int:
+    """The bytes of a tensor; of a sparse one, of what it is made of."""
+    if tensor.layout is torch.strided:
+        return int(tensor.nbytes)
+    if tensor.layout is torch.sparse_coo:
+        return int(tensor._values().nbytes + tensor._indices().nbytes)
+    parts = ("values", "crow_indices", "col_indices", "ccol_indices", "row_indices")
+    return sum(_part_size(tensor, name) for name in parts)
+
+
+def _part_size(tensor: Any, name: str) -> int:
+    try:
+        return int(getattr(tensor, name)().nbytes)
+    except RuntimeError:  # this layout has none
+        return 0
+
+
+def storages(tensors: Iterable[Any]) -> list[int]:
+    """The ids of the memory in which tensors are."""
+    return list(map(storage_of, tensors))
+
+
+def bytes_of(tensors: Iterable[Any]) -> int:
+    """The bytes of tensors; memory that several of them share counts once."""
+    sizes: dict[int, int] = {}
+    for tensor in tensors:
+        place = storage_of(tensor)
+        sizes[place] = max(sizes.get(place, 0), size_of(tensor))
+    return sum(sizes.values())
+
+
+def leaf_bytes(leaves: Iterable[Any]) -> tuple[int, int]:
+    """The bytes of these leaves, and of their gradients."""
+    parameters = [leaf for leaf in leaves if leaf.is_leaf and leaf.requires_grad]
+    return bytes_of(parameters), bytes_of([x.grad for x in parameters if x.grad is not None])

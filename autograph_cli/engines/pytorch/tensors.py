@@ -1,0 +1,84 @@
+"""What a recorder asks of a tensor of PyTorch by itself."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import torch
+
+from autograph_cli.engines.pytorch import hooks
+from autograph_cli.engines.pytorch.node_types import Like
+from autograph_cli.engines.pytorch.private import batch_of, history, is_readable, untouched
+from autograph_cli.engines.pytorch.saved import bytes_of, leaf_bytes, shape_of, storages
+
+
+class Tensors:
+    """See `protocol.TensorFacts`."""
+
+    tensor = torch.Tensor
+    tensors_in = staticmethod(hooks.tensors_in)
+    storages = staticmethod(storages)
+    leaf_bytes = staticmethod(leaf_bytes)
+    bytes_of = staticmethod(bytes_of)
+
+    def is_leaf(self, tensor: Any) -> bool:
+        with untouched(), contextlib.suppress(RuntimeError):  # of a view that PyTorch refuses to tell of
+            return bool(tensor.requires_grad and tensor.is_leaf)
+        return False
+
+    def is_tracked(self, tensor: Any) -> bool:
+        return bool(tensor.requires_grad)
+
+    def inner(self, value: Any) -> Any:
+        with untouched():
+            return batch_of(value)
+
+    def base(self, tensor: Any) -> Any:
+        return tensor._base
+
+    def free_base(self, tensor: Any) -> Any:
+        base = tensor._base
+        return base if base is not None and not base.requires_grad else None
+
+    def like(self, tensor: Any) -> Like:
+        return ((tensor.dtype, shape_of(tensor), tensor.device),)
+
+    def refresh(self, tensor: Any) -> None:
+        with untouched():
+            history(tensor)  # a view whose base was changed gets its new history only when asked
+
+    def hooks(self, tensor: Any) -> list[tuple[str, Any]]:
+        """The hooks that Python knows of."""
+        kinds = {
+            "register_hook": "_backward_hooks",
+            "register_post_accumulate_grad_hook": "_post_accumulate_grad_hooks",
+        }
+        return [(kind, hook) for kind in kinds for hook in (getattr(tensor, kinds[kind], None) or {}).values()]
+
+    def device(self, tensor: Any) -> str:
+        """The name of the device of a tensor or a gradient."""
+        with untouched():
+            return str(tensor.device)
+
+    def memory(self, x: Any) -> tuple[Any, int] | None:
+        """The storage of a tensor."""
+        if not is_readable(x) or x.layout is not torch.strided:
+            return None
+        with untouched():
+            storage = x.untyped_storage()
+            return (storage, storage.nbytes()) if storage.nbytes() else None
+
+    def array(self, x: Any) -> Any:
+        """The numbers of a tensor, as NumPy has them."""
+        if not is_readable(x):
+            return None
+        with hooks.unheard(), untouched(), torch.no_grad():
+            bare = torch._C.TensorBase.detach(x)  # the method that scripts call is heard
+            dense = bare.to_dense() if x.layout is not torch.strided else bare
+            known = dense.float() if dense.dtype is torch.bfloat16 else dense
+            return known.numpy(force=True)
+
+    def optimizers(self) -> type | None:
+        found: type = torch.optim.Optimizer
+        return found

@@ -1,0 +1,1 @@
+"""Graphs and profiles as files for other programs."""

@@ -1,0 +1,1 @@
+"""The forward graph as an ONNX model."""

@@ -1,0 +1,1 @@
+"""Pictures written down: SVG, PNG, PDF, DOT, Mermaid."""

@@ -1,0 +1,326 @@
+"""Where everything on one level of a picture is: the whole picture, or the inside of one frame."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from autograph_cli.export.layout.compound import BOTTOM, TOP, Level, Plan, Port
+from autograph_cli.export.layout.coordinates import across
+from autograph_cli.export.layout.direction import Direction
+from autograph_cli.export.layout.ordering import Web, weave
+from autograph_cli.export.layout.placed import HEAD, Line, Rectangle
+from autograph_cli.export.layout.routes import Fixed, Row, label_points, routes
+from autograph_cli.export.scene.scene import Frame
+from autograph_cli.export.style import text_width
+
+BARE, RISE, CROWDED = 18.0, 28.0, 36.0
+"""The least height between two rows: with no label at the arrows between them, with a few, and with many aside."""
+FEW, ALMOST = 2, 2.0
+"""How many are few, and by how many points an arrow leads aside that counts as straight."""
+BESIDE_LABEL = 14.0
+"""What an arrow shows of itself before a label and after it, taken together, in a picture to the right."""
+SLOPE, HIGHEST = 0.04, 36.0
+"""How much higher it gets for each point that an edge leads aside, and by how much at most."""
+PAD, BETWEEN, HEADING = 10.0, 10.0, 22.0
+"""Inside a band, between two bands, and the height of a band's title."""
+FRAME_PAD, FRAME_HEADING, FRAME_TITLE = 7.0, 16.0, 10
+"""Inside a frame, the height of its title, and the title's font size."""
+ASIDE = 30.0
+"""From so much room above and below on, a box does not be amid its row."""
+ENTRY, STRAIGHT_ENTRY = 11.0, 3.0
+"""The least height between the border of a frame, or its title, and the next row, where an arrow passes, and where all
+of them pass straight."""
+
+
+class Shape(NamedTuple):
+    """The size of an item, and whether it is an ellipse."""
+
+    width: float
+    height: float
+    round: bool = False
+
+
+class Arranged(Struct, frozen=True):
+    """One level with positions; of a frame from its left upper corner."""
+
+    positions: tuple[Rectangle, ...]
+    """Of its items."""
+    lines: tuple[Line, ...]
+    """Of its wires."""
+    bounds: tuple[tuple[float, float], ...]
+    """From where to where each band reaches, the highest first."""
+    left: float
+    right: float
+    height: float = 0.0
+    title: float = 0.0
+    """Where the title of a frame starts."""
+
+
+def order(plan: Plan) -> None:
+    """Order the rows of all levels.
+
+    First from the inside out, which tells what order suits the ports of a frame; then back, with the ports in the order
+    of what is on the other side of them.
+    """
+    for level in reversed(plan.levels):
+        _weave(plan, level, {})
+    for around in plan.levels:
+        for level, fixed in _ports_in_order(plan, around):
+            _weave(plan, level, fixed)
+
+
+def _weave(plan: Plan, level: Level, fixed: Mapping[int, list[int]]) -> None:
+    ends = {}
+    for number, wire in enumerate(level.wires):
+        for port, item, other in ((wire.tail_port, wire.tail, wire.head), (wire.head_port, wire.head, wire.tail)):
+            if port is not None:
+                ends[number, int(level.row[item] > level.row[other])] = _part(plan.level(port.frame), port)
+    below = plan.scene.data and level.frame >= 0
+    level.web = weave(len(level.row), _edges(level), level.row, fixed, from_below=below, ends=ends)
+
+
+def _part(level: Level, port: Port) -> float:
+    """Where on its side a port stands among the others, from -0.5 to 0.5."""
+    if level.web is None:
+        return 0.0
+    row = level.web.rows[level.row[port.item]]
+    return (row.index(port.item) + 1) / (len(row) + 1) - 0.5
+
+
+def _edges(level: Level) -> list[tuple[int, int]]:
+    return [(wire.tail, wire.head) for wire in level.wires]
+
+
+def _ports_in_order(plan: Plan, around: Level) -> Iterator[tuple[Level, dict[int, list[int]]]]:
+    """The frames on a level that have ports, with the rows of these by the positions of the points next to them."""
+    web = around.web
+    assert web is not None
+    position = {point: number for points in web.rows for number, point in enumerate(points)}
+    near: dict[int, dict[int, list[float]]] = {}
+    for wire, chain in zip(around.wires, web.chains, strict=True):
+        for port, mine, other, far in (
+            (wire.tail_port, wire.tail, wire.head, wire.head_port),
+            (wire.head_port, wire.head, wire.tail, wire.tail_port),
+        ):
+            if port is not None:
+                next_to = chain[1] if chain[0] == mine else chain[-2]
+                # Of another frame, in the order of its ports.
+                fine = _part(plan.level(far.frame), far) if next_to == other and far is not None else 0.0
+                near.setdefault(port.frame, {}).setdefault(port.item, []).append(position[next_to] + fine)
+    for frame, its in near.items():
+        level = plan.level(frame)
+        fixed: dict[int, list[int]] = {}
+        for item in sorted(its, key=lambda item: (math.fsum(its[item]) / len(its[item]), item)):
+            fixed.setdefault(level.row[item], []).append(item)
+        yield level, fixed
+
+
+def arrange(
+    level: Level,
+    shapes: Sequence[Shape],
+    band: Sequence[int],
+    frame: Frame | None,
+    data: bool,
+    way: Direction,
+    least: Mapping[int, float],
+) -> Arranged:
+    """Lay out a level whose items have these shapes; `band` is that of each item; none where bands are not drawn.
+
+    `least` are heights that bands have at least.
+    """
+    web = level.web
+    assert web is not None
+    count = len(shapes)
+    widths = [shape.width for shape in shapes] + [0.0] * (len(web.row) - count)
+    ends = Counter((point, side) for chain in web.chains for side, point in enumerate((chain[0], chain[-1])))
+    labelled = label_points(level.wires, web)
+    heights = [shape.height for shape in shapes] + [0.0] * (len(web.row) - count)
+    for wire, chain, at in zip(level.wires, web.chains, labelled, strict=True):
+        if len(chain) > 2:
+            widths[at] = way.across(wire.label)
+            heights[at] = way.along(wire.label) + 4 if way.right and wire.label else 0.0
+            continue
+        for side, point in enumerate(chain):
+            if wire.label and ends[point, side] == 1:  # its label stands straight above or below the box
+                widths[point] = max(widths[point], way.across(wire.label) + 4)
+    fixed = _fixed(level, web, shapes)
+    ports = {port.item for port in level.ports if not port.beside}
+    x = across(web, widths, count, root_below=data, aside=_aside(web, fixed), main=ports)
+    left = min(middle - max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
+    right = max(middle + max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
+    title = 0.0
+    if frame is not None and not frame.bare and way.right:
+        left, right = left - FRAME_PAD - FRAME_HEADING, right + FRAME_PAD
+    elif frame is not None and not frame.bare:
+        left, right, title = _with_title(frame, [x[port.item] for port in level.ports if port.side == TOP], left, right)
+    x = [value - left for value in x]
+    rise = _rises(level, web, x, fixed, way)
+    if frame is not None:
+        rows, bounds, height = _rows_in_frame(level, web, x, heights, rise, frame, way)
+    else:
+        rows, bounds, height = _rows(web, x, heights, rise, band, way, least)
+    middles = _middles(web, rows, shapes)
+    positions = tuple(Rectangle(x[item], middles[item], *shapes[item]) for item in range(count))
+    for port in level.ports:
+        port.x = x[port.item]
+    lines = routes(level.wires, web, x, rows, positions, fixed, labelled, way)
+    return Arranged(positions, tuple(lines), bounds, left, right, height, title - left)
+
+
+def _middles(web: Web, rows: Sequence[Row], shapes: Sequence[Shape]) -> list[float]:
+    """How low items are laid out: amid their row; beside what is much taller, on the side of it that all their arrows
+    are on."""
+    below, above = {chain[0] for chain in web.chains}, {chain[-1] for chain in web.chains}
+    found = []
+    for item, shape in enumerate(shapes):
+        row = rows[web.row[item]]
+        slack = (row.bottom - row.top - shape.height) / 2
+        side = (item in below) - (item in above) if slack > ASIDE else 0
+        found.append((row.top + row.bottom) / 2 + side * slack)
+    return found
+
+
+def _fixed(level: Level, web: Web, shapes: Sequence[Shape]) -> Fixed:
+    """Where wires meet the ports of frames, from the middle of the frame."""
+    fixed = {}
+    for number, (wire, chain) in enumerate(zip(level.wires, web.chains, strict=True)):
+        for port, item in ((wire.tail_port, wire.tail), (wire.head_port, wire.head)):
+            if port is not None:
+                fixed[number, int(chain[0] != item)] = port.x - shapes[item].width / 2
+    return fixed
+
+
+def _aside(web: Web, fixed: Fixed) -> Mapping[tuple[int, int], float] | None:
+    """How far from its middle a point would like the next one on an edge to stand."""
+    if not fixed:
+        return None
+    found: dict[tuple[int, int], list[float]] = {}
+    for number in dict.fromkeys(number for number, _ in fixed):
+        for upper, lower in ((web.chains[number][0], web.chains[number][1]), web.chains[number][-2:]):
+            at_upper = fixed.get((number, 0), 0.0) if upper == web.chains[number][0] else 0.0
+            at_lower = fixed.get((number, 1), 0.0) if lower == web.chains[number][-1] else 0.0
+            found.setdefault((upper, lower), []).append(at_upper - at_lower)
+            found.setdefault((lower, upper), []).append(at_lower - at_upper)
+    return {pair: math.fsum(values) / len(values) for pair, values in found.items()}
+
+
+def _with_title(frame: Frame, passing: Sequence[float], left: float, right: float) -> tuple[float, float, float]:
+    """The ends of a frame around this inside, and where its title starts, beside all that passes."""
+    width = text_width(frame.title) * FRAME_TITLE
+    left, right = left - FRAME_PAD, right + FRAME_PAD
+    gaps = [(a + 5, b - 5) for a, b in pairwise([left + 2, *sorted(passing), right - 2])]
+    for start, end in gaps:
+        if end - start >= width:
+            return left, right, start
+    first, last = gaps[0], gaps[-1]
+    if first[1] - first[0] > last[1] - last[0] + 1:
+        start = first[1] - width
+        return min(left, start - 7), right, start
+    return left, max(right, last[0] + width + 7), last[0]
+
+
+def _rises(level: Level, web: Web, x: Sequence[float], fixed: Fixed, way: Direction) -> list[float]:
+    """The least height above each row."""
+    labels: list[list[float]] = [[] for _ in web.rows]
+    aside: Counter[int] = Counter()
+    for number, (wire, chain) in enumerate(zip(level.wires, web.chains, strict=True)):
+        if wire.label and len(chain) == 2:
+            row = web.row[chain[1]]
+            labels[row].append(way.along(wire.label))
+            start, end = (x[point] + fixed.get((number, side), 0.0) for side, point in enumerate(chain))
+            aside[row] += abs(start - end) > ALMOST
+    if way.right:
+        return [max(its) + HEAD + BESIDE_LABEL if its else BARE for its in labels]
+    return [CROWDED if aside[row] > FEW else RISE if its else BARE for row, its in enumerate(labels)]
+
+
+def _tall(web: Web, x: Sequence[float], heights: Sequence[float]) -> tuple[list[float], list[float]]:
+    """The height of each row, and how far aside edges lead below it."""
+    tall = [max((heights[point] for point in points), default=0.0) for points in web.rows]
+    aside = [0.0] * len(web.rows)
+    for chain in web.chains:
+        for upper, lower in pairwise(chain):
+            aside[web.row[upper]] = max(aside[web.row[upper]], abs(x[upper] - x[lower]))
+    return tall, aside
+
+
+def _rows(
+    web: Web,
+    x: Sequence[float],
+    heights: Sequence[float],
+    rise: Sequence[float],
+    band: Sequence[int],
+    way: Direction,
+    least: Mapping[int, float],
+) -> tuple[list[Row], tuple[tuple[float, float], ...], float]:
+    """Where each row is, from where to where each band reaches, and the height of it all."""
+    tall, aside = _tall(web, x, heights)
+    of_row = [next((band[point] for point in points if point < len(band)), None) for points in web.rows]
+    several, heading = bool(band), 0.0 if way.right else HEADING
+    y, rows, bounds = 0.0, [], []
+    start = y
+    if several:
+        y += heading + 4 if heading else PAD
+    for number, height in enumerate(tall):
+        curves_end = y - HEAD
+        if number:
+            extra = min(HIGHEST, SLOPE * aside[number - 1])
+            if of_row[number] != of_row[number - 1]:
+                bounds.append((start, max(y + PAD, start + least.get(of_row[number - 1] or 0, 0.0))))
+                start = bounds[-1][1] + BETWEEN + max(0.0, extra - HEAD)  # there is as much more between two bands
+                start = max(start, y + rise[number] - HEAD) if way.right else start
+                curves_end = start
+                y = start + (heading or PAD) + HEAD
+            else:
+                y += rise[number] + extra
+                curves_end = y - HEAD
+        rows.append(Row(y, y + height, curves_end))
+        y += height
+    bounds.append((start, max(y + PAD, start + least.get(of_row[-1] or 0, 0.0))))
+    return rows, tuple(bounds) if several else (), y
+
+
+def _all_apart(level: Level) -> bool:
+    """Whether what passes the top of a frame leads to different items."""
+    tops = {port.item for port in level.ports if port.side == TOP}
+    far = [wire.head if wire.tail in tops else wire.tail for wire in level.wires if {wire.tail, wire.head} & tops]
+    return len(set(far)) == len(far)
+
+
+def _rows_in_frame(
+    level: Level,
+    web: Web,
+    x: Sequence[float],
+    heights: Sequence[float],
+    rise: Sequence[float],
+    frame: Frame,
+    way: Direction,
+) -> tuple[list[Row], tuple[tuple[float, float], ...], float]:
+    """The rows in a frame, below its title or beside it; its ports are on the border."""
+    tall, aside = _tall(web, x, heights)
+    heading = 0.0 if way.right or frame.bare else FRAME_HEADING
+    entry = STRAIGHT_ENTRY if aside[0] < 1 and _all_apart(level) else ENTRY
+    entry = 0.0 if frame.bare else max(entry, FRAME_PAD) if way.right else entry
+    first = 0.0 if frame.bare else FRAME_PAD if way.right else FRAME_PAD - 5
+    last = 0.0 if frame.bare else FRAME_PAD
+    sides = {port.side for port in level.ports}
+    rows: list[Row] = [Row(0.0, heading, 0.0)] if TOP in sides else []
+    y = heading
+    for number in range(len(rows), len(tall) - (BOTTOM in sides)):
+        extra = min(HIGHEST, SLOPE * aside[number - 1]) if number else 0.0
+        y += (rise[number] if number > (TOP in sides) else entry if number else first) + extra
+        rows.append(Row(y, y + tall[number], y - HEAD))
+        y += tall[number]
+    least = text_width(frame.title) * FRAME_TITLE + 2 * FRAME_PAD if way.right and not frame.bare else 0.0
+    if BOTTOM in sides:
+        turned = aside[len(rows) - 1]
+        y = max(least, y + (last if turned < 1 else ENTRY + min(HIGHEST, SLOPE * turned)))
+        rows.append(Row(y, y, y))
+        return rows, (), y
+    return rows, (), max(least, y + last)

@@ -1,0 +1,385 @@
+"""A long picture broken like a text: a tall one into columns, one that runs to the right into rows.
+
+Arrows into the next column lead up between the two. What is said here of columns is true of rows, with across and down
+exchanged: a picture that runs to the right is turned, broken and turned back. Only titles stand the same way in both.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from autograph_cli.export.layout.arranging import FRAME_HEADING, FRAME_PAD, FRAME_TITLE, HEADING, PAD
+from autograph_cli.export.layout.breaks import CONTINUED, WIDEST, breaks, possible
+from autograph_cli.export.layout.direction import DOWN, Direction
+from autograph_cli.export.layout.layered import free, legend
+from autograph_cli.export.layout.placed import Lane, Line, Placed, Plate, Point, Rectangle, Stroke
+from autograph_cli.export.style import BAND, BESIDE, EDGE_OF_PAPER, TITLE, text_width
+
+SHAPE = 0.75
+"""The height of a picture over its width that suits a page best."""
+TALL = 1.5
+"""How many times as high as wide a picture may be before it is broken."""
+LOW = 700.0
+"""Points of height up to which any picture stays whole."""
+SMALL_TEXT, WAY_BACK = 2.0, 0.09
+"""How much worse than a wrong shape a width is at which text gets too small, and an arrow into the next column, and
+each other one that runs beside it there."""
+MOST_COLUMNS, MOST_ROWS, HIGHEST = 6, 16, 4 * WIDEST
+"""How many columns or rows there may be, and the height of a column that is of no use any more."""
+APART, WAY = 26.0, 9.0
+"""Points between two columns, and what each arrow that leads into the next one takes there and at its ends."""
+CORNER = 5.0
+
+
+class Column(Struct, frozen=True):
+    """A part of the picture from one break to the next, and by how much it moves."""
+
+    top: float
+    bottom: float
+    left: float
+    right: float
+    dx: float
+    dy: float
+    entry: float = 0.0
+    """Where the first arrow from the column before comes in: below the titles of what goes on in this one."""
+    entered: float = 0.0
+    """Where the last one does."""
+    frames: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Of each frame that is broken here the left and the right end."""
+
+
+def misfit(placed: Placed) -> float:
+    """How badly a picture fits a page: 0 for 4:3, more the taller or wider it is, and the harder to read."""
+    shape = abs(math.log(placed.height / placed.width / SHAPE))
+    return shape + SMALL_TEXT * max(0.0, math.log(placed.width / WIDEST)) + WAY_BACK * placed.back
+
+
+def in_columns(placed: Placed, way: Direction = DOWN) -> Placed:
+    """The picture in as many columns or rows as suit a page best; as it is if it fits, or cannot be broken well."""
+    if placed.width <= WIDEST if way.right else placed.height <= max(LOW, TALL * placed.width):
+        return placed
+    whole = placed.turned() if way.right else placed
+    top, bottom = _extent(whole)
+    if bottom - top > MOST_COLUMNS * HIGHEST:
+        return placed
+    best, found, costs = placed, [placed], possible(whole, way)
+    for count in way.pick(range(2, MOST_COLUMNS + 1), range(math.ceil(placed.width / WIDEST), MOST_ROWS + 1)):
+        between = breaks(costs, top, bottom - top, count, way)
+        if between is not None:
+            found.append(_broken(whole, [top, *between, bottom], way))
+        best = min([its for its in found if its.width <= WIDEST] or found, key=misfit)
+        if way.pick(found[-1].width > WIDEST, best is not found[-1] and best.width <= WIDEST):
+            break  # more columns are wider, more rows higher
+    return best
+
+
+def _extent(placed: Placed) -> tuple[float, float]:
+    """From where to where the graph itself reaches, without title and legend."""
+    tops = [position.y - position.height / 2 for position in placed.positions]
+    ends = [position.y + position.height / 2 for position in placed.positions]
+    tops += [plate.top for plate in placed.plates] + [lane.top for lane in placed.lanes]
+    ends += [plate.bottom for plate in placed.plates] + [lane.bottom for lane in placed.lanes]
+    return min(tops), max(ends)
+
+
+def _broken(placed: Placed, ends: Sequence[float], way: Direction) -> Placed:
+    """The picture broken at `ends`, of which the first and the last are its own."""
+    cut = [_cut(line, ends[1:-1]) for line in placed.lines]
+    columns, ways = _columns(placed, ends, cut, way)
+    of = _Columns(columns, ends[1:-1], way)
+    positions = tuple(of.position(position) for position in placed.positions)
+    lines = tuple(_joined(line, parts, of, ways) for line, parts in zip(placed.lines, cut, strict=True))
+    plates = tuple(part for plate in placed.plates for part in _plate_parts(plate, placed.plates, of))
+    lanes = tuple(part for lane in placed.lanes for part in _lane_parts(lane, placed, of))
+    far = max(column.right + column.dx for column in columns)
+    low = max(column.bottom + column.dy + WAY * len(its) for column, its in zip(columns, [*ways, []], strict=True))
+    broken = replace(placed, positions=positions, lines=lines, plates=plates, lanes=lanes)
+    if way.right:
+        broken, far, low = broken.turned(), low, far
+    samples, bottom, right = legend(placed.scene, low + 12, far)
+    right = max(far, right, EDGE_OF_PAPER + text_width(placed.scene.title) * TITLE)
+    back = sum(len(its) * (len(its) + 1) // 2 for its in ways)
+    return replace(broken, samples=samples, width=right + EDGE_OF_PAPER, height=bottom + EDGE_OF_PAPER, back=back)
+
+
+def _columns(
+    placed: Placed, ends: Sequence[float], cut: Sequence[Sequence[Line]], way: Direction
+) -> tuple[list[Column], list[list[float]]]:
+    """The columns with their positions, and where arrows lead from each into the next, from the right."""
+    columns: list[Column] = []
+    ways: list[list[float]] = []
+    at = None
+    for top, bottom in pairwise(ends):
+        inside = [part for parts in cut for part in parts if _is_within(part, top, bottom)]
+        left, right, frames = _sides(placed, inside, top, bottom, way)
+        entering = ways[-1] if ways else []
+        at = way.pick(min(left, EDGE_OF_PAPER), left) if at is None else at + APART + WAY * len(entering)
+        opened = _continued(placed.plates, top) * way.pick(FRAME_HEADING, FRAME_PAD)
+        opened += sum(lane.top < top < lane.bottom for lane in placed.lanes) * way.pick(HEADING, PAD)
+        down = opened + (WAY * (len(entering) + 1) if entering else 0.0)
+        first = top if down else _first(placed, top)
+        entry = ends[0] + opened
+        entered = entry + WAY * len(entering)
+        columns.append(Column(top, bottom, left, right, at - left, ends[0] + down - first, entry, entered, frames))
+        at += right - left
+        if bottom != ends[-1]:
+            ways.append(sorted({_x_at(parts, bottom) for parts in cut if _meets(parts, bottom)}, reverse=True))
+    return columns, ways
+
+
+def _continued(plates: Sequence[Plate], y: float) -> int:
+    """How many frames around each other a break goes through."""
+    return len({plate.depth for plate in plates if plate.top < y < plate.bottom})
+
+
+def _first(placed: Placed, top: float) -> float:
+    """Where what is below this height begins."""
+    tops = [position.y - position.height / 2 for position in placed.positions]
+    tops += [frame.top for frame in placed.plates] + [frame.top for frame in placed.lanes]
+    return min(y for y in tops if y >= top)
+
+
+def _is_within(part: Line, top: float, bottom: float) -> bool:
+    ends = [y for _, y in part.points(1)]
+    return top - 0.01 <= min(ends) and max(ends) <= bottom + 0.01
+
+
+def _sides(
+    placed: Placed, inside: Sequence[Line], top: float, bottom: float, way: Direction
+) -> tuple[float, float, Mapping[str, tuple[float, float]]]:
+    """How far to the left and to the right what is between two heights reaches, and each frame that is broken there."""
+    ends = [(its.x - its.width / 2, its.y, its.x + its.width / 2) for its in placed.positions if top <= its.y <= bottom]
+    ends += [(x, min(max(y, top), bottom), x) for part in inside for x, y in part.points(4)]
+    for line, arrow in zip(placed.lines, placed.scene.arrows, strict=True):
+        if line.label and top <= line.label[1] <= bottom:
+            (x, y), half = line.label, way.across(arrow.label) / 2
+            ends.append((x - half, y, x + half))
+    frames = {}
+    for plate in sorted(placed.plates, key=lambda plate: -plate.depth):
+        if plate.top < bottom and plate.bottom > top:
+            left, right = plate.left, plate.right
+            if plate.top < top or plate.bottom > bottom:
+                left, right = frames[plate.frame.id] = _needed(plate, ends, top, way)
+            ends += [(left, y, right) for y in (max(top, plate.top), min(bottom, plate.bottom))]
+    left, right = min(start for start, _, _ in ends), max(end for _, _, end in ends)
+    lanes = [lane for lane in placed.lanes if lane.top < bottom and lane.bottom > top]
+    if not lanes:
+        return left, right, frames
+    if way.right:
+        return left - HEADING - PAD / 2, right + PAD + BESIDE * _most_beside(lanes), frames
+    for lane in lanes:
+        width = text_width(lane.band.title + (CONTINUED if lane.top < top else "")) * BAND
+        at = left if lane.top < top else title_of(lane, placed, left)
+        right = max(right, at + width, *(lane.beside[0] + text_width(words) * TITLE for words in lane.band.beside))
+    return left - PAD, right + PAD, frames
+
+
+def _needed(
+    plate: Plate, ends: Sequence[tuple[float, float, float]], top: float, way: Direction
+) -> tuple[float, float]:
+    """From where to where a frame that is broken reaches around what is in it, and its title."""
+    inner = [
+        (left, right)
+        for left, y, right in ends
+        if plate.left <= left and right <= plate.right and plate.top <= y <= plate.bottom
+    ]
+    if not inner:
+        return plate.left, plate.right
+    left, right = min(start for start, _ in inner) - FRAME_PAD, max(end for _, end in inner) + FRAME_PAD
+    if way.right:
+        return max(plate.left, left - FRAME_HEADING), min(plate.right, right)
+    goes_on = plate.top < top
+    width = text_width(plate.frame.title + CONTINUED * goes_on) * FRAME_TITLE
+    left = max(plate.left, left if goes_on else min(left, plate.title[0] - FRAME_PAD))
+    return left, max(min(plate.right, right), (left + FRAME_PAD if goes_on else plate.title[0]) + width + FRAME_PAD)
+
+
+def _most_beside(lanes: Iterable[Lane]) -> int:
+    """The lines of the longest text below bands that stand side by side."""
+    return max(len(lane.band.beside) for lane in lanes)
+
+
+def title_of(lane: Lane, placed: Placed, left: float) -> float:
+    """Where the title of a band whose column begins here can start so that no arrow runs through it."""
+    labels = [arrow.label for arrow in placed.scene.arrows]
+    return free(placed.lines, labels, left, text_width(lane.band.title) * BAND, lane.top)
+
+
+class _Columns:
+    """Where everything goes."""
+
+    def __init__(self, columns: Sequence[Column], breaks: Sequence[float], way: Direction) -> None:
+        self.columns, self.breaks, self.way = columns, breaks, way
+
+    def at(self, y: float) -> int:
+        """The column in which a height is."""
+        return bisect_right(self.breaks, y)
+
+    def point(self, point: Point, column: int | None = None) -> Point:
+        """A point where it goes."""
+        its = self.columns[self.at(point[1]) if column is None else column]
+        return point[0] + its.dx, point[1] + its.dy
+
+    def position(self, position: Rectangle) -> Rectangle:
+        """A box where it goes."""
+        x, y = self.point((position.x, position.y))
+        return replace(position, x=x, y=y)
+
+    def parts(self, top: float, bottom: float) -> Iterator[tuple[int, float, float]]:
+        """The columns that something high reaches into, and from where to where."""
+        for number, column in enumerate(self.columns):
+            upper, lower = max(top, column.top), min(bottom, column.bottom)
+            if upper < lower:
+                yield number, upper, lower
+
+
+def _plate_parts(plate: Plate, plates: Sequence[Plate], of: _Columns) -> Iterator[Plate]:
+    """The parts of a frame, one a column that it reaches into."""
+    for turn, (number, top, bottom) in enumerate(of.parts(plate.top, plate.bottom)):
+        column, frame = of.columns[number], plate.frame
+        left, right = (x + column.dx for x in column.frames.get(frame.id, (plate.left, plate.right)))
+        top, bottom, title = top + column.dy, bottom + column.dy, of.point(plate.title, number)
+        if turn:
+            frame = replace(frame, id=f"{frame.id}.{turn}", title=frame.title + CONTINUED)
+            inner = _continued([x for x in plates if x.depth > plate.depth], column.top)
+            top = column.entry - of.way.pick(FRAME_HEADING, FRAME_PAD) * (inner + 1)
+            title = left + FRAME_PAD, top + FRAME_HEADING - 4.5
+        if of.way.right:
+            title = left + FRAME_HEADING - 4.5, column.entered if turn else title[1]
+        yield replace(plate, frame=frame, left=left, top=top, right=right, bottom=bottom, title=title)
+
+
+def _lane_parts(lane: Lane, placed: Placed, of: _Columns) -> Iterator[Lane]:
+    """The parts of a band, one a column that it reaches into, each as wide as the column."""
+    for turn, (number, top, bottom) in enumerate(of.parts(lane.top, lane.bottom)):
+        column, band = of.columns[number], lane.band
+        left, right = column.left + column.dx, column.right + column.dx
+        top, bottom = top + column.dy, bottom + column.dy
+        beside = of.point(lane.beside, number)
+        if turn:
+            band = replace(band, title=band.title + CONTINUED)
+            top = column.entry - of.way.pick(HEADING, PAD)
+        if of.way.right:
+            title = left + 15, column.entered if turn else top + PAD
+            its = (each for each in placed.lanes if each.top < column.bottom and each.bottom > column.top)
+            beside = right - BESIDE * (_most_beside(its) - 0.75), beside[1]
+        else:
+            title = left + PAD if turn else title_of(lane, placed, column.left + PAD) + column.dx, top + 15
+        yield Lane(band, left, top, right, bottom, title, turn, beside)
+
+
+# ------------------------------------------------------------------ arrows
+
+
+def _cut(line: Line, breaks: Sequence[float]) -> list[Line]:
+    """The parts of an arrow from break to break, from its start on."""
+    parts: list[Line] = []
+    start, strokes, at = line.start, [], line.start
+    for stroke in line.strokes:
+        rest: Stroke | None = stroke
+        while rest is not None:
+            low, high = sorted((at[1], rest[-1][1]))
+            between = [y for y in breaks if low < y < high]
+            if not between:
+                strokes.append(rest)
+                at, rest = rest[-1], None
+                continue
+            y = between[0] if at[1] < rest[-1][1] else between[-1]
+            first, rest = _split(at, rest, y)
+            strokes.append(first)
+            at = first[-1]
+            parts.append(Line(start, tuple(strokes)))
+            start, strokes = at, []
+    parts.append(Line(start, tuple(strokes)))
+    return parts
+
+
+def _split(start: Point, stroke: Stroke, y: float) -> tuple[Stroke, Stroke]:
+    """A stroke up to this height, and the rest of it."""
+    end = stroke[-1]
+    if len(stroke) == 1:
+        part = (y - start[1]) / (end[1] - start[1])
+        return ((start[0] + (end[0] - start[0]) * part, y),), stroke
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        t = (low + high) / 2
+        beyond = _bezier(start, stroke, t)[1] > y
+        low, high = (low, t) if beyond == (end[1] > start[1]) else (t, high)
+    a, b, c = _between(start, stroke[0], t), _between(stroke[0], stroke[1], t), _between(stroke[1], end, t)
+    ab, bc = _between(a, b, t), _between(b, c, t)
+    middle = _between(ab, bc, t)[0], y
+    return (a, ab, middle), (bc, c, end)
+
+
+def _bezier(start: Point, stroke: Stroke, t: float) -> Point:
+    a, b, c = _between(start, stroke[0], t), _between(stroke[0], stroke[1], t), _between(stroke[1], stroke[2], t)
+    return _between(_between(a, b, t), _between(b, c, t), t)
+
+
+def _between(a: Point, b: Point, t: float) -> Point:
+    return a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t
+
+
+def _meets(parts: Sequence[Line], y: float) -> bool:
+    return any(part.start[1] == y for part in parts[1:])
+
+
+def _x_at(parts: Sequence[Line], y: float) -> float:
+    return next(round(part.start[0], 1) for part in parts[1:] if part.start[1] == y)
+
+
+def _joined(line: Line, parts: Sequence[Line], of: _Columns, ways: Sequence[Sequence[float]]) -> Line:
+    """An arrow in one again: its parts where they go, and from each column up into the next."""
+    label = line.label and of.point(line.label)
+    start, strokes = None, []
+    for part, after in zip(parts, [*parts[1:], None], strict=True):
+        middle = (part.start[1] + part.strokes[-1][-1][1]) / 2
+        column = of.at(middle)
+        start = start or of.point(part.start, column)
+        strokes += [tuple(of.point(point, column) for point in stroke) for stroke in part.strokes]
+        if after is not None:
+            down = after.strokes[-1][-1][1] > after.start[1]
+            from_, to = of.point(after.start, column), of.point(after.start, column + (1 if down else -1))
+            left = column if down else column - 1
+            strokes += _around(from_, to, ways[left].index(round(after.start[0], 1)), of, left, down)
+    assert start is not None
+    return Line(start, tuple(strokes), label)
+
+
+def _around(from_: Point, to: Point, rank: int, of: _Columns, left: int, down: bool) -> list[Stroke]:
+    """From the lower end of the column `left` up to the upper end of the next, or back."""
+    column = of.columns[left]
+    bottom = column.bottom + column.dy + WAY * (rank + 1)
+    aside = column.right + column.dx + APART / 2 + WAY * rank
+    top = of.columns[left + 1].entry + WAY * rank
+    lower, upper = (from_, to) if down else (to, from_)
+    knots = [lower, (lower[0], bottom), (aside, bottom), (aside, top), (upper[0], top), upper]
+    return list(_rounded(knots if down else knots[::-1]))
+
+
+def _rounded(knots: Sequence[Point]) -> Iterator[Stroke]:
+    """A line through these points with round corners, from the first of them."""
+    for before, at, after in zip(knots, knots[1:], knots[2:], strict=False):
+        yield (_near(at, before),)
+        yield (_toward(at, before), _toward(at, after), _near(at, after))
+    yield (knots[-1],)
+
+
+def _near(at: Point, other: Point) -> Point:
+    """The point from which a corner is round."""
+    dx, dy = other[0] - at[0], other[1] - at[1]
+    length = abs(dx) + abs(dy)
+    part = min(CORNER, length / 2) / length if length else 0.0
+    return at[0] + dx * part, at[1] + dy * part
+
+
+def _toward(at: Point, other: Point) -> Point:
+    """The control point of a round corner."""
+    near = _near(at, other)
+    return at[0] + (near[0] - at[0]) * 0.45, at[1] + (near[1] - at[1]) * 0.45

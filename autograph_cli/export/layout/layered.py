@@ -1,0 +1,352 @@
+"""A layered layout in near-linear time: rows, an order in each row, positions, and ways that cross no box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from autograph_cli.export.layout.arranging import (
+    FRAME_HEADING,
+    FRAME_PAD,
+    HEADING,
+    PAD,
+    Arranged,
+    Shape,
+    arrange,
+    order,
+)
+from autograph_cli.export.layout.chains import gathered
+from autograph_cli.export.layout.compound import Level, Plan
+from autograph_cli.export.layout.direction import DOWN, Direction
+from autograph_cli.export.layout.frames_near import near
+from autograph_cli.export.layout.placed import Lane, Line, Placed, Plate, Point, Rectangle, Sample
+from autograph_cli.export.layout.routes import joined
+from autograph_cli.export.layout.sliding import slid
+from autograph_cli.export.scene.scene import Band, Box, Scene
+from autograph_cli.export.style import (
+    BAND,
+    BESIDE,
+    EDGE,
+    EDGE_OF_PAPER,
+    SLANT,
+    SMALL,
+    TITLE,
+    box_size,
+    label_width,
+    text_width,
+)
+
+LOWER = 0.9
+"""By what a picture must be lower for its chains to be held together."""
+LEGEND_WIDTH = 300.0
+"""Points that a row of the legend may take, if the graph is narrower."""
+
+
+def lay_out(scene: Scene, way: Direction = DOWN) -> Placed:
+    """Lay the scene out; the same scene gives the same positions, on every machine."""
+    plain, together = _laid_out(scene, scene, way), gathered(scene)
+    if together is scene:
+        return plain
+    other = _laid_out(scene, together, way)
+    side = "width" if way.right else "height"
+    return other if getattr(other, side) < getattr(plain, side) * LOWER else plain
+
+
+def _laid_out(drawn: Scene, scene: Scene, way: Direction) -> Placed:
+    """The picture `drawn`, laid out as `scene`, which has more frames, that are bare."""
+    plan = Plan(scene)
+    order(plan)
+    shapes = [Shape(*way.turned(*size_of(box)), box.style == "leaf") for box in scene.boxes]
+    least = {band.number: _least(band) for band in scene.bands} if way.right else {}
+    arranged: dict[int, Arranged] = {}
+    for level in reversed(plan.levels):
+        frame = scene.frames[level.frame] if level.frame >= 0 else None
+        its = _shapes(level, shapes, arranged)
+        arranged[level.frame] = arrange(level, its, _bands(scene, level), frame, scene.data, way, least)
+    corners = _corners(scene, plan, arranged, way)
+    lines = tuple(_line(plan, arranged, corners, number) for number in range(len(scene.arrows)))
+    positions = tuple(_position(plan, arranged, corners, number) for number in range(len(scene.boxes)))
+    plates = tuple(_plates(drawn, plan, arranged, corners))
+    bounds = arranged[-1].bounds
+    if not way.right:
+        positions, lines, plates = near(drawn, *slid(drawn, positions, lines, plates), plates)
+    else:
+        positions = tuple(its.turned() for its in positions)
+        lines = tuple(
+            _to_slant(scene, plan.ends[number], positions, line.turned()) for number, line in enumerate(lines)
+        )
+        plates = tuple(map(_turned_plate, plates))
+        bounds = tuple((start + EDGE_OF_PAPER, end + EDGE_OF_PAPER) for start, end in bounds)
+    return _on_paper(drawn, positions, lines, bounds, plates, way)
+
+
+def _least(band: Band) -> float:
+    """The least width of a band that is as high as the picture."""
+    return max(text_width(band.title) * BAND, *(text_width(line) * TITLE for line in band.beside), 0.0) + 2 * PAD
+
+
+def _turned_plate(plate: Plate) -> Plate:
+    left, top = plate.top, plate.left
+    title = left + FRAME_PAD, top + FRAME_HEADING - 4.5
+    return Plate(plate.frame, left, top, plate.bottom, plate.right, title, plate.depth)
+
+
+def _to_slant(scene: Scene, ends: tuple[int, int], positions: Sequence[Rectangle], line: Line) -> Line:
+    """The line from and to the leaning sides of inputs."""
+    start, end = line.start, line.strokes[-1][-1]
+    if scene.boxes[ends[0]].style == "input":
+        start = _on_slant(start, positions[ends[0]])
+    if scene.boxes[ends[1]].style == "input":
+        end = _on_slant(end, positions[ends[1]])
+    return replace(line, start=start, strokes=(*line.strokes[:-1], (*line.strokes[-1][:-1], end)))
+
+
+def _on_slant(point: Point, spot: Rectangle) -> Point:
+    """Where the side of a parallelogram is that a point at the side of the box around it stands for."""
+    x, y = point
+    lean = SLANT * (y - spot.y + spot.height / 2) / spot.height
+    return (x - lean if x > spot.x else x + SLANT - lean), y
+
+
+def size_of(box: Box) -> tuple[float, float]:
+    """Width and height of a box."""
+    return box_size(box.style, box.title, box.subtitle, SMALL if box.small else TITLE, box.lines)
+
+
+def _shapes(level: Level, shapes: Sequence[Shape], arranged: Mapping[int, Arranged]) -> list[Shape]:
+    """The shape of each item: that of a box, that of a frame with all that is in it, or of a port none."""
+    found = [
+        shapes[box] if box >= 0 else Shape(arranged[frame].right - arranged[frame].left, arranged[frame].height)
+        for box, frame in zip(level.boxes, level.frames, strict=True)
+    ]
+    return found + [Shape(0.0, 0.0)] * len(level.ports)
+
+
+def _bands(scene: Scene, level: Level) -> list[int]:
+    """The band of each item of the whole picture."""
+    if not scene.bands or level.frame >= 0:
+        return []
+    return [
+        scene.boxes[box].band if box >= 0 else scene.frames[frame].band
+        for box, frame in zip(level.boxes, level.frames, strict=True)
+    ]
+
+
+def _corners(scene: Scene, plan: Plan, arranged: Mapping[int, Arranged], way: Direction) -> dict[int, Point]:
+    """The left upper corner of each frame, and of the whole picture."""
+    down = EDGE_OF_PAPER + (PAD if scene.bands else 0.0), 0.0
+    corners = {-1: (HEADING + PAD / 2 if scene.bands else 0.0, EDGE_OF_PAPER) if way.right else down}
+    for number in range(len(scene.frames)):
+        around = plan.parent[number]
+        (x, y), spot = corners[around], arranged[around].positions[plan.item_of_frame[number]]
+        corners[number] = x + spot.x - spot.width / 2, y + spot.y - spot.height / 2
+    return corners
+
+
+def _position(plan: Plan, arranged: Mapping[int, Arranged], corners: Mapping[int, Point], number: int) -> Rectangle:
+    frame = plan.inside[number][-1] if plan.inside[number] else -1
+    (x, y), spot = corners[frame], arranged[frame].positions[plan.item_of_box[number]]
+    return Rectangle(x + spot.x, y + spot.y, spot.width, spot.height, spot.round)
+
+
+def _line(plan: Plan, arranged: Mapping[int, Arranged], corners: Mapping[int, Point], number: int) -> Line:
+    """The way of an arrow: its wires, one after the other."""
+    wires = [_moved(arranged[frame].lines[position], corners[frame]) for frame, position in plan.routes[number]]
+    label = next((wire.label for wire in wires if wire.label), None)
+    strokes = [stroke for wire in wires for stroke in wire.strokes]
+    return wires[0] if len(wires) == 1 else Line(wires[0].start, joined(wires[0].start, strokes), label)
+
+
+def _plates(
+    scene: Scene, plan: Plan, arranged: Mapping[int, Arranged], corners: Mapping[int, Point]
+) -> Iterator[Plate]:
+    for number, frame in enumerate(scene.frames):
+        (x, y), its = corners[number], arranged[number]
+        title = x + its.title, y + FRAME_HEADING - 4.5
+        yield Plate(frame, x, y, x + its.right - its.left, y + its.height, title, len(plan.chains[number]) - 1)
+
+
+def _moved(line: Line, by: Point) -> Line:
+    def moved(point: Point) -> Point:
+        return point[0] + by[0], point[1] + by[1]
+
+    strokes = tuple([tuple([moved(point) for point in stroke]) for stroke in line.strokes])
+    return Line(moved(line.start), strokes, line.label and moved(line.label))
+
+
+def _moved_plate(plate: Plate, by: Point) -> Plate:
+    dx, dy = by
+    return replace(
+        plate,
+        left=plate.left + dx,
+        top=plate.top + dy,
+        right=plate.right + dx,
+        bottom=plate.bottom + dy,
+        title=(plate.title[0] + dx, plate.title[1] + dy),
+    )
+
+
+def _on_paper(
+    scene: Scene,
+    positions: tuple[Rectangle, ...],
+    lines: tuple[Line, ...],
+    bounds: Sequence[tuple[float, float]],
+    plates: tuple[Plate, ...],
+    way: Direction,
+) -> Placed:
+    """Add what stands around the graph: bands, a title above, a legend below; a narrow graph stands amid these."""
+    scene = roomy(bounds, scene) if bounds and not way.right else scene
+    bottom = _bottom(positions, lines, plates)
+    right = _right(scene, positions, lines, plates)
+    if bounds and way.right:
+        beside = bottom + PAD + BESIDE * 0.75
+        bottom += PAD + BESIDE * max(len(band.beside) for band in scene.bands)
+        right = bounds[-1][1]
+    elif bounds:
+        bottom, right = bounds[-1][1], right + PAD
+    end = bottom
+    samples, bottom, far = legend(scene, bottom + 12, right)
+    top = 0.0 if bounds else _top(positions, lines, plates)
+    by = max(0.0, far - right) / 2, EDGE_OF_PAPER + (TITLE * 2.2 if scene.title else 0.0) - top
+    positions = tuple(replace(spot, x=spot.x + by[0], y=spot.y + by[1]) for spot in positions)
+    lines = tuple(_moved(line, by) for line in lines)
+    plates = tuple(_moved_plate(plate, by) for plate in plates)
+    if bounds and way.right:
+        lanes = tuple(
+            Lane(
+                band,
+                *(left + by[0], by[1], to + by[0], end + by[1]),
+                (left + by[0] + PAD, by[1] + 15),
+                beside=(left + by[0] + PAD, beside + by[1]),
+            )
+            for band, (left, to) in zip(scene.stacked, bounds, strict=True)
+        )
+    else:
+        rows = [(top + by[1], end + by[1]) for top, end in bounds]
+        lanes = _lanes(scene, lines, rows, right + by[0], max(right, far))
+    samples = tuple(
+        replace(sample, position=replace(sample.position, y=sample.position.y + by[1])) for sample in samples
+    )
+    right = max(right, far, *(lane.right for lane in lanes), EDGE_OF_PAPER + text_width(scene.title) * TITLE)
+    size = right + EDGE_OF_PAPER, bottom + EDGE_OF_PAPER + by[1]
+    return Placed(scene, positions, lines, lanes, samples, *size, (EDGE_OF_PAPER, EDGE_OF_PAPER + TITLE * 0.8), plates)
+
+
+def _top(positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> float:
+    """From where on there is something of the graph."""
+    ends = [*(spot.y - spot.height / 2 for spot in positions), *(plate.top for plate in plates)]
+    return min([*ends, *(point[1] for line in lines for stroke in line.strokes for point in stroke)])
+
+
+def _bottom(positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> float:
+    """How far down the graph reaches."""
+    ends = [*(spot.y + spot.height / 2 for spot in positions), *(plate.bottom for plate in plates)]
+    return max([*ends, *(point[1] for line in lines for stroke in line.strokes for point in stroke)])
+
+
+def _right(scene: Scene, positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> float:
+    """How far to the right the graph reaches."""
+    right = max([*(spot.x + spot.width / 2 for spot in positions), *(plate.right for plate in plates)])
+    for line, arrow in zip(lines, scene.arrows, strict=True):
+        right = max(right, line.start[0], *(point[0] for stroke in line.strokes for point in stroke))
+        if line.label:
+            right = max(right, line.label[0] + label_width(arrow.label) / 2)
+    return right
+
+
+def _lanes(
+    scene: Scene, lines: Sequence[Line], bounds: Sequence[tuple[float, float]], graph: float, right: float
+) -> tuple[Lane, ...]:
+    """The bands, from the highest to the lowest, wide enough for what is written in them; the graph ends at `graph`."""
+    labels = [arrow.label for arrow in scene.arrows]
+    titles = []
+    for band, (top, _) in zip(scene.stacked, bounds, strict=True):
+        width = text_width(band.title) * BAND
+        titles.append(free(lines, labels, EDGE_OF_PAPER + PAD, width, top))
+        right, graph = max(right, titles[-1] + width + PAD), max(graph, titles[-1] + width)
+    texts = [line for band in scene.bands for line in band.beside]
+    beside = graph + 2 * PAD
+    right = max(right, *(beside + text_width(line) * TITLE + PAD for line in texts)) if texts else right
+    return tuple(
+        Lane(
+            band, EDGE_OF_PAPER, top, right, bottom, (title, top + 15), beside=(beside, _first_line(band, top, bottom))
+        )
+        for band, (top, bottom), title in zip(scene.stacked, bounds, titles, strict=True)
+    )
+
+
+def _first_line(band: Band, top: float, bottom: float) -> float:
+    """Where the lines beside a band begin, so that they stand in its middle."""
+    return (top + bottom - BESIDE * len(band.beside)) / 2 + BESIDE * 0.75
+
+
+def roomy(bounds: Sequence[tuple[float, float]], scene: Scene) -> Scene:
+    """The scene with as many lines beside each band as it is high."""
+    bands = [
+        replace(band, beside=_fitting(band.beside, int((bottom - top) // BESIDE)))
+        for band, (top, bottom) in zip(scene.stacked, bounds, strict=True)
+    ]
+    return replace(scene, bands=tuple(bands if scene.data else reversed(bands)))
+
+
+def _fitting(lines: tuple[str, ...], most: int) -> tuple[str, ...]:
+    """The last ones, which are the results, with a line for those before them."""
+    if len(lines) <= most:
+        return lines
+    return (f"… {len(lines) - most + 1} before these", *lines[len(lines) - most + 1 :])
+
+
+def free(lines: Sequence[Line], labels: Sequence[str], left: float, width: float, top: float) -> float:
+    """Where a band's title can start so that no arrow runs through it."""
+    crossing = sorted(x for line, label in zip(lines, labels, strict=True) for x in _met(line, label, top))
+    at = left
+    for x in crossing:
+        if at - 4 < x < at + width + 4:
+            at = x + 6
+    return at
+
+
+def _met(line: Line, label: str, top: float) -> Iterator[float]:
+    """Where a line, or the ends of its label, are at the height of a band's title."""
+    bottom = top + HEADING
+    for (x, upper), (_, lower) in pairwise((line.start, *(stroke[-1] for stroke in line.strokes))):
+        if min(upper, lower) <= bottom and max(upper, lower) >= top:
+            yield x
+    if line.label and top <= line.label[1] <= bottom:
+        half = label_width(label) / 2
+        yield from (line.label[0] - half, line.label[0], line.label[0] + half)
+
+
+def legend(scene: Scene, top: float, right: float) -> tuple[tuple[Sample, ...], float, float]:
+    """Samples of what is in the scene, and notes, in rows; also the lower end, and the right one."""
+    right = max(right, EDGE_OF_PAPER + LEGEND_WIDTH)
+    x, y, far, height = EDGE_OF_PAPER, top, EDGE_OF_PAPER, 20.0
+    samples = []
+    for style, words in scene.legend:
+        width, tall = box_size(style, words, size=EDGE)
+        if x > EDGE_OF_PAPER and x + width > right:
+            x, y = EDGE_OF_PAPER, y + height + 4
+        samples.append(Sample(style, words, Rectangle(x + width / 2, y + height / 2, width, tall, style == "leaf")))
+        x += width + 8
+        far = max(far, x)
+    step = height
+    for words in _lines_of(scene.notes, right - EDGE_OF_PAPER):
+        width = text_width(words) * EDGE
+        if x > EDGE_OF_PAPER and x + width > right:
+            step, x, y = EDGE * 1.5, EDGE_OF_PAPER, y + step
+        samples.append(Sample(None, words, Rectangle(x, y + height / 2, width, height)))
+        far, x = max(far, x + width + 8), right
+    return tuple(samples), y + height if samples else top - 12, far - 8
+
+
+def _lines_of(notes: Sequence[str], width: float) -> list[str]:
+    """The notes in as few lines of this width as they fit in."""
+    lines: list[str] = []
+    for note in notes:
+        if lines and text_width(f"{lines[-1]} · {note}") * EDGE <= width:
+            lines[-1] += f" · {note}"
+        else:
+            lines.append(note)
+    return lines

@@ -1,0 +1,292 @@
+"""All views of a step as a page: one file with its pictures, its data and its script, and nothing from outside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import zlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from autograph_cli.export.formats.svg import to_svg
+from autograph_cli.export.layout.layered import size_of
+from autograph_cli.export.layout.placed import Placed, links
+from autograph_cli.export.options import Panels
+from autograph_cli.export.page.levels import Fold
+from autograph_cli.export.page.node_table import told_modules, told_nodes, told_sources, told_steps
+from autograph_cli.export.page.panels import told_panels
+from autograph_cli.export.page.playback import Playback
+from autograph_cli.export.scene.modules import shown_by
+from autograph_cli.export.scene.scene import Box
+from autograph_cli.export.simplify.closing import told_closed
+from autograph_cli.export.style import is_bars, is_code
+from autograph_cli.graph import Graph
+
+PLAIN = 200_000
+"""Characters of data up to which they stand in the page as they are."""
+TOGETHER = 256
+"""Levels that are packed as one."""
+_SCRIPTS = (
+    "dom.js",
+    "nodes.js",
+    "details.js",
+    "camera.js",
+    "geometry.js",
+    "closing.js",
+    "folds.js",
+    "view.js",
+    "play.js",
+    "search.js",
+    "panes.js",
+    "panels.js",
+    "steps.js",
+    "colour.js",
+    "minimap.js",
+    "copy.js",
+    "page.js",
+)
+
+
+class Sheet(Struct, frozen=True):
+    """What one tab of a page shows: a placed view of a graph, and what else is known of it."""
+
+    placed: Placed
+    graph: Graph
+    """The view."""
+    view: str
+    whole: Graph
+    """The graph that it is a view of."""
+    numbers: Sequence[int]
+    """Of each node of the view, its number in the whole graph."""
+    closed: Collection[str] = ()
+    """The frames that are closed at first."""
+    insides: Mapping[int, str] = field(default_factory=dict)
+    """Pictures of what the backward of nodes ran, as SVG, by their number in the view."""
+    key: str = ""
+    """What links name it by; unless told, the view."""
+    folds: Sequence[Fold] = ()
+    """What its closed boxes have in them, where all of it at once is too much."""
+
+
+class Page(Struct, frozen=True):
+    """What a page is made from."""
+
+    title: str
+    sheets: Sequence[Sheet]
+    """One for each tab."""
+    first: str
+    """The key of the one that is seen at first."""
+    whole: Graph
+    """The graph whose numbers of nodes the sheets share."""
+    ran: Graph
+    """The graph that the script made, which may be less than the whole: the derivatives of that are ours."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Scripts by name, as far as they are at hand."""
+    formulas: Sequence[str] = ()
+    panels: Panels = field(default_factory=Panels)
+
+
+def to_html(page: Page) -> str:
+    """Write the page; it runs from a file, under a policy that allows its own script and style alone."""
+    folder = files("autograph_cli.export.page")
+    style = folder.joinpath("page.css").read_text("utf-8")
+    script = "".join(folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS)
+    packs: list[str] = []
+    data = json.dumps(_data(page, packs), separators=(",", ":"))
+    data = data.replace("<", "\\u003c") if len(data) <= PLAIN else f'"{_deflated(data)}"'
+    found = {
+        "style": style,
+        "script": script,
+        "style_hash": _hash(style),
+        "script_hash": _hash(script),
+        "title": html.escape(page.title),
+        "data": data,
+        "packs": "".join(f'<script type="application/json" class="pack">{pack}</script>\n' for pack in packs),
+        "pictures": "".join(_template(to_svg(sheet.placed, page=True)) for sheet in page.sheets),
+        "insides": "".join(map(_template, _insides(page))),
+    }
+    head, *parts = folder.joinpath("page.html").read_text("utf-8").split("{{")
+    return head + "".join(found[name] + rest for name, _, rest in (part.partition("}}") for part in parts))
+
+
+def in_frame(page: str) -> str:
+    """The page within another, such as a notebook, where it can run its script and reach nothing around it."""
+    source = html.escape(page)
+    return (
+        f'<iframe title="autograph" sandbox="allow-scripts allow-downloads" srcdoc="{source}" '
+        'width="100%" height="600" style="border: 1px solid #ccc; border-radius: 6px"></iframe>'
+    )
+
+
+def _template(picture: str) -> str:
+    """SVG to be taken when it is shown, without the line that says that it is XML."""
+    return f"<template>\n{picture.partition(chr(10))[2]}</template>\n"
+
+
+def _insides(page: Page) -> list[str]:
+    return list(dict.fromkeys(picture for sheet in page.sheets for picture in sheet.insides.values()))
+
+
+def _data(page: Page, packs: list[str]) -> dict[str, Any]:
+    """What the page knows at once; what it does only when a box is opened is packed."""
+    pictures = {picture: number for number, picture in enumerate(_insides(page))}
+    return {
+        "title": page.title,
+        "first": page.first,
+        "views": [_view(sheet, pictures, packs) for sheet in page.sheets],
+        "nodes": told_nodes(page.whole),
+        "ran": len(page.ran),
+        "calls": list(told_modules(page.whole)),
+        "roots": [[root.name, root.node, root.nr] for root in page.whole.roots],
+        "sources": told_sources(page.whole, page.sources),
+        "formulas": list(page.formulas),
+        **told_panels(page.panels, page.ran, page.whole),
+        **told_steps(page.ran),
+    }
+
+
+def _view(sheet: Sheet, pictures: Mapping[str, int], packs: list[str]) -> dict[str, Any]:
+    placed, scene = sheet.placed, sheet.placed.scene
+    played = Playback(scene, sheet.graph, sheet.view, sheet.whole, sheet.numbers)
+    notes = [f"{len(sheet.graph):,} nodes", *scene.notes]
+
+    def told_box(box: Box) -> dict[str, Any]:
+        """The number of the node that a box shows, and what its tooltip says beside which node that is."""
+        shown = shown_by(box.id, sheet.graph, scene.data)
+        number = played.node_of.get(box.id) if shown is None else shown.id
+        if number is None:
+            return {"text": box.tooltip} if box.tooltip else {}
+        text = box.tooltip if shown is None else box.tooltip.partition("\n")[2]
+        return {"node": sheet.numbers[number]} | ({"text": text} if text else {})
+
+    return {
+        "key": sheet.key or sheet.view,
+        "about": "\n".join(notes),
+        "boxes": _boxes(placed, told_box),
+        "frames": _frames(placed, sheet.graph),
+        "closed": sorted(sheet.closed),
+        "arrows": [[arrow.tail, arrow.head] for arrow in scene.arrows],
+        "labels": _labelled(placed),
+        "bows": [list(ends) for ends, _, _ in links(placed)],
+        "insides": {f"n{number}": pictures[picture] for number, picture in sheet.insides.items()},
+        "data": scene.data,
+        **_folds(sheet, told_box, packs),
+        **played.told(),
+    }
+
+
+def _labelled(placed: Placed) -> list[list[float]]:
+    """The arrows that have a label, by number, and where it is."""
+    return [
+        [number, *_rounded(*line.label)]
+        for number, (arrow, line) in enumerate(zip(placed.scene.arrows, placed.lines, strict=True))
+        if arrow.label and line.label
+    ]
+
+
+def _boxes(placed: Placed, told_box: Callable[[Box], dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        box.id: {"title": box.title, "at": _rounded(at.x, at.y, at.width, at.height)}
+        | ({"frame": box.frame} if box.frame else {})
+        | told_box(box)
+        for box, at in zip(placed.scene.boxes, placed.positions, strict=True)
+    }
+
+
+def _folds(sheet: Sheet, told_box: Callable[[Box], dict[str, Any]], packs: list[str]) -> dict[str, Any]:
+    """Of each level, what must be known before it is opened: where it is, its nodes, its shape; the rest is packed.
+
+    `shapes` and `levels` are the numbers of their first packs; of these, one holds `together` levels.
+    """
+    shapes = {fold.shape: fold.placed for fold in sheet.folds}
+    levels = [[_words(box, told_box(box)) for box in fold.placed.scene.boxes] for fold in sheet.folds]
+    together = [(levels[at : at + TOGETHER], sheet.folds[at : at + TOGETHER]) for at in range(0, len(levels), TOGETHER)]
+    told = {"shapes": len(packs), "levels": len(packs) + len(shapes), "together": TOGETHER}
+    packs += [_packed(_shape(shapes[number])) for number in sorted(shapes)]
+    packs += [_packed([its, [_outside(sheet, fold) for fold in folds]]) for its, folds in together]
+    folds = {fold.key: [fold.parent, fold.shape, *_runs(_numbers(sheet, fold))] for fold in sheet.folds}
+    return {"folds": folds, **told}
+
+
+def _numbers(sheet: Sheet, fold: Fold) -> list[int]:
+    return sorted(sheet.numbers[int(key[1:])] for key in fold.members if key[0] == "n")
+
+
+def _outside(sheet: Sheet, fold: Fold) -> dict[str, int]:
+    """The nodes outside that stubs of a level stand for, if for one each."""
+    data = sheet.placed.scene.data
+    shown = {stub: shown_by(key, sheet.graph, data) for stub, key in fold.stubs.items() if stub[-1].isdigit()}
+    return {stub: sheet.numbers[node.id] for stub, node in shown.items() if node is not None}
+
+
+def _shape(placed: Placed) -> dict[str, Any]:
+    """A picture whose boxes have their numbers for ids."""
+    id_of = {box.id: f"b{number}" for number, box in enumerate(placed.scene.boxes)}
+    boxes = tuple(replace(box, id=id_of[box.id]) for box in placed.scene.boxes)
+    arrows = tuple(replace(arrow, tail=id_of[arrow.tail], head=id_of[arrow.head]) for arrow in placed.scene.arrows)
+    named = replace(placed, scene=replace(placed.scene, boxes=boxes, arrows=arrows))
+    return {
+        "svg": to_svg(named, page=True).partition("\n")[2],
+        "at": [_rounded(at.x, at.y, at.width, at.height) for at in placed.positions],
+        "arrows": [[int(arrow.tail[1:]), int(arrow.head[1:])] for arrow in arrows],
+        "labels": _labelled(placed),
+        "size": _rounded(placed.width, placed.height),
+    }
+
+
+def _words(box: Box, told: dict[str, Any]) -> list[Any]:
+    """What differs between boxes at the same place of levels of one shape: id, node, text, and the written lines."""
+    below = box.below
+    left = is_code(below)
+    written = [line.lstrip() if left else line for line in below if not is_bars(line)]
+    return [box.id, told.get("node", -1), told.get("text", ""), box.title, *written]
+
+
+def _packed(data: Any) -> str:
+    return _deflated(json.dumps(data, separators=(",", ":")))
+
+
+def _deflated(text: str) -> str:
+    return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
+
+
+def _runs(numbers: Sequence[int]) -> list[int]:
+    """Rising numbers as pairs of the first of a run, and how many there are in it."""
+    runs: list[int] = []
+    for number in numbers:
+        if runs and runs[-2] + runs[-1] == number:
+            runs[-1] += 1
+        else:
+            runs += [number, 1]
+    return runs
+
+
+def _frames(placed: Placed, graph: Graph) -> dict[str, dict[str, Any]]:
+    """The frames, the outer ones first, with what they say when they are closed."""
+    boxes = told_closed(placed.scene, graph)
+    return {
+        plate.frame.id: {
+            "title": plate.frame.title,
+            "text": boxes[plate.frame.id].tooltip,
+            "lines": boxes[plate.frame.id].lines,
+            "parent": plate.frame.parent,
+            "at": _rounded(plate.left, plate.top, plate.right, plate.bottom),
+            "size": _rounded(*size_of(boxes[plate.frame.id])),
+            "call": plate.frame.call,
+        }
+        for plate in placed.plates
+    }
+
+
+def _rounded(*numbers: float) -> list[float]:
+    return [round(number, 2) for number in numbers]
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

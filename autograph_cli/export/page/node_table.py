@@ -1,0 +1,131 @@
+"""What a page knows of the nodes of a whole graph, whichever view is seen: data to be written as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from autograph_cli.export.page.timeline import moments
+from autograph_cli.export.scene.colouring import gradient_norm
+from autograph_cli.export.scene.labels import Labels
+from autograph_cli.graph import Graph, Node
+from autograph_cli.graph.facts import bytes_of, facts_of, gradients_of, stored, values_of
+from autograph_cli.graph.names import shown_name, visible
+from autograph_cli.graph.text import saved_text
+
+
+def told_nodes(graph: Graph) -> dict[str, Any]:
+    """How many nodes there are, and for each fact `[values, at]`: of each node the position of its value, or -1.
+
+    So what nodes have in common is read once. Where values are whole numbers, `values` is None and they stand in `at`.
+    """
+    at: dict[str, list[Any]] = {}
+    for number, facts in enumerate(_records(graph)):
+        for fact, value in facts.items():
+            if fact not in at:
+                at[fact] = [None] * len(graph)
+            at[fact][number] = value
+    return {"count": len(graph), "facts": {fact: _column(values) for fact, values in at.items()}}
+
+
+def _column(values: list[Any]) -> list[Any]:
+    if all(value is None or (value.__class__ is int and value >= 0) for value in values):
+        return [None, [-1 if value is None else value for value in values]]
+    known: dict[Any, int] = {}
+    keys = [tuple(value) if isinstance(value, list) else value for value in values]
+    at = [-1 if key is None else known.setdefault(key, len(known)) for key in keys]
+    return [list(known), at]
+
+
+def _records(graph: Graph) -> Iterator[dict[str, Any]]:
+    """A record for each node; what is empty or was not recorded is left out."""
+    data = any(node.args for node in graph)
+    labels = Labels(graph, data, brief=True)
+    for node in graph:
+        names = list(dict.fromkeys(shown_name(name) for output in node.outputs for name in output.names))
+        facts = {
+            "title": labels.title(node),
+            "kind": node.kind,
+            "name": visible(node.name) or "not recorded by autograd",
+            "op": visible(node.op or node.name),
+            "tensors": "\n".join(
+                f"{_without_number(name, node)}: {output.type}"
+                for name, output in zip(labels.names[node.id], node.outputs, strict=True)
+            ),
+            "names": names,
+            "order": node.order,
+            "pass": node.pass_id,
+            "parent": node.parent,
+            "module": visible(node.module),
+            "call": node.call,
+            "line": f"{node.source.file}:{node.source.line}" if node.source else "",
+            "shape": " ".join(f"[{', '.join(map(str, output.type.shape))}]" for output in node.outputs),
+            "bytes": sum(bytes_of(output.type) for output in node.outputs),
+            "keeps": sum(stored(node.saved).values()),
+            "saved": "\n".join(visible(saved_text(saved)) for saved in node.saved),
+            **_measured(node),
+        }
+        yield {name: fact for name, fact in facts.items() if fact or (fact == 0 and name in ("parent", "call", "pass"))}
+
+
+def _without_number(name: str, node: Node) -> str:
+    """The name of a tensor; of one that has none, which is called after its node, without that one's number."""
+    return f"%{name.removeprefix(f'%{node.id}')}" if name.startswith("%") else visible(name)
+
+
+def _measured(node: Node) -> dict[str, Any]:
+    if node.measured is None:
+        return {}
+    return {
+        "time": (node.measured.time or 0) + (node.measured.backward_time or 0),
+        "times": "\n".join(facts_of(node, ("time",))),
+        "formula": "\n".join(map(visible, node.measured.formula)),
+        "flops": (node.measured.flops or 0) + sum(run.flops for run in node.measured.runs),
+        "norm": gradient_norm(node),
+        "value": "\n".join(values_of(node)),
+        "gradient": "\n".join(gradients_of(node)),
+    }
+
+
+def told_modules(graph: Graph) -> Iterator[dict[str, Any]]:
+    """The calls of modules, each after the one that it ran in."""
+    for call in graph.calls:
+        turn = f" ({call.turn} of {call.turns})" if call.turns > 1 else ""
+        yield {
+            "title": visible(f"{call.path}: {call.cls}{turn}"),
+            "path": visible(call.path),
+            "parent": call.parent,
+            "parameters": call.parameters,
+        }
+
+
+def told_sources(graph: Graph, scripts: Mapping[str, str]) -> dict[str, list[list[Any]]]:
+    """Of each file the lines, with their numbers: all where the script is as it was recorded, else those recorded."""
+    known: dict[str, dict[int, str]] = {}
+    for node in graph:
+        if node.source:
+            known.setdefault(node.source.file, {})[node.source.line] = node.source.text
+    return {
+        name: [[line, visible(text)] for line, text in _lines(its, scripts.get(name))] for name, its in known.items()
+    }
+
+
+def _lines(recorded: dict[int, str], script: str | None) -> list[tuple[int, str]]:
+    lines = [] if script is None else script.splitlines()
+    if lines and all(n <= len(lines) and lines[n - 1].strip() == text.strip() for n, text in recorded.items()):
+        return [(number, line.expandtabs()) for number, line in enumerate(lines, 1)]
+    return sorted(recorded.items())
+
+
+def told_steps(graph: Graph) -> dict[str, Any]:
+    """All that happened, in true order: `[phase, node, whether a pass ran it]`."""
+    phases: dict[str, int] = {}
+    found = []
+    for moment in moments(graph):
+        phase = "forward"
+        if moment.pass_id is not None:
+            entry = graph.passes[moment.pass_id]
+            several = f" {entry.id + 1}" if len(graph.passes) > 1 else ""
+            phase = entry.call + several + ("" if moment.runs else " makes")
+        found.append([phases.setdefault(phase, len(phases)), moment.node, int(moment.runs)])
+    return {"moments": found, "phases": list(phases)}

@@ -1,0 +1,82 @@
+"""What the slider of a page runs through: which boxes light up, one moment after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from autograph_cli.export.page.timeline import Moment, execution_order, moments
+from autograph_cli.export.scene.modules import shown_by
+from autograph_cli.export.scene.scene import Scene
+from autograph_cli.graph import Graph
+
+
+class Playback:
+    """The moments of the whole graph that can be seen in a view of it."""
+
+    def __init__(self, scene: Scene, graph: Graph, view: str, whole: Graph, numbers: Sequence[int]) -> None:
+        self.scene, self.graph, self.view = scene, graph, view
+        self.whole, self.numbers = whole, numbers
+        self.node_of = {box.id: node.id for box in scene.boxes if (node := shown_by(box.id, graph, scene.data))}
+        self.boxes: dict[int, list[str]] = {}
+        for box, number in self.node_of.items():
+            self.boxes.setdefault(number, []).append(box)
+        for arrow in scene.arrows:  # a result comes with what made it
+            made, result = (arrow.tail, arrow.head) if scene.data else (arrow.head, arrow.tail)
+            if result.startswith("r") and made in self.node_of:
+                self.node_of[result] = self.node_of[made]
+                self.boxes[self.node_of[made]].append(result)
+
+    def told(self) -> dict[str, Any]:
+        """`steps`, each a phase, a title, whether a pass runs it, and its boxes; when each box is there; what is still.
+
+        A step is numbered from 1; what is there from the start has 0. Gradients flow on all arrows but the still ones.
+        """
+        titles = {box.id: box.title for box in self.scene.boxes}
+        steps, phases, when = [], [], {}
+        for moment in self._moments():
+            boxes = self.boxes[moment.node]
+            phase = self._phase(moment)
+            if phase not in phases:
+                phases.append(phase)
+            steps.append([phases.index(phase), titles[boxes[0]], int(moment.runs), boxes])
+            if not moment.runs:
+                when.update(dict.fromkeys(boxes, len(steps)))
+        return {"steps": steps, "phases": phases, "when": self._filled(when), "still": list(self._still())}
+
+    def _moments(self) -> Iterator[Moment]:
+        """Those of drawn nodes, under their numbers in the view; of a chain that no pass ran, as one would run it."""
+        shown = {number: position for position, number in enumerate(self.numbers) if position in self.boxes}
+        found = [moment for moment in moments(self.whole) if moment.node in shown]
+        yield from (Moment(shown[moment.node], moment.pass_id, moment.runs) for moment in found)
+        if self.view == "backward" and not any(moment.runs for moment in found):
+            yield from (Moment(number, None, True) for number in execution_order(self.graph) if number in self.boxes)
+
+    def _phase(self, moment: Moment) -> str:
+        if moment.pass_id is None:
+            return "a backward would run" if moment.runs else "forward"
+        entry = self.whole.passes[moment.pass_id]
+        several = f" {moment.pass_id + 1}" if len(self.whole.passes) > 1 else ""
+        return f"{entry.call}{several}" if moment.runs else f"{entry.call}{several} makes"
+
+    def _filled(self, when: dict[str, int]) -> dict[str, int]:
+        """When every box is there: a leaf, an input or what is kept, with the first that it belongs to."""
+        first = dict(when)
+        for arrow in self.scene.arrows:
+            for box, other in ((arrow.tail, arrow.head), (arrow.head, arrow.tail)):
+                if box not in when and other in when:
+                    first[box] = min(first.get(box, when[other]), when[other])
+        return {box.id: first.get(box.id, 0) for box in self.scene.boxes}
+
+    def _still(self) -> Iterator[int]:
+        """The arrows that no gradient flows along."""
+        for number, arrow in enumerate(self.scene.arrows):
+            if arrow.keeps or (self.scene.data and not self._flows(arrow.tail, arrow.head)):
+                yield number
+
+    def _flows(self, tail: str, head: str) -> bool:
+        made, user = self.node_of.get(tail), self.node_of.get(head)
+        if made is None or user is None or made == user:
+            return True
+        number = self.numbers[made]
+        return any(edge is not None and edge.node == number for edge in self.whole.nodes[self.numbers[user]].next)

@@ -1,0 +1,112 @@
+"""The sheets of a page: a tab for each view and order of derivative, with modules that open and close."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from msgspec.structs import replace
+
+from autograph_cli.export.errors import ExportError
+from autograph_cli.export.formats.svg import to_svg
+from autograph_cli.export.layout.layered import lay_out
+from autograph_cli.export.layout.placed import Placed
+from autograph_cli.export.options import FLOWS, RenderOptions
+from autograph_cli.export.page.html import Page, Sheet
+from autograph_cli.export.page.levels import Fold, levels
+from autograph_cli.export.picture import Picture, Whole, picture_of, whole_of
+from autograph_cli.export.pipeline import LARGEST, boxes_and_arrows, drawable, finished, made_small, with_loops
+from autograph_cli.export.scene.modules import framed
+from autograph_cli.export.scene.parts import split
+from autograph_cli.export.scene.scene import Box
+from autograph_cli.export.scene.titles import title_of
+from autograph_cli.export.simplify.closing import closed_at_first
+from autograph_cli.graph import Graph, GraphError, Step
+from autograph_cli.graph.names import visible
+from autograph_cli.graph.opened import inside_of, inside_words
+
+OPENABLE = 1_000
+"""Boxes up to which a page has all modules to open, even if fewer are asked for at first."""
+MOST_TABS = 6
+"""Orders of derivative that have a tab of their own."""
+MOST_FLOWING = 5_000
+"""Nodes up to which a page has derivatives as they were computed as well, and not their gradient graph alone."""
+DATA = ".data"
+"""The end of the key of such a sheet."""
+
+
+def page_of(source: Graph | Step, view: str, options: RenderOptions) -> Page:
+    """Make a page of all views of a step that there is something to see of.
+
+    What cannot be shown of the view that was asked for is an error.
+    """
+    ran = whole = whole_of(source, "forward", options, formulas=options.formula)
+    if isinstance(source, Step) and source.double:
+        whole = whole_of(source, "double-backward", options, formulas=options.formula)
+    sheets = []
+    first = view + (DATA if view == "double-backward" and options.flow == "data" else "")
+    for key, its, order, flow in _tabs(whole, first, options.order):
+        try:
+            title = options.title and title_of(options.title, its, source, options.total_steps, options.roots)
+            asked = replace(options, title=title, order=order, flow=flow)
+            picture = picture_of(whole if its == "double-backward" else ran, its, "html", asked)
+            sheets.append(sheet_of(picture, key))
+        except (ExportError, GraphError):
+            if key == first:
+                raise
+    title, formulas = visible(options.title) or "autograph", [str(formula) for formula in whole.formulas]
+    return Page(title, sheets, first, whole.graph, ran.graph, options.sources, formulas, options.panels)
+
+
+def _tabs(whole: Whole, first: str, highest: int | None) -> Iterator[tuple[str, str, int | None, str]]:
+    """List the key of each sheet, its view, the highest order that it shows, and its flow; the last ones have all."""
+    yield from ((view, view, highest, FLOWS[0]) for view in ("forward", "backward"))
+    orders = max((node.order for node in whole.graph), default=0)
+    below = min(orders, orders if highest is None else highest, MOST_TABS)
+    tabs: list[tuple[str, int | None]] = [(f"order-{order}", order) for order in range(1, below)]
+    if orders or first.startswith("double-backward"):
+        tabs.append(("double-backward", highest))
+    for key, order in tabs:
+        yield key, "double-backward", order, "gradient"
+        if len(whole.graph) <= MOST_FLOWING or first == key + DATA:
+            yield key + DATA, "double-backward", order, "data"
+
+
+def sheet_of(picture: Picture, key: str) -> Sheet:
+    """Make one sheet."""
+    placed, closed, folds = _openable(picture)
+    graph, whole, numbers = picture.graph, picture.whole, picture.numbers
+    if whole is None:
+        whole, numbers = graph, range(len(graph))
+    insides = _insides(picture, placed.scene.boxes)
+    return Sheet(placed, graph, picture.view, whole, numbers, closed, insides, key, folds)
+
+
+def _openable(picture: Picture) -> tuple[Placed, Collection[str], list[Fold]]:
+    """Lay out the scene with modules that can be opened, and list those closed at first.
+
+    What is too much for a page at once is a tree of levels instead, which are opened one at a time.
+    """
+    graph, depth, limit = picture.graph, picture.options.depth, picture.options.max_nodes
+    built = boxes_and_arrows(picture)
+    rolled = with_loops(built, picture, limit)
+    whole = framed(rolled, graph)
+    most = None if limit is None else max(limit, OPENABLE)
+    if most is not None and len(whole.boxes) > most:
+        first, *folds = levels(split(whole if rolled is built else framed(built, graph)), graph)
+        return first.placed, (), folds
+    scene = finished(made_small(whole, graph, None, most), picture)
+    closed = closed_at_first(scene, depth, limit)
+    if closed is None or len(scene.boxes) > LARGEST:
+        return lay_out(drawable(picture)), (), []
+    return lay_out(scene), closed, []
+
+
+def _insides(picture: Picture, drawn: Iterable[Box]) -> dict[int, str]:
+    """Draw what the backward of drawn nodes ran, where that was recorded."""
+    pictures, keys = {}, {box.id for box in drawn}
+    for node in (node for node in picture.graph if f"n{node.id}" in keys):
+        if node.measured is not None and node.measured.inside is not None and node.measured.inside.nodes:
+            options = RenderOptions(shown=(*picture.options.shown, "formula"), inside=node.name)
+            ran = Picture(inside_of(picture.graph, node), "forward", inside_words(node), options, data=True)
+            pictures[node.id] = to_svg(lay_out(drawable(ran)), page=True)
+    return pictures

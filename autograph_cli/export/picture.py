@@ -1,0 +1,130 @@
+"""A view of a graph, as a picture shows it: which nodes, under which names, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograph_cli.export.options import RenderOptions
+from autograph_cli.export.scene.scene import differentiated_in
+from autograph_cli.formulas import Formula, formulas_of
+from autograph_cli.graph import Graph, Step, backward, double_backward, forward, open_node, tracked
+from autograph_cli.graph.derivatives import gradient_sums
+from autograph_cli.graph.facts import check_recorded
+from autograph_cli.graph.marks import Mark, marks_of
+from autograph_cli.graph.names import told_apart, visible
+from autograph_cli.graph.nesting import flattened
+
+DEEPEST = 64
+"""Frames within one another, at most: what is deeper is drawn in the innermost of these."""
+View = Callable[[Graph, "tuple[str, ...] | None", "int | None", bool], Graph]
+VIEWS: dict[str, View] = {
+    "forward": lambda graph, roots, order, data: forward(graph, roots),
+    "backward": lambda graph, roots, order, data: backward(graph, roots),
+    "double-backward": lambda graph, roots, order, data: double_backward(graph, roots, order, data=data),
+}
+WHOLE = ("graphml", "gexf", "cytoscape", "model-explorer", "onnx", "text", "json")
+"""Formats in which modules may be as deep in one another as they are."""
+
+
+class Whole(Struct, frozen=True):
+    """A graph that views are taken of, its names told apart, with what all its views have in common."""
+
+    graph: Graph
+    formulas: tuple[Formula, ...]
+    marks: Sequence[Mark]
+    differentiated: Collection[str]
+    """The names of roots at which backward passes began."""
+    sums: Mapping[int, str]
+    """The nodes that add up gradients, and of which tensor."""
+
+
+class Picture(Struct, frozen=True):
+    """What a format is made from: a view, how it is drawn, and what is known of its nodes."""
+
+    graph: Graph
+    """The view."""
+    view: str
+    title: str
+    options: RenderOptions
+    data: bool = False
+    """Whether arrows follow the data."""
+    page: bool = False
+    """Whether it is for a page, on which boxes open and close: all arrows have their shapes."""
+    sliced: bool = False
+    """Whether it is a part of a view, which may lack some of what sends a gradient."""
+    flattened: bool = False
+    """Whether modules were deeper in one another than is drawn."""
+    whole: Graph | None = None
+    """The graph that this is a view of; None for what ran inside of a node."""
+    numbers: Sequence[int] = ()
+    """Of each node, its number there."""
+    formulas: tuple[Formula, ...] = ()
+    """What stands beside the bands, or is written alone."""
+    marks: Sequence[tuple[int, str]] = ()
+    """What is wrong, by node."""
+    differentiated: Collection[str] | None = None
+    sums: Mapping[int, str] | None = None
+
+
+def whole_of(source: Graph | Step, view: str, options: RenderOptions, *, formulas: bool) -> Whole:
+    """Return the graph that a view is one of, with its `formulas` if these are asked for."""
+    graph = source if isinstance(source, Graph) else source.graph
+    if isinstance(source, Step) and view == "double-backward" and source.double:
+        graph = source.double
+    graph = told_apart(graph)
+    graph = tracked(graph) if options.tracked_only else graph
+    return Whole(
+        graph,
+        formulas_of(graph) if formulas else (),
+        marks_of(graph) if options.marks else (),
+        differentiated_in(graph),
+        gradient_sums(graph),
+    )
+
+
+def picture_of(whole: Whole, view: str, format: str, options: RenderOptions) -> Picture:
+    """Take a view of a graph: the roots, the part and the order that were asked for, or the inside of a node."""
+    graph, page = whole.graph, format == "html"
+    roots, title = None if options.roots is None else tuple(options.roots), visible(options.title)
+    flows = view == "double-backward" and options.flow == "data"
+    opened = options.inside is not None
+    if not opened:
+        check_recorded(graph, options.shown, title or "FILE.py")
+    cut = VIEWS[view](graph, roots, options.order, flows)
+    numbers: Sequence[int] = cut.numbers
+    if options.inside is not None:
+        cut, words = open_node(cut, options.inside, title or "FILE.py")
+        numbers, view, title = range(len(cut)), "forward", f"{title} · {words}".removeprefix(" · ")
+        options = replace(options, shown=(*options.shown, "formula"))
+    if options.part:
+        every, cut = len(cut), options.part.of(cut)
+        title = f"{title} · {options.part.words()} ({len(cut)} of {every} nodes)".removeprefix(" · ")
+        numbers = [numbers[number] for number in cut.numbers]
+    shallow = cut if format in WHOLE else flattened(cut, DEEPEST)
+    sums = {place: whole.sums[number] for place, number in enumerate(numbers) if number in whole.sums}
+    return Picture(
+        shallow,
+        view,
+        title,
+        options,
+        data=flows or view == "forward",
+        page=page,
+        sliced=bool(options.part) or roots is not None,
+        flattened=shallow is not cut,
+        whole=None if opened else graph,
+        numbers=numbers,
+        formulas=whole.formulas,
+        marks=[] if opened else _shown_marks(numbers, whole.marks),
+        differentiated=whole.differentiated,
+        sums=None if opened else sums,
+    )
+
+
+def _shown_marks(numbers: Sequence[int], marks: Sequence[Mark]) -> list[tuple[int, str]]:
+    """Return the marks of what a view shows, of each of whose nodes this is the number in the whole graph."""
+    shown = {number: place for place, number in enumerate(numbers)} if marks else {}
+    places = ((next((shown[node] for node in mark.nodes if node in shown), None), mark.words) for mark in marks)
+    return list(dict.fromkeys((node, words) for node, words in places if node is not None))

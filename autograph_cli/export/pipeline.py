@@ -1,0 +1,125 @@
+"""The stages of a picture, in their order: from a view of a graph to a scene, and from that to positions."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from autograph_cli.export.errors import ExportError
+from autograph_cli.export.layout.fitting import fitted
+from autograph_cli.export.layout.placed import Placed
+from autograph_cli.export.options import PARAMETERS
+from autograph_cli.export.picture import DEEPEST, Picture
+from autograph_cli.export.scene.colouring import amounts, coloured
+from autograph_cli.export.scene.formula_lines import with_formulas
+from autograph_cli.export.scene.modules import framed
+from autograph_cli.export.scene.parameters import inline, inline_if_many
+from autograph_cli.export.scene.parts import split
+from autograph_cli.export.scene.scene import Scene, build
+from autograph_cli.export.simplify.bundling import bundled
+from autograph_cli.export.simplify.closing import close_below, close_to
+from autograph_cli.export.simplify.folding import fold
+from autograph_cli.export.simplify.partition import cut_across
+from autograph_cli.export.simplify.repeats import fold_repeats
+from autograph_cli.export.simplify.rolling import roll, rolled_if_smaller
+from autograph_cli.export.simplify.said_once import said_once
+from autograph_cli.graph import Graph
+
+LARGEST = 200_000
+"""Boxes up to which a picture is drawn at all."""
+
+
+def placed(picture: Picture) -> Placed:
+    """Lay out the scene as it fits a page: to the right, or broken into columns."""
+    return fitted(drawable(picture), picture.options.direction, columns=picture.options.columns)
+
+
+def drawable(picture: Picture) -> Scene:
+    """Make the scene of a picture; raise `ExportError` if there is nothing to show, or too much."""
+    scene = scene_of(picture, picture.options.max_nodes)
+    if len(scene.boxes) > LARGEST:
+        raise ExportError(
+            f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): "
+            "choose the format dot, text or json, or a smaller part with --root."
+        )
+    return scene
+
+
+def scene_of(picture: Picture, limit: int | None = None) -> Scene:
+    """Make the scene of a view, folded above this many boxes; raise `ExportError` if there is nothing to show."""
+    graph = picture.graph
+    scene = boxes_and_arrows(picture)
+    scene = with_loops(scene, picture, limit)
+    scene = framed(scene, graph)
+    scene = with_parameters(scene, picture)
+    scene = made_small(scene, graph, picture.options.depth, limit)
+    return finished(scene, picture)
+
+
+def boxes_and_arrows(picture: Picture) -> Scene:
+    """Make a box for each node and an arrow for each edge, with amounts for colours, and formulas beside them."""
+    if not picture.graph.nodes:
+        raise ExportError(f"There is nothing to draw: the {picture.view} graph is empty.")
+    scene = build(
+        picture.graph,
+        picture.title,
+        data=picture.data,
+        shown=picture.options.shown,
+        tags=picture.options.tags,
+        marks=picture.marks,
+        brief=picture.page,
+        flows=not picture.page and (picture.data or not picture.sliced),
+        differentiated=picture.differentiated,
+        sums=picture.sums,
+    )
+    if picture.options.colour is not None:
+        taken = amounts(picture.graph, picture.options.colour, picture.view, picture.title)
+        scene = replace(scene, boxes=tuple(replace(box, amount=taken.get(box.id)) for box in scene.boxes))
+    if picture.flattened:
+        scene = replace(scene, notes=(*scene.notes, f"modules deeper than {DEEPEST} have no frame"))
+    if picture.formulas:
+        scene = with_formulas(scene, picture.formulas, picture.view)
+    if picture.options.inside is not None:
+        legend = tuple((style, "given" if style == "input" else words) for style, words in scene.legend)
+        scene = replace(scene, legend=legend)
+    return scene
+
+
+def with_loops(scene: Scene, picture: Picture, limit: int | None) -> Scene:
+    """Roll loops if that is asked for, or, where there is a limit, if it makes the scene much smaller."""
+    if picture.options.roll:
+        return roll(scene, picture.graph)
+    if picture.options.roll is None and limit is not None:
+        return rolled_if_smaller(scene, picture.graph)
+    return scene
+
+
+def with_parameters(scene: Scene, picture: Picture) -> Scene:
+    """Write leaves on the operations that use them, if that is asked for, or if there are many operations."""
+    wanted = False if picture.page else PARAMETERS[picture.options.parameters]
+    if wanted is None:
+        return inline_if_many(scene)
+    return inline(scene) if wanted else scene
+
+
+def made_small(scene: Scene, graph: Graph, depth: int | None, limit: int | None) -> Scene:
+    """Close modules below a depth; then fold, by one means after the other, until there are no more boxes than that."""
+    small = _opened(scene, graph, depth)
+    if limit is None or len(small.boxes) <= limit:
+        return small
+    small = _opened(fold_repeats(scene, graph), graph, depth)
+    small = close_to(small, graph, limit, outermost=2)
+    small = fold(small, limit)
+    small = close_to(small, graph, limit)
+    return cut_across(small, graph, limit)
+
+
+def _opened(scene: Scene, graph: Graph, depth: int | None) -> Scene:
+    scene = split(scene)
+    return scene if depth is None else close_below(scene, graph, depth)
+
+
+def finished(scene: Scene, picture: Picture) -> Scene:
+    """Bundle arrows, colour boxes, and leave out what is said already."""
+    scene = bundled(scene)
+    scene = scene if picture.options.colour is None else coloured(scene, picture.options.colour)
+    return scene if picture.page else said_once(scene)

@@ -1,0 +1,233 @@
+"""Modules as frames around the boxes of a scene."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+
+from msgspec.structs import replace
+
+from autograph_cli.export.scene.labels import short
+from autograph_cli.export.scene.scene import DETACH, Box, Frame, Scene, edges_of
+from autograph_cli.export.style import OPERATIONS, RESULTS
+from autograph_cli.graph import Graph, ModuleCall, Node
+from autograph_cli.graph.names import shown_name, visible
+from autograph_cli.graph.nesting import Nesting
+
+LONGEST_TITLE = 40
+_TURNS = re.compile(r"(?:↻ )?× ([\d,]+)")
+_KEY = re.compile(r"([ntr])(\d+)(?:_(\d+))?")
+
+
+def framed(scene: Scene, graph: Graph) -> Scene:
+    """The scene of this graph with a frame for each call of a module, in each band in which something of it is drawn.
+
+    Boxes that a frame holds have shorter names: `weight` in the frame of `model.conv1`.
+    """
+    if not graph.calls:
+        return scene
+    framing = _Framing(scene, graph)
+    return replace(scene, boxes=tuple(map(framing.box, scene.boxes)), frames=tuple(framing.frames()))
+
+
+def frame_id(call: int, band: int) -> str:
+    """The id of the frame of a call in a band."""
+    return f"m{call}_{band}" if band else f"m{call}"
+
+
+class _Framing:
+    def __init__(self, scene: Scene, graph: Graph) -> None:
+        self.scene, self.graph = scene, graph
+        self.nesting = Nesting(graph)
+        self.home = self._homes()
+        homes = {(self.home[box.id], box.band) for box in scene.boxes}
+        self.seen = {(call, band) for home, band in homes for call in self.nesting.around(home)}
+        self.times = self._times()
+        self.turn = _turns(graph)
+
+    def box(self, box: Box) -> Box:
+        call = self.home[box.id]
+        if call is None:
+            return box
+        title = self._short(box, call) if box.style in ("leaf", "input", *RESULTS) else box.title
+        return replace(box, title=title, frame=frame_id(call, box.band))
+
+    def _short(self, box: Box, call: int) -> str:
+        """A name without what the frames around it say: the path of their modules, by whichever variable."""
+        for path in map(self._path, self.nesting.around(call)):
+            if box.title.startswith(f"{path}."):
+                return box.title[len(path) + 1 :]
+        shown = shown_by(box.id, self.graph, self.scene.data)
+        own = shown is not None and shown.module == self.graph.calls[call].path and shown.call is None
+        return box.title.rpartition(".")[2] if own else box.title
+
+    def frames(self) -> Iterator[Frame]:
+        for call, band in sorted(self.seen):
+            record = self.graph.calls[call]
+            parent = "" if record.parent is None else frame_id(record.parent, band)
+            times = self.times.get((call, band), 1)
+            around = 1 if record.parent is None else self.times.get((record.parent, band), 1)
+            title = title_of(self.graph, record, times if times != around else 1, self.turn.get(call, 0))
+            yield Frame(frame_id(call, band), title, parent, band, tooltip_of(record), call, times)
+
+    def _homes(self) -> dict[str, int | None]:
+        """The call that each box stands in; a result outside of the module that made it, if it is not used there."""
+        nodes, data = self.graph.nodes, self.scene.data
+        users: dict[int, list[int]] = {}
+        for node in nodes:
+            for edge in edges_of(self.graph, node, data):
+                if edge is not None:
+                    users.setdefault(edge.node, []).append(node.id)
+        home: dict[str, int | None] = {}
+        for box in self.scene.boxes:
+            kind, number = _key(box.id)
+            if kind == "t":
+                home[box.id] = nodes[number].call
+            elif kind == "n":
+                home[box.id] = self.nesting.home(nodes[number], users.get(number, ()))
+        home |= self._homes_of_results(home)
+        return home | self._homes_of_kept(home)
+
+    def _homes_of_kept(self, home: dict[str, int | None]) -> dict[str, int | None]:
+        """What nodes keep stands in the innermost call that all of these are in."""
+        keepers: dict[str, list[int | None]] = {}
+        for arrow in self.scene.arrows:
+            if arrow.keeps:
+                keepers.setdefault(arrow.head, []).append(home[arrow.tail])
+        return {box: self.nesting.common(calls) for box, calls in keepers.items()}
+
+    def _homes_of_results(self, home: dict[str, int | None]) -> dict[str, int | None]:
+        """What bears a name of the module, such as the gradient of its weight, stands in it."""
+        pills = {box.id: box for box in self.scene.boxes if box.id[0] == "r" and _key(box.id)[0] == "r"}
+        made: dict[str, int | None] = {}
+        used: dict[str, list[int | None]] = {pill: [] for pill in pills}
+        for arrow in self.scene.arrows:
+            if arrow.keeps:
+                continue
+            pill, node = (arrow.head, arrow.tail) if arrow.head in pills else (arrow.tail, arrow.head)
+            if pill in pills and (arrow.head == pill) == self.scene.data:
+                made[pill] = home[node]
+            elif pill in pills:
+                used[pill].append(home[node])
+        found = {}
+        for pill, box in pills.items():
+            calls = self.nesting.around(made.get(pill))
+            named = (call for call in calls if box.title.startswith(f"{self._path(call)}."))
+            inside = self._outside(made.get(pill), used[pill]) if self.scene.data else None
+            found[pill] = next(named, inside) if inside is None else inside
+        return found
+
+    def _path(self, call: int) -> str:
+        return visible(self.graph.calls[call].path)
+
+    def _outside(self, made_in: int | None, used_in: list[int | None]) -> int | None:
+        top = list(self.nesting.around(made_in))[-1:]
+        near = [call for call in used_in if list(self.nesting.around(call))[-1:] == top]
+        return self.nesting.common([made_in, *near]) if top and near else None
+
+    def _times(self) -> dict[tuple[int, int], int]:
+        """Of calls that a rolled loop draws once: the number of its turns."""
+        inner = {node.call for node in self.graph if node.computes}
+        ran = {call for its in inner for call in self.nesting.around(its)}
+        bands = {band for _, band in self.seen}
+        gone = Counter((self._position(call), band) for band in bands for call in ran if (call, band) not in self.seen)
+        told: dict[tuple[int | None, int], set[str]] = {}
+        for box in self.scene.boxes:
+            if box.style in OPERATIONS:
+                told.setdefault((self.home[box.id], box.band), set()).add(box.subtitle)
+        turns: dict[tuple[int, int], set[int]] = {}
+        for (home, band), words in told.items():
+            matches = map(_TURNS.match, words)
+            many = {int(found[1].replace(",", "")) if found else 1 for found in matches}
+            for call in self.nesting.around(home):
+                turns.setdefault((call, band), set()).update(many)
+        return {
+            seat: max(its)
+            for seat, its in turns.items()
+            if len(its) == 1 and 1 < max(its) <= 1 + gone[self._position(seat[0]), seat[1]]
+        }
+
+    def _position(self, call: int) -> tuple[str, str]:
+        record = self.graph.calls[call]
+        return record.path, "" if record.parent is None else self.graph.calls[record.parent].path
+
+
+def _turns(graph: Graph) -> dict[int, int]:
+    """Of calls that are not the only one of their module within the call around them: which one they are."""
+    several = Counter((call.path, call.parent) for call in graph.calls)
+    met: Counter[tuple[str, int | None]] = Counter()
+    found = {}
+    for call in graph.calls:
+        met[call.path, call.parent] += 1
+        if several[call.path, call.parent] > 1:
+            found[call.id] = met[call.path, call.parent]
+    return found
+
+
+def _key(box: str) -> tuple[str, int]:
+    """What a box shows: a node (`n`), one use of a leaf (`t`) by a node, or a result (`r`), and its number."""
+    match = _KEY.fullmatch(box)
+    return (match[1], int(match[2])) if match else ("", 0)
+
+
+def shown_by(box: str, graph: Graph, data: bool) -> Node | None:
+    """The node that the box of this id shows, if only for one of its users."""
+    match = _KEY.fullmatch(box)
+    if not match or match[1] == "r":
+        return None
+    node = graph.nodes[int(match[2])]
+    if match[1] == "t":
+        edge = edges_of(graph, node, data)[int(match[3])]
+        if edge is None:
+            return None
+        node = graph.nodes[edge.node]
+        while node.op == DETACH and node.args:  # drawn as an arrow
+            node = graph.nodes[node.args[0].node]
+    return node
+
+
+def leaf_names(boxes: Iterable[Box], graph: Graph, data: bool) -> list[str]:
+    """The names of the leaves among these boxes, without what all of them begin with."""
+    found: dict[int, str] = {}
+    for key in (key for box in boxes for key in (box.id, *box.others)):
+        node = shown_by(key, graph, data)
+        if node is not None and node.kind == "leaf":
+            found[node.id] = next((shown_name(name) for name in node.outputs[0].names), f"%{node.id}")
+    paths = [name.split(".") for name in found.values()]
+    steps = zip(*(path[:-1] for path in paths), strict=False)
+    alike = sum(1 for _ in takewhile(lambda step: len(set(step)) == 1, steps))
+    return [".".join(path[alike:]) for path in paths]
+
+
+def leaves_words(names: Sequence[str], most: int) -> str:
+    """How many leaves there are, and the names of the first."""
+    listed = ", ".join(names[:most]) + ("…" if len(names) > most else "")
+    return f"{len(names):,} lea{'f' if len(names) == 1 else 'ves'}: {listed}" if names else ""
+
+
+def is_foreign(box: Box, graph: Graph, data: bool) -> bool:
+    """Whether a box is one use of a tensor that comes from outside of all modules."""
+    shown = shown_by(box.id, graph, data) if box.id.startswith("t") else None
+    return shown is not None and shown.call is None and not shown.module
+
+
+def title_of(graph: Graph, call: ModuleCall, times: int = 1, turn: int = 0) -> str:
+    """`conv1: Conv2d`; the path leads from the module that it ran in."""
+    around = "" if call.parent is None else f"{graph.calls[call.parent].path}."
+    path = call.path.removeprefix(around)
+    title = short(path if path == call.cls else f"{path}: {call.cls}", LONGEST_TITLE)
+    if times > 1:
+        return f"{title} × {times:,}"
+    return f"{title} (call {turn})" if turn else title
+
+
+def tooltip_of(call: ModuleCall) -> str:
+    """All that is known of a call."""
+    lines = [f"{visible(call.path)}: {visible(call.cls)}"]
+    if call.turns > 1:
+        lines.append(f"call {call.turn} of {call.turns}")
+    if call.parameters:
+        lines.append(f"{call.parameters:,} parameters")
+    return "\n".join(lines)

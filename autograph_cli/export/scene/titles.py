@@ -1,0 +1,50 @@
+"""What stands above a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from autograph_cli.export.scene.labels import short
+from autograph_cli.graph import Graph, Step
+from autograph_cli.graph.names import output_names, shown_name
+
+LISTED = 3
+"""Names of roots at most."""
+
+
+def title_of(title: str, view: str, source: Graph | Step, total_steps: int, chosen: Iterable[str] | None = None) -> str:
+    """The script, the view, what was differentiated, the step of how many, and which part of it is drawn.
+
+    `title` is the script, with the part after it; without a view, what a node ran is drawn. Roots that were chosen
+    stand in the place of what was differentiated.
+
+    >>> title_of("expr.py", "forward", Graph(), 1)
+    'expr.py · forward'
+    """
+    script, _, part = title.partition(" · ")
+    roots = _differentiated(source.graph if isinstance(source, Step) else source) if chosen is None else chosen
+    parts = [script, view, _listed(roots) if view else ""]
+    if isinstance(source, Step) and total_steps > 1:
+        parts.append(step_words(source, total_steps))
+    return " · ".join(filter(None, [*parts, part]))
+
+
+def step_words(step: Step, total: int) -> str:
+    """Which of so many steps this is: they count from 0.
+
+    >>> step_words(Step(3, Graph()), 4), step_words(Step(1, Graph()), 4)
+    ('step 3, the last of 4', 'step 1 of 0–3')
+    """
+    last = step.number == total - 1
+    return f"step {step.number}, the last of {total:,}" if last else f"step {step.number} of 0–{total - 1}"
+
+
+def _differentiated(graph: Graph) -> list[str]:
+    names = output_names(graph)
+    called = [names[edge.node][edge.nr] for entry in graph.passes for edge in entry.roots]
+    return [name for name in called or [root.name for root in graph.roots] if name and not name.startswith("%")]
+
+
+def _listed(names: Iterable[str]) -> str:
+    listed = [*dict.fromkeys(short(shown_name(name)) for name in names)]
+    return ", ".join(listed[:LISTED]) + (", …" if len(listed) > LISTED else "")

@@ -1,0 +1,47 @@
+"""Arrows that lead side by side from or to a closed module, drawn as one that lists what they carry."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from autograph_cli.export.scene.scene import Arrow, Scene, carried, one_label
+
+FEWEST = 3
+"""Arrows between the same two boxes that are drawn as one."""
+LISTED = 2
+"""Shapes that the one lists, with the number of each; of more, it tells the number of all."""
+NOTE = "k × [shape] at an arrow: k tensors"
+
+
+def bundled(scene: Scene) -> Scene:
+    """The scene with one arrow for all of a kind between a closed module and another box; its tooltip has them all."""
+    closed = {box.id for box in scene.boxes if box.style == "module"}
+    if not closed:
+        return scene
+    bundles: dict[tuple[str, str, bool, bool, bool], list[Arrow]] = {}
+    for arrow in scene.arrows:
+        if arrow.tail in closed or arrow.head in closed:
+            key = arrow.tail, arrow.head, arrow.dashed, arrow.back, arrow.keeps
+            bundles.setdefault(key, []).append(arrow)
+    ones = {id(arrow): its for its in bundles.values() if len(its) >= FEWEST for arrow in its}
+    if not ones:
+        return scene
+    arrows = []
+    for arrow in scene.arrows:
+        its = ones.get(id(arrow), [arrow])
+        if arrow is its[0]:
+            arrows.append(arrow if len(its) == 1 else _one(its))
+    return replace(scene, arrows=tuple(arrows), notes=(*scene.notes, NOTE))
+
+
+def _one(arrows: Sequence[Arrow]) -> Arrow:
+    """The arrow that stands for all of these."""
+    tensors = carried(arrows)
+    counts = Counter(map(one_label, tensors.values()))
+    words = [f"{count:,} × {label or '[]'}" if count > 1 else label or "[]" for label, count in counts.items()]
+    label = f"{len(tensors):,} tensors" if len(words) > LISTED or set(counts) == {""} else ", ".join(words)
+    told = dict.fromkeys(arrow.tooltip for arrow in arrows if arrow.tooltip)
+    return replace(arrows[0], label=label, tooltip="\n".join(told), tensors=tuple(tensors))

@@ -1,0 +1,141 @@
+"""A scene that is too big to read, with its chains folded to one box each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from autograph_cli.export.scene.scene import Arrow, Box, Scene, carried, one_label, standing_for
+from autograph_cli.export.style import OPERATIONS, Style
+
+TOLD = 12
+"""Members of a folded chain that its tooltip lists."""
+SHOWN = 3
+"""Members that its title names."""
+
+
+def fold(scene: Scene, limit: int) -> Scene:
+    """The scene with as many of its longest chains folded as it takes to get down to `limit` boxes, or with all folded.
+
+    A chain is a row of operations of one band, each the only one that the next is made from; leaves and inputs that are
+    used there alone go with it, each drawn once. A note tells how much was folded.
+    """
+    excess = len(scene.boxes) - limit
+    if excess <= 0:
+        return scene
+    web = _Web(scene)
+    into: dict[str, str] = {}
+    titles: dict[str, Box] = {}
+    for chain in sorted(web.chains(), key=lambda chain: -len(chain)):
+        if excess <= 0:
+            break
+        tags = web.equivalents(chain)
+        into |= dict.fromkeys(chain[1:], chain[0]) | tags
+        titles[chain[0]] = _folded([web.boxes[key] for key in chain])
+        excess -= len(chain) - 1 + len(tags)
+    if not titles:
+        return scene
+    others: dict[str, list[Box]] = {}
+    for key, its in into.items():
+        others.setdefault(its, []).append(web.boxes[key])
+    boxes = tuple(
+        standing_for(titles.get(box.id, box), others.get(box.id, ())) for box in scene.boxes if box.id not in into
+    )
+    hidden = [web.boxes[key] for key, head in into.items() if head in titles and _may_fold(web.boxes[key])]
+    words = _counted([*hidden, *(web.boxes[key] for key in titles)])
+    note = f"folded: {words} in {len(titles):,} box{'es' * (len(titles) > 1)}"
+    return replace(scene, boxes=boxes, arrows=_joined(scene, into), notes=(*scene.notes, note))
+
+
+class _Web:
+    def __init__(self, scene: Scene) -> None:
+        self.boxes = {box.id: box for box in scene.boxes}
+        self.ahead: dict[str, list[Arrow]] = {box.id: [] for box in scene.boxes}
+        self.behind: dict[str, list[Arrow]] = {box.id: [] for box in scene.boxes}
+        for arrow in scene.arrows:
+            self.ahead[arrow.tail].append(arrow)
+            self.behind[arrow.head].append(arrow)
+
+    def lone(self, key: str) -> bool:
+        """Whether this is a leaf or an input that is used once."""
+        return self.boxes[key].style in ("leaf", "input") and len(self.ahead[key]) + len(self.behind[key]) == 1
+
+    def chains(self) -> list[list[str]]:
+        """The chains of two operations and more, in the direction of the arrows."""
+        following = {}
+        for key, box in self.boxes.items():
+            heads = [arrow.head for arrow in self.ahead[key] if not self.lone(arrow.head)]
+            if len(heads) != 1 or not _may_fold(box) or not _may_fold(self.boxes[heads[0]]):
+                continue
+            tails = [arrow.tail for arrow in self.behind[heads[0]] if not self.lone(arrow.tail)]
+            if len(tails) == 1 and (self.boxes[heads[0]].band, self.boxes[heads[0]].frame) == (box.band, box.frame):
+                following[key] = heads[0]
+        starts = following.keys() - set(following.values())
+        chains = []
+        for start in (key for key in self.boxes if key in starts):
+            chain = [start]
+            while chain[-1] in following:
+                chain.append(following[chain[-1]])
+            chains.append(chain)
+        return chains
+
+    def equivalents(self, chain: list[str]) -> dict[str, str]:
+        """Of the leaves and inputs of a chain that show the same tensor, all but the first, and that one."""
+        first: dict[str, str] = {}
+        equivalents = {}
+        for key in chain:
+            for arrow in (*self.behind[key], *self.ahead[key]):
+                other = arrow.tail if arrow.head == key else arrow.head
+                if self.lone(other):
+                    same = first.setdefault(f"{self.boxes[other].title} {self.boxes[other].tooltip}", other)
+                    if same != other:
+                        equivalents[other] = same
+        return equivalents
+
+
+def _may_fold(box: Box) -> bool:
+    return box.style == "module" or box.style in OPERATIONS
+
+
+def _counted(boxes: list[Box]) -> str:
+    """`12 operations and 3 modules`."""
+    modules = sum(box.style == "module" for box in boxes)
+    counts = ((len(boxes) - modules, "operation"), (modules, "module"))
+    return " and ".join(f"{count:,} {word}{'s' * (count > 1)}" for count, word in counts if count)
+
+
+def _folded(members: list[Box]) -> Box:
+    titles = [box.title for box in members]
+    shown = titles if len(titles) <= SHOWN else [titles[0], "…", titles[-1]]
+    counts = Counter(titles)
+    told = _counted(members)
+    lines = [f"{told}: " + ", ".join(f"{count:,} {name}" for name, count in counts.most_common())]
+    lines += [box.tooltip.partition("\n")[0] + (f"  {box.subtitle}" if box.subtitle else "") for box in members[:TOLD]]
+    if len(members) > TOLD:
+        lines.append(f"… and {len(members) - TOLD:,} more")
+    style: Style = "module" if any(box.style == "module" for box in members) else members[0].style
+    words = " → ".join(shown)
+    return replace(members[0], style=style, title=words, subtitle=told, lines=(), tooltip="\n".join(lines))
+
+
+def _joined(scene: Scene, into: dict[str, str]) -> tuple[Arrow, ...]:
+    """The arrows between what is left; those that have become the same are one."""
+    groups: dict[tuple[str, str, str], list[Arrow]] = {}
+    moved = set()
+    for arrow in scene.arrows:
+        key = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head), one_label(arrow)
+        if key[0] != key[1]:
+            groups.setdefault(key, []).append(arrow)
+        if key[:2] != (arrow.tail, arrow.head):
+            moved.add(key)
+    untouched = [arrow for key, its in groups.items() if key not in moved for arrow in its]
+    return (*untouched, *(_merged(key, its) for key, its in groups.items() if key in moved))
+
+
+def _merged(ends: tuple[str, str, str], arrows: Sequence[Arrow]) -> Arrow:
+    """One arrow for all of these, with the number of tensors."""
+    tensors = carried(arrows)
+    label = f"{ends[2]} × {len(tensors):,}".lstrip() if len(tensors) > 1 else ends[2]
+    return replace(arrows[0], tail=ends[0], head=ends[1], label=label, tensors=tuple(tensors))

@@ -1,0 +1,75 @@
+"""What a picture would say again and again, said once: shapes along a chain, and marks of the same line."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from msgspec.structs import replace
+
+from autograph_cli.export.scene.scene import NUMBER, Arrow, Box, Scene
+
+BEFORE = "no shape: as before"
+LINE = ", line "
+"""What a mark says after what is wrong."""
+SINGLE = "scalar"
+"""What stands at the first single number of a chain."""
+
+
+def said_once(scene: Scene) -> Scene:
+    """The scene with each shape and each mark where it is news, and with the numbers that go along arrows."""
+    if any(arrow.numbered[1] for arrow in scene.arrows):
+        scene = replace(scene, arrows=tuple([_labelled(arrow, arrow.with_numbers) for arrow in scene.arrows]))
+    return _shapes(_marks(scene))
+
+
+def _labelled(arrow: Arrow, label: str) -> Arrow:
+    """The arrow with this label, which most of a big scene's have."""
+    return arrow if arrow.label == label else replace(arrow, label=label)
+
+
+def _marks(scene: Scene) -> Scene:
+    """The scene with the first of several marks that say the same of a line, and their number."""
+    titles = [box.title for box in scene.boxes if box.style == "mark" and LINE in box.title]
+    several = {title: count for title, count in Counter(titles).items() if count > 1}
+    if not several:
+        return scene
+    boxes: list[Box] = []
+    gone: set[str] = set()
+    met: set[str] = set()
+    for box in scene.boxes:
+        if box.style != "mark" or box.title not in several:
+            boxes.append(box)
+        elif box.title in met:
+            gone.add(box.id)
+        else:
+            met.add(box.title)
+            boxes.append(replace(box, title=f"{box.title} × {several[box.title]:,}"))
+    arrows = tuple(arrow for arrow in scene.arrows if arrow.head not in gone)
+    return replace(scene, boxes=tuple(boxes), arrows=arrows)
+
+
+def _shapes(scene: Scene) -> Scene:
+    """The scene with shapes only at arrows from boxes that change them, and from those where a chain begins."""
+    given: dict[str, str | None] = {}
+    for arrow in scene.arrows:
+        if not (arrow.keeps or arrow.wrong):  # of data or of a gradient
+            label, head = arrow.label, arrow.head
+            if given.setdefault(head, label) != label:
+                given[head] = None  # of several shapes
+    if {""}.issuperset(given.values()):
+        return scene
+    arrows: list[Arrow] = []
+    before = False
+    for arrow in scene.arrows:
+        if not (arrow.keeps or arrow.wrong):
+            label = arrow.label
+            if given.get(arrow.tail) == label:
+                before = True
+                arrow = replace(arrow, label="") if label else arrow
+            elif not label:
+                arrow = replace(arrow, label=SINGLE)
+        arrows.append(arrow)
+    notes = [BEFORE] if before else []
+    place = scene.notes.index(NUMBER) if NUMBER in scene.notes else min(1, len(scene.notes))
+    kept = [note for note in scene.notes if note != NUMBER]
+    return replace(scene, arrows=tuple(arrows), notes=(*kept[:place], *notes, *kept[place:]))
