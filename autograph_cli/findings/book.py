@@ -47,6 +47,10 @@ class Book:
         """The parameters that it is about."""
         return self.sets[happening.given]
 
+    def gave(self, happening: Happening) -> frozenset[int]:
+        """Those to which a backward call gave a gradient that was not zero."""
+        return self.given(happening) - self.sets[happening.zero]
+
     def ready(self, happening: Happening) -> frozenset[int]:
         """Those that had a gradient which was not zero."""
         return self.sets[happening.ready]
@@ -96,7 +100,7 @@ class Book:
                         cleared.setdefault(number, each)
                         del wrote[number]
             if each.kind == "backward" and not each.failed:
-                for number in self.given(each) & held:
+                for number in self.gave(each) & held:
                     wrote[number] = (*wrote.get(number, ()), each)
                     cleared.pop(number, None)
             elif each.kind == "zero_grad":

@@ -210,12 +210,12 @@ def _nothing(book: Book, number: int, turns: list[Turn]) -> Found | None:
     fact = f"{len(turns)} steps of {name}{at(step.source)} found no gradient"
     cleared = next(iter(first.cleared.values()), None)
     if cleared is not None and cleared.kind == "zero_grad":
-        calls = [each for each in book.backward if each.at < cleared.at and book.given(each) & held]
+        calls = [each for each in book.backward if each.at < cleared.at and book.gave(each) & held]
         return Found(
             f"zero_grad{at(cleared.source)} comes between backward and step: step finds no gradients",
             cleared.source, (fact, f"backward{at(calls[-1].source)} had given them"), covers=covers,
         )  # fmt: skip
-    later = [each for each in book.backward if book.given(each) & held]
+    later = [each for each in book.backward if book.gave(each) & held]
     if cleared is None and later:
         return Found(
             f"{name}.step(){at(step.source)} comes before backward{at(later[0].source)}: it finds no gradients",
@@ -255,7 +255,7 @@ def _behind(book: Book, number: int, turns: list[Turn]) -> Found | None:
         following = next((each for each in book.backward if each.at > turn.step.at and book.given(each) & held), None)
         if following is not None and following.after >= turn.step.at:
             return None
-    step, backward = turns[0].step, next(each for each in book.backward if book.given(each) & held)
+    step, backward = turns[0].step, next(each for each in book.backward if book.gave(each) & held)
     return Found(
         f"{book.optimizer(number)}.step(){at(step.source)} comes before backward{at(backward.source)}: it moves by the "
         "gradients of the turn before",

@@ -283,7 +283,6 @@ def kept_graphs(seen: Seen) -> Iterator[Found]:
     book = book_of(seen)
     for keeper in book.ledger.keepers if book else ():
         source = _taken_in(seen, keeper) or keeper.source
-        what = f"{keeper.count} tensors, each with the graph that made it" if keeper.count > 1 else "a graph that grows"
         size = f" ({_size(keeper.bytes)})" if keeper.bytes else ""
         facts = [f"{keeper.nodes} nodes{size} of {keeper.steps} earlier turns live on by it"]
         if keeper.living:
@@ -291,7 +290,8 @@ def kept_graphs(seen: Seen) -> Iterator[Found]:
             facts.append(f"{shown} nodes of earlier steps were alive when one backward call after the other began")
         else:
             facts.append("no backward call runs them")
-        yield Found(f"{keeper.name} keeps {what}, line {line_of(source)}", source, tuple(facts))
+        said = f"{keeper.name} keeps the graphs of earlier turns: it takes in one more at {line_of(source)} each time"
+        yield Found(said, source, tuple(facts))
 
 
 def _size(count: int) -> str:

@@ -127,6 +127,8 @@ class Happening(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     made: bool = False
     """Of a backward call: whether it was made with create_graph."""
     failed: bool = False
+    zero: int = 0
+    """Of a backward call: the set of those whose gradient was all zeros when it was over."""
     moved: int = 0
     """Of a step: the set of those whose values changed."""
     norm: float = 0.0
@@ -175,7 +177,7 @@ class Ledger(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
             return "names a parameter that is not there"
         named = [each.holds for each in self.optimizers]
         for each in self.happenings:
-            named += (each.given, each.ready, each.moved, each.frozen)
+            named += (each.given, each.ready, each.zero, each.moved, each.frozen)
             if each.optimizer is not None and not 0 <= each.optimizer < len(self.optimizers):
                 return "names an optimizer that is not there"
         if any(not 0 <= number < sets for number in named):

@@ -297,9 +297,10 @@ class Books:
         first = min((event.number for event in ran if event.kind is OPERATION), default=self._log.count)
         leaves = [x for event in ran if event.kind is LEAF and (x := event.ref()) is not None]
         written = [x for x in leaves if call.kind == "backward" and x.grad is not None]
-        keys = set(entry.ran)
+        keys, numbers = set(entry.ran), set(map(self._parameters.number_of, written))
+        zero = numbers.difference(self._parameters.ready(numbers))
         self._note(
-            call.kind, entry.site, at, given=self._parameters.set_of(map(self._parameters.number_of, written)),
+            call.kind, entry.site, at, given=self._parameters.set_of(numbers), zero=self._parameters.set_of(zero),
             ready=ready, number=entry.number, kept=bool(call.keeps_graph), ran=len(entry.ran), failed=entry.failed,
             whole=tuple(time for time, roots in self._passes if roots and roots <= keys),
             after=bisect.bisect_left(self._counts, first), made=call.create_graph,

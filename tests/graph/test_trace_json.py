@@ -63,8 +63,8 @@ def test_a_graph_alone_has_the_form_that_it_has_in_a_trace() -> None:
         ("[1]", "t.json is not an autograph trace."),
         ("[" * 100_000, "t.json is not an autograph trace."),
         (
-            '{"format": "autograph-trace", "version": 6}',
-            "t.json has version 6, and this autograph reads up to version 5",
+            '{"format": "autograph-trace", "version": 7}',
+            "t.json has version 7, and this autograph reads up to version 6",
         ),
         ('{"format": "autograph-trace", "version": "1"}', "version must be a whole number from 1"),
         ('{"format": "autograph-trace", "version": 1}', "t.json is malformed: the trace has no 'script'."),
