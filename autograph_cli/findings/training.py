@@ -338,6 +338,7 @@ RULES = (
         "An optimizer holds tensors, not a model: what takes the model's place later is unknown to it.",
         "Make the optimizer last, from the model that is trained.",
         _holds_others,
+        ledger=True,
     ),
     Rule(
         "AG802",
@@ -345,6 +346,7 @@ RULES = (
         "Only what an optimizer holds is changed by its step.",
         "Register it in the module, and make the optimizer after that.",
         _in_none,
+        ledger=True,
     ),
     Rule(
         "AG803",
@@ -352,6 +354,7 @@ RULES = (
         "requires_grad is an attribute of tensors; a module takes any attribute, and does not look at this one.",
         "Call module.requires_grad_(False).",
         _freezes_nothing,
+        ledger=True,
     ),
     Rule(
         "AG804",
@@ -359,6 +362,7 @@ RULES = (
         "Its averages of gradients start from nothing each time, so it does not do what its name says.",
         "Make the optimizer once, before the loop.",
         _made_anew,
+        ledger=True,
     ),
     Rule(
         "AG805",
@@ -366,6 +370,7 @@ RULES = (
         "backward only writes .grad; an optimizer changes the parameters, when it is asked to.",
         "Call optimizer.step() after backward.",
         _never_steps,
+        ledger=True,
     ),
     Rule(
         "AG806",
@@ -373,6 +378,7 @@ RULES = (
         "A step moves parameters by what .grad holds at that time.",
         "Keep to the order: zero_grad, backward, step.",
         _finds_nothing,
+        ledger=True,
     ),
     Rule(
         "AG807",
@@ -381,6 +387,7 @@ RULES = (
         "Give the optimizer a learning rate above 0; keep parameters in float32, and compute in half precision by "
         "autocast.",
         _moves_nothing,
+        ledger=True,
     ),
     Rule(
         "AG808",
@@ -388,6 +395,7 @@ RULES = (
         "A scheduler changes the groups of the one optimizer that it was made with.",
         "Make the scheduler after the optimizer, and with the one that steps.",
         _schedules_another,
+        ledger=True,
     ),
     Rule(
         "AG809",
@@ -395,5 +403,6 @@ RULES = (
         "Each of them takes a full step by the same gradient.",
         "Give each parameter to one optimizer.",
         _moved_twice,
+        ledger=True,
     ),
 )

@@ -326,6 +326,7 @@ RULES = (
         "Clipping changes what .grad holds at that time, and nothing else.",
         "Clip between backward (and unscale_) and step.",
         _clips,
+        ledger=True,
     ),
     Rule(
         "AG812",
@@ -333,6 +334,7 @@ RULES = (
         "backward adds to .grad: what both calls run adds twice as much as the rest.",
         "Call backward once, on the sum; look at gradients by torch.autograd.grad.",
         _twice,
+        ledger=True,
     ),
     Rule(
         "AG813",
@@ -341,6 +343,7 @@ RULES = (
         "Zero the gradients right before the backward call whose step is to use them, or freeze the other network for "
         "the pass.",
         _of_another,
+        ledger=True,
     ),
     Rule(
         "AG814",
@@ -348,6 +351,7 @@ RULES = (
         "What a hook returns takes the place of the gradient, for all that comes behind it.",
         "Return nothing from a hook that looks only, and register it once.",
         _hooks,
+        ledger=True,
     ),
     Rule(
         "AG815",
@@ -356,6 +360,7 @@ RULES = (
         "gradient: parameters inside do not count.",
         "Pass use_reentrant=False.",
         _reentrant,
+        ledger=True,
     ),
     Rule(
         "AG816",

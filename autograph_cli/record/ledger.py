@@ -7,6 +7,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ WHOLE = 16
 """In so many steps everything is heard: what goes wrong in training does so from the first steps on."""
 MOST = 800
 """So many happenings at most."""
+_NO_HOLDERS = (ModuleType, FunctionType, type)
 _LONGEST = 64
 """Longer containers are not looked through for optimizers."""
 
@@ -74,6 +76,8 @@ class Books:
         """Of the last backward calls: their time and their roots."""
         self._running: list[tuple[int, int]] = []
         """Of those that are going on: their time, and what was ready."""
+        self._looked = 0, 0
+        """How many optimizers and parameters there were when their names were looked for last."""
         self._within = 0
         self._more = 0
         self._calls = 0
@@ -150,7 +154,9 @@ class Books:
 
     def _begin(self, optimizer: Any, site: Site | None) -> None:
         index, held = self._index(optimizer), self._parameters.held(optimizer)
-        self._name_variables([variables_of(frame) for frame in reversed(script_frames(3))])
+        if self._looked != (there := (len(self._optimizers), len(self._parameters))):
+            self._looked = there
+            self._name_variables([variables_of(frame) for frame in reversed(script_frames(3))])
         samples = {n: self._parameters.sample(x) for n in held if (x := self._parameters.tensor(n)) is not None}
         ready = self._parameters.set_of(self._parameters.ready(held))
         self._stepping.append(_Stepping(index, self._tick(), site, ready, samples, self._calls))
@@ -377,7 +383,7 @@ class Books:
         """Note the variables that hold optimizers and parameters now."""
         for space in spaces:
             for name, value in list(space.items()):
-                if isinstance(name, str) and name[0] not in "_.@":
+                if isinstance(name, str) and name[0] not in "_.@" and not isinstance(value, _NO_HOLDERS):
                     self._name(name, value)
                     for key, item in _held_by(value):
                         self._name(f"{name}{key}", item)
@@ -407,7 +413,7 @@ def _held_by(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"[{position}]", item) for position, item in enumerate(value))
     elif type(value) is dict and len(value) <= _LONGEST:
         yield from ((f"[{key!r}]", item) for key, item in list(value.items()) if isinstance(key, (str, int)))
-    elif not isinstance(value, type):
+    else:
         try:
             inside = object.__getattribute__(value, "__dict__")
         except AttributeError:

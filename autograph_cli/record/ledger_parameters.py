@@ -51,6 +51,9 @@ class Parameters:
         self._modules: list[_Module] = []
         self.sets: dict[tuple[int, ...], int] = {(): 0}
 
+    def __len__(self) -> int:
+        return len(self._known)
+
     # -- by number
 
     def number_of(self, x: Any) -> int:
