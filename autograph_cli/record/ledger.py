@@ -154,12 +154,17 @@ class Books:
 
     def _begin(self, optimizer: Any, site: Site | None) -> None:
         index, held = self._index(optimizer), self._parameters.held(optimizer)
-        if self._looked != (there := (len(self._optimizers), len(self._parameters))):
-            self._looked = there
-            self._name_variables([variables_of(frame) for frame in reversed(script_frames(3))])
+        self._look_around()
         samples = {n: self._parameters.sample(x) for n in held if (x := self._parameters.tensor(n)) is not None}
         ready = self._parameters.set_of(self._parameters.ready(held))
         self._stepping.append(_Stepping(index, self._tick(), site, ready, samples, self._calls))
+
+    def _look_around(self) -> None:
+        """Note the names and the modules of what is new."""
+        if self._looked != (there := (len(self._optimizers), len(self._parameters))):
+            self._looked = there
+            self._parameters.look()
+            self._name_variables([variables_of(frame) for frame in reversed(script_frames(3))])
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if self._stepping:
@@ -234,6 +239,7 @@ class Books:
         optimizer = getattr(args[0], "param_groups", None) is not None
         numbers = self._parameters.held(args[0]) if optimizer else self._parameters.of_module(args[0])
         index = self._index(args[0]) if optimizer else None
+        self._look_around()
         ready = self._parameters.set_of(self._parameters.ready(numbers))
         self._note(
             "zero_grad", site_of(_caller()), optimizer=index, given=self._parameters.set_of(numbers), ready=ready
@@ -304,6 +310,7 @@ class Books:
         leaves = [x for event in ran if event.kind is LEAF and (x := event.ref()) is not None]
         written = [x for x in leaves if call.kind == "backward" and x.grad is not None]
         keys, numbers = set(entry.ran), set(map(self._parameters.number_of, written))
+        self._parameters.look()
         zero = numbers.difference(self._parameters.ready(numbers))
         self._note(
             call.kind, entry.site, at, given=self._parameters.set_of(numbers), zero=self._parameters.set_of(zero),

@@ -49,6 +49,13 @@ class Parameters:
         self._known: list[_Parameter] = []
         self._numbers: dict[int, int] = {}
         self._modules: list[_Module] = []
+        self._owners: dict[int, int] = {}
+        """Of parameters by number, the module that they are registered in, by position."""
+        self._listed: dict[int, str] = {}
+        """Of modules that others keep in plain containers, where."""
+        self._flagged: set[int] = set()
+        """Those with a `requires_grad` of their own that is false."""
+        self._looked = 0, 0
         self.sets: dict[tuple[int, ...], int] = {(): 0}
 
     def __len__(self) -> int:
@@ -164,24 +171,38 @@ class Parameters:
         if len(self._modules) < MODULES:
             self._modules.append(_Module(weakref.ref(module), type(module).__name__, at, site, copied))
 
+    def look(self) -> None:
+        """Note which modules parameters are registered in, where these are kept, and which are marked, while they are
+        there."""
+        if self._looked == (there := (len(self._known), len(self._modules))):
+            return
+        self._looked = there
+        living = [(position, m) for position, known in enumerate(self._modules) if (m := known.ref()) is not None]
+        for position, module in living:
+            for x in module.__dict__.get("_parameters", {}).values():
+                number = self.known(x)
+                if number is not None:
+                    self._owners[number] = position
+            if module.__dict__.get("requires_grad") is False:
+                self._flagged.add(position)
+        self._listed.update(_listed(living))
+
     def finish(self, line: Line) -> tuple[tuple[Parameter, ...], tuple[Module, ...]]:
         """All of them, and the modules that they are registered in, or that are told of for another reason."""
-        living = [(position, m) for position, known in enumerate(self._modules) if (m := known.ref()) is not None]
-        owners = self._owners(living)
-        listed = _listed(living)
-        flagged = {position for position, module in living if module.__dict__.get("requires_grad") is False}
+        self._looked = 0, 0
+        self.look()
         wrappers = {position for position, known in enumerate(self._modules) if known.cls in _WRAPPERS}
-        kept = sorted({*owners.values(), *listed, *flagged, *wrappers})
+        kept = sorted({*self._owners.values(), *self._listed, *self._flagged, *wrappers})
         index = {position: number for number, position in enumerate(kept)}
         modules = [
-            Module(m.cls, m.at, line(m.site), m.copied, listed.get(position, ""), position in flagged)
+            Module(m.cls, m.at, line(m.site), m.copied, self._listed.get(position, ""), position in self._flagged)
             for position in kept
             for m in [self._modules[position]]
         ]
         parameters = [
             Parameter(
                 self._path(known),
-                index.get(owners.get(number, -1)),
+                index.get(self._owners.get(number, -1)),
                 known.numbers,
                 known.dtype,
                 self._was_written(known),
@@ -189,16 +210,6 @@ class Parameters:
             for number, known in enumerate(self._known)
         ]
         return tuple(parameters), tuple(modules)
-
-    def _owners(self, living: Iterable[tuple[int, Any]]) -> dict[int, int]:
-        """Of parameters by number, the module that they are registered in, by position."""
-        found = {}
-        for position, module in living:
-            for x in module.__dict__.get("_parameters", {}).values():
-                number = self.known(x)
-                if number is not None:
-                    found[number] = position
-        return found
 
 
 def _listed(living: list[tuple[int, Any]]) -> dict[int, str]:
