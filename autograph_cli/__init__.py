@@ -64,10 +64,10 @@ class AutographError(Exception):
     """What a person did wrong, in one clear sentence; `exit_code` is what the command ends with.
 
     >>> from pathlib import Path
-    >>> from autograph_cli.record.store import load
+    >>> from autograph_cli.record.run.store import load
     >>> load(Path("missing.json"))
     Traceback (most recent call last):
-    autograph_cli.record.store.StoreError: Cannot read missing.json: No such file or directory.
+    autograph_cli.record.run.store.StoreError: Cannot read missing.json: No such file or directory.
     """
 
     exit_code = 1

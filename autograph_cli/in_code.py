@@ -9,9 +9,11 @@ from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
 from autograph_cli import AutographError, engines, graph
-from autograph_cli.record import names, pytorch, store
+from autograph_cli.record.graphs import pytorch
+from autograph_cli.record.names import variables as names
+from autograph_cli.record.names.source_locations import Sources, cell_of, script_frames
 from autograph_cli.record.recorder import Recorder
-from autograph_cli.record.source_locations import Sources, cell_of, script_frames
+from autograph_cli.record.run import store
 
 _NOTHING = "Nothing was recorded: within the block no tensor that requires grad was computed with."
 VIEWS = ("forward", "backward", "double-backward")

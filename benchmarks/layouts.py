@@ -87,7 +87,7 @@ def timed(action: Callable[[], Any]) -> tuple[float, Any]:
 def ours(script: str) -> Times:
     """autograph: the graph to DOT, to an SVG with everything open, and to the one that is drawn unless told otherwise."""
     from autograph_cli.export import render
-    from autograph_cli.record.runner import Target, record
+    from autograph_cli.record.run.runner import Target, record
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "graph.py"

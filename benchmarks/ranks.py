@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from autograph_cli.graph import Edge, Graph, Node, Output, Step, TensorType, Trace
-from autograph_cli.record import rank_store
+from autograph_cli.record.run import rank_store
 
 
 def write(folder: Path, nodes: int) -> None:

@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from tables import put, table
 
 from autograph_cli.record.recorder import Recorder
-from autograph_cli.record.runner import Result, Target, run
+from autograph_cli.record.run.runner import Result, Target, run
 
 HEAD = "import torch\nfrom torch import nn\ntorch.manual_seed(0)\n"
 TRAIN = """

@@ -19,7 +19,7 @@ from autograph_cli import export  # noqa: E402
 from autograph_cli.export import READABLE  # noqa: E402
 from autograph_cli.graph import Slice, Step, Trace  # noqa: E402
 from autograph_cli.graph.facts import parse_shown  # noqa: E402
-from autograph_cli.record import runner  # noqa: E402
+from autograph_cli.record.run import runner  # noqa: E402
 
 FOLDER = ROOT / "docs" / "pictures"
 GALLERY_FOLDER = ROOT / "docs" / "gallery"

@@ -96,7 +96,7 @@ def nothing_is_served_after_a_test() -> Iterator[None]:
     yield
     gc.set_threshold(*thresholds)
     gc.unfreeze()
-    runner = sys.modules.get("autograph_cli.record.runner")
+    runner = sys.modules.get("autograph_cli.record.run.runner")
     while runner is not None and runner._held:
         held = runner._held.pop()
         atexit.unregister(held.close)

@@ -16,7 +16,7 @@ def modes() -> dict[str, object]:
     names = [name for name, x in vars(state.ThreadState).items() if not name.startswith("__") and not callable(x)]
     found = {name: getattr(state.thread_state, name) for name in names}
     found |= {name: getattr(state.process_state, name) for name in state.ProcessState.__slots__}
-    return {name: x for name, x in found.items() if name not in ("disordered", "float8")}  # these only ever turn on
+    return {name: x for name, x in found.items() if name not in ("asks", "disordered", "float8")}  # only ever on
 
 
 def observer() -> Any:

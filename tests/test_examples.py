@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from autograph_cli.record.imports import serve
+from autograph_cli.record.run.imports import serve
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "autograph_cli"

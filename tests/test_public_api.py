@@ -49,7 +49,7 @@ AT_NEED = {
     "a run of one process": (
         "import sys; from autograph_cli.cli.main import main; sys.argv = ['autograph', 'run', '-q', 'script.py']; main()",
         "concurrent.futures email hashlib importlib.metadata multiprocessing numpy.random socket tomllib autograph_cli.export "
-        "autograph_cli.findings autograph_cli.record.finite_difference",
+        "autograph_cli.findings autograph_cli.record.measure.finite_difference",
     ),
 }
 """Code, and what it is to leave to those who need it."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from autograph_cli.in_code import Recording, record
-from autograph_cli.record import store
-from autograph_cli.record.tracebacks import summary
+from autograph_cli.record.run import store
+from autograph_cli.record.run.tracebacks import summary
 
 
 class Keeping:

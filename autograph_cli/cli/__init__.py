@@ -19,7 +19,7 @@ def main(prog_name: str = "autograph") -> NoReturn:
     session = _session(prog_name)
     hook: Any = lambda *_: None  # noqa: E731
     for script in session:
-        from autograph_cli.record.runner import drive  # only where there is a script to run
+        from autograph_cli.record.run.runner import drive  # only where there is a script to run
 
         if sys._getframe(1).f_back is None:
             hook = functools.partial(drive, session, script)

@@ -25,7 +25,7 @@ from autograph_cli.cli.panels import panels_of
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.render import script_texts
 from autograph_cli.export import READABLE, RenderOptions
-from autograph_cli.record.store import FOLDER, write
+from autograph_cli.record.run.store import FOLDER, write
 
 
 @click.command(name="open")

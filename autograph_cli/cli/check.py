@@ -20,10 +20,10 @@ from autograph_cli import engines
 from autograph_cli.cli import check_many, completion
 from autograph_cli.cli.options import SCRIPTS, Real, UsageError, Whole, engine_of, engine_option, sweep_options
 from autograph_cli.cli.printing import say
-from autograph_cli.record import runner
-from autograph_cli.record.applied import Applied, Listening, wrong_nodes
-from autograph_cli.record.finite_difference import CannotCheck, Checked
+from autograph_cli.record.graphs.applied import Applied, Listening, wrong_nodes
+from autograph_cli.record.measure.finite_difference import CannotCheck, Checked
 from autograph_cli.record.recorder import Recorder
+from autograph_cli.record.run import runner
 
 WRONG = 1
 """The exit code where a derivative is wrong."""

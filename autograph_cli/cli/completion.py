@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem, FishComplete, add_completion_
 from autograph_cli import AutographError
 from autograph_cli.graph import Node
 from autograph_cli.graph.names import shown_name
-from autograph_cli.record import store
+from autograph_cli.record.run import store
 
 LARGEST = 20_000_000
 """Bytes of a trace, not compressed, that is read before the next key is pressed."""

@@ -24,8 +24,8 @@ from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff, si
 from autograph_cli.export.comparison_report import REPORTS
 from autograph_cli.graph import Snapshot
 from autograph_cli.graph.snapshot import EXTRAS, HOLDS, SnapshotDiff, compare
-from autograph_cli.record import store
-from autograph_cli.record.store import write
+from autograph_cli.record.run import store
+from autograph_cli.record.run.store import write
 from autograph_cli.testing import files, scripts
 from autograph_cli.testing.settings import VIEWS, Settings, load, parts
 

@@ -27,7 +27,7 @@ from autograph_cli.findings.formats import FORMATS
 from autograph_cli.findings.ranks import RULES as RANK_RULES, explain_ranks
 from autograph_cli.findings.read import scripts_of
 from autograph_cli.graph import Slice, Trace
-from autograph_cli.record.store import write
+from autograph_cli.record.run.store import write
 
 FOUND = 1
 """The exit code where something was found."""

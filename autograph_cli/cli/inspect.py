@@ -14,9 +14,9 @@ from autograph_cli.cli import completion
 from autograph_cli.cli.options import SCRIPTS, UsageError, engine_of, engine_option
 from autograph_cli.cli.printing import say
 from autograph_cli.graph.names import visible
-from autograph_cli.record import runner
-from autograph_cli.record.inspecting import Facts, inspected
+from autograph_cli.record.measure.inspecting import Facts, inspected
 from autograph_cli.record.recorder import Recorder
+from autograph_cli.record.run import runner
 
 RECORDED = ("values",)
 

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from autograph_cli.cli.printing import say
-from autograph_cli.record import runner
-from autograph_cli.record.runner import Target, TargetError
-from autograph_cli.record.scan import Missing, scan
+from autograph_cli.record.run import runner
+from autograph_cli.record.run.runner import Target, TargetError
+from autograph_cli.record.run.scan import Missing, scan
 
 _NAMED = 3
 """How many names the short warning has room for."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
-from autograph_cli.record.steps import Progress
+from autograph_cli.record.log.steps import Progress
 
 if TYPE_CHECKING:
     from autograph_cli.record.recorder import Recorder

@@ -20,7 +20,7 @@ from autograph_cli.cli.printing import say
 from autograph_cli.graph import GraphError, TraceError
 
 if TYPE_CHECKING:
-    from autograph_cli.record.runner import Session
+    from autograph_cli.record.run.runner import Session
 
 
 class Commands(click.Group):
@@ -29,7 +29,7 @@ class Commands(click.Group):
     def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
         run: Any = super().main
         if standalone_mode:
-            runner = importlib.import_module("autograph_cli.record.runner")  # slow, and not for help
+            runner = importlib.import_module("autograph_cli.record.run.runner")  # slow, and not for help
             return runner.driven(self.session(*args, **options))
         return run(*args, standalone_mode=False, **options)
 

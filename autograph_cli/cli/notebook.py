@@ -37,7 +37,8 @@ from autograph_cli.cli.render import render
 from autograph_cli.engines.protocol import Connect
 from autograph_cli.export.page.html import in_frame
 from autograph_cli.graph import GraphError, Step, Trace
-from autograph_cli.record import imports, pytorch, store
+from autograph_cli.record.graphs import pytorch
+from autograph_cli.record.run import imports, store
 
 _cells = itertools.count(1)
 

@@ -22,7 +22,7 @@ from autograph_cli.cli.printing import say
 from autograph_cli.graph import GraphError, Slice, Step, Trace, facts, views
 from autograph_cli.graph.ranks import Rank, alike, drawn, words as rank_words
 from autograph_cli.graph.together import Band, together
-from autograph_cli.record import runner, store
+from autograph_cli.record.run import runner, store
 from autograph_cli.testing import settings
 
 _STEPS = re.compile(r"first|last|all|\d{1,18}|\d{0,18}:\d{0,18}")

@@ -14,7 +14,7 @@ from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.export.exchange.profiles import FORMATS
 from autograph_cli.graph.extras import extra
 from autograph_cli.graph.profile import GROUPS, SORTS
-from autograph_cli.record.store import write
+from autograph_cli.record.run.store import write
 
 MEASURED = ("time", "flops", "memory")
 """What is recorded for a profile."""

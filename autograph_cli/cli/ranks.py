@@ -20,10 +20,10 @@ from autograph_cli import AutographError
 from autograph_cli.atomic_files import before_a_signal_ends
 from autograph_cli.cli.printing import say
 from autograph_cli.graph.ranks import alike, words as rank_words
-from autograph_cli.record import rank_faults, rank_store, store
-from autograph_cli.record.placement import FOLDER, PARENT, Placement
-from autograph_cli.record.rank_faults import Fault, State
-from autograph_cli.record.ranks import STOP
+from autograph_cli.record.run import rank_faults, rank_store, store
+from autograph_cli.record.run.placement import FOLDER, PARENT, Placement
+from autograph_cli.record.run.rank_faults import Fault, State
+from autograph_cli.record.run.ranks import STOP
 from autograph_cli.testing.sweeps import environment, python
 
 OVER = "over"

@@ -33,7 +33,7 @@ from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.export import FORMATS, LAYOUTS, VIEWS, RenderOptions
 from autograph_cli.export.formats import watching
 from autograph_cli.graph import Step
-from autograph_cli.record.store import write
+from autograph_cli.record.run.store import write
 
 SUFFIXES = {name: format_.suffix for name, format_ in FORMATS.items()}
 BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}

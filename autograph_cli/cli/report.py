@@ -13,8 +13,8 @@ from autograph_cli.graph.facts import bytes_of, bytes_text
 from autograph_cli.graph.marks import marks_of, marks_text
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.saved_memory import Kept, kept_tensors, retained, total_bytes, uncounted_words
-from autograph_cli.record.steps import ALL_UNTIL, EACH
-from autograph_cli.record.store import has_graph
+from autograph_cli.record.log.steps import ALL_UNTIL, EACH
+from autograph_cli.record.run.store import has_graph
 
 MOST = 12
 """So many leaves or roots are named; of more, their number is told."""

@@ -29,13 +29,13 @@ from autograph_cli.cli.options import (
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.report import print_report
 from autograph_cli.graph import Trace
-from autograph_cli.record import runner, store
-from autograph_cli.record.placement import PARENT, TIMEOUT, Placement
-from autograph_cli.record.steps import Selection
+from autograph_cli.record.log.steps import Selection
+from autograph_cli.record.run import runner, store
+from autograph_cli.record.run.placement import PARENT, TIMEOUT, Placement
 
 if TYPE_CHECKING:
-    from autograph_cli.record.ranks import Member
     from autograph_cli.record.recorder import Recorder
+    from autograph_cli.record.run.ranks import Member
 
 FAILURES = ("AG0",)
 """The findings that explain an exception."""
@@ -223,7 +223,7 @@ def _options() -> list[str]:
 
 
 def _member(place: Placement, folder: Path, recorder: Recorder) -> Member:
-    made: Member = importlib.import_module("autograph_cli.record.ranks").Member(place, folder, recorder)
+    made: Member = importlib.import_module("autograph_cli.record.run.ranks").Member(place, folder, recorder)
     return made
 
 

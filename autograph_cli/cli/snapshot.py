@@ -17,7 +17,7 @@ from autograph_cli.cli.exit_codes import as_command_error
 from autograph_cli.cli.options import Real, StepsType, UsageError, Whole, sweep_options
 from autograph_cli.cli.printing import say
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff
-from autograph_cli.record.store import write
+from autograph_cli.record.run.store import write
 from autograph_cli.testing import reports, scripts, sweeps
 from autograph_cli.testing.settings import VIEWS, Settings, load, parts
 

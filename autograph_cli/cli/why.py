@@ -25,8 +25,8 @@ from autograph_cli.graph import Graph, GraphError, Node, Step, Trace, paths as w
 from autograph_cli.graph.cuts import LISTED, behind, reasons, where
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.withheld import withheld, without_withheld
-from autograph_cli.record.bindings import Script
-from autograph_cli.record.causes import causes, first_binding, nameless, origins, read_scripts, unused
+from autograph_cli.record.graphs.causes import causes, first_binding, nameless, origins, read_scripts, unused
+from autograph_cli.record.names.bindings import Script
 
 NO_PATH = 1
 """The exit code where no gradient goes from the first name to the second."""

@@ -11,21 +11,35 @@ import os
 import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
-from functools import lru_cache
 from typing import Any, Protocol
 
-import numpy as np
 from msgspec import Struct
 
 from autograph_cli.engines.held import ById, Drawn, Held
 from autograph_cli.graph import Graph, Saved, TensorType
 
-_LONGEST = 60
-
 Output = int | tuple[int, int]
 """An output of a node: the node's number where it is output 0, else (number, output)."""
-ModuleCall = tuple[int, Any, tuple[Any, ...], dict[str, Any]]
-"""A call of a module that is going on: its number, the module and the arguments."""
+
+
+class ModuleCall(Protocol):
+    """A call of a module that is going on."""
+
+    @property
+    def number(self) -> int:
+        """Its own, which is never given again."""
+
+    @property
+    def module(self) -> Any:
+        """The module."""
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """What it was given by position."""
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """What it was given by name."""
 
 
 Applied = list[tuple[Any, Output, Output | None]]
@@ -46,45 +60,6 @@ def of_changed(applied: Applied, outputs: Iterable[Any]) -> list[Output]:
     """What a custom Function changed, which are the tensors that it was given and returned."""
     made = set(map(id, outputs))
     return [each for x, *before in applied if id(x) in made for each in before if each is not None]
-
-
-class Text(str):
-    """A kept value that is shown as it is, without quotes."""
-
-    __slots__ = ()
-
-
-def places(items: Any) -> Text | None:
-    """Where tensors stand among the indices of an operation, if not from the first one on."""
-    if items.__class__ not in (list, tuple) or all(item is not None for item in items):
-        return None
-    return Text(f"({', '.join('None' if item is None else 'tensor' for item in items)})")
-
-
-def shown(item: Any) -> str:
-    """A kept value that is no tensor, as text that is the same on every run."""
-    if isinstance(item, Text):
-        return str(item)
-    if isinstance(item, (bool, int, float, complex, str)):
-        text = repr(item)
-    elif isinstance(item, np.dtype):
-        text = item.name
-    elif isinstance(item, (tuple, list)):
-        parts = ", ".join(map(shown, item))
-        text = f"({parts},)" if len(item) == 1 else f"({parts})"
-    else:
-        text = type(item).__name__
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-
-
-def saved_value(name: str, item: Any) -> Saved:
-    """The record of something that a node keeps and that is no tensor."""
-    return _saved_text(name, shown(item))
-
-
-@lru_cache(1 << 10)
-def _saved_text(name: str, text: str) -> Saved:
-    return Saved(name, None, text)
 
 
 def uncounted(function: Any) -> Any:
@@ -281,7 +256,6 @@ class Events(Protocol):
     """Whether the listener is told of what was `made`."""
     telling: tuple[str, ...]
     """The methods by which the listener is told."""
-
     replaced: dict[str, Any]
     """The methods of tensors that the engine puts others in the place of when it listens: what these come down to."""
 

@@ -5,8 +5,7 @@ from autograph_cli.export.formats.programs import LAYOUTS
 from autograph_cli.export.layout.direction import DIRECTIONS
 from autograph_cli.export.options import FLOWS, PARAMETERS, READABLE, RenderOptions
 from autograph_cli.export.picture import VIEWS
-from autograph_cli.export.rendering import FORMATS, Format, notebook_html, notebook_svg, render
-from autograph_cli.graph import records
+from autograph_cli.export.rendering import FORMATS, Format, notebook_html, notebook_svg as notebook_svg, render
 
 __all__ = [
     "DIRECTIONS",
@@ -22,6 +21,3 @@ __all__ = [
     "notebook_html",
     "render",
 ]
-
-records.pictured_by = notebook_svg
-records.paged_by = notebook_html

@@ -11,7 +11,7 @@ from autograph_cli.findings.records import Seen
 from autograph_cli.graph import Edge, Node
 from autograph_cli.graph.cuts import behind, where
 from autograph_cli.graph.views import backward_edges
-from autograph_cli.record.bindings import Script
+from autograph_cli.record.names.bindings import Script
 
 Kind = Literal["detached", "whole", "number", "unrecorded", "derivative", "early", "flat", "constant"]
 _REMEDIES: dict[Kind, str] = {

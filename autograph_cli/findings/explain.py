@@ -23,7 +23,7 @@ from autograph_cli.findings import (
 )
 from autograph_cli.findings.records import Finding, Found, Rule, Seen
 from autograph_cli.graph import Graph, Step, Trace
-from autograph_cli.record.bindings import Script
+from autograph_cli.record.names.bindings import Script
 
 RULES: tuple[Rule, ...] = (
     *failures.RULES,

@@ -10,8 +10,8 @@ from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.graph import Edge, Node, Pass, Source
 from autograph_cli.graph.cuts import LISTED, reasons, where
 from autograph_cli.graph.paths import Position, leading_to
-from autograph_cli.record.bindings import Binding
-from autograph_cli.record.causes import causes, unused
+from autograph_cli.record.graphs.causes import causes, unused
+from autograph_cli.record.names.bindings import Binding
 
 _GRAD_READ = re.compile(r"([\w.\[\]]+?)\.grad\b")
 _CALL = re.compile(r"([\w.\[\]]+?)\.backward\(")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from autograph_cli.graph import Source
-from autograph_cli.record.bindings import Script
+from autograph_cli.record.names.bindings import Script
 
 _PIECEWISE = frozenset(
     ("sign", "sgn", "round", "floor", "ceil", "trunc", "heaviside", "eq", "ne", "lt", "le", "gt", "ge", "isnan")

@@ -12,7 +12,7 @@ from autograph_cli.graph import Edge, Source
 from autograph_cli.graph.cuts import LISTED, behind, reasons
 from autograph_cli.graph.views import backward_edges
 from autograph_cli.graph.withheld import withheld
-from autograph_cli.record.causes import causes, first_binding, unused
+from autograph_cli.record.graphs.causes import causes, first_binding, unused
 
 _CUT = re.compile(r"Cut at (.+?):(\d+) `(.*?)`:")
 

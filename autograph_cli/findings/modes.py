@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Graph, Node, Source
-from autograph_cli.record.bindings import Script
+from autograph_cli.record.names.bindings import Script
 
 _MODES = ("no_grad()", "inference_mode()")
 _LISTS = ("Sequential", "ModuleList")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from autograph_cli.graph import Graph, Trace
-from autograph_cli.record.bindings import Script
-from autograph_cli.record.causes import read_scripts
+from autograph_cli.record.graphs.causes import read_scripts
+from autograph_cli.record.names.bindings import Script
 
 
 def scripts_of(trace: Trace, script: Path) -> dict[str, Script]:

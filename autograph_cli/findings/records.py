@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from autograph_cli.graph import Edge, Graph, Node, Pass, Source, Step, Trace
 from autograph_cli.graph.cuts import behind
 from autograph_cli.graph.names import output_names
-from autograph_cli.record.bindings import Script
+from autograph_cli.record.names.bindings import Script
 
 
 class Finding(Struct, frozen=True):

@@ -11,7 +11,7 @@ from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.training_gradients import kept_graphs
 from autograph_cli.graph import Edge, Node, Pass, Source
 from autograph_cli.graph.cuts import LISTED, behind
-from autograph_cli.record.bindings import Script
+from autograph_cli.record.names.bindings import Script
 
 FEWEST = 4
 """So many steps or calls are a loop."""

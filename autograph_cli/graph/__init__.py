@@ -1,6 +1,5 @@
 """The recorded graph as plain data: records, checker, text, JSON, snapshots, diffs, and the graphs within the graph."""
 
-from autograph_cli.graph import elements as _elements, review as _review  # noqa: F401  (what graphs do by them)
 from autograph_cli.graph.closing import close_modules
 from autograph_cli.graph.diff import GraphDiff, diff, results
 from autograph_cli.graph.errors import GraphError, TraceError

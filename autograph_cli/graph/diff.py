@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from autograph_cli.graph.alignment import align
 from autograph_cli.graph.matching import match
-from autograph_cli.graph.records import UNGRADED, Edge, Graph, Methods, Node, Pass, Root, TensorType
-from autograph_cli.graph.trace_writer import write_node
+from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node, Pass, Root, TensorType, above
+from autograph_cli.graph.trace_writer import plain
 from autograph_cli.graph.views import as_input, tracked
 
 Part = Literal["names", "shapes", "dtypes", "constants", "lines", "modules", "untracked"]
@@ -40,13 +40,6 @@ class PassChange(Struct, frozen=True):
     old: int | None
     new: int | None
     aspects: tuple[str, ...] = ()
-
-
-class Wording:
-    """How differences are said, by functions of files above this one, each of which puts its own here."""
-
-    sentences: Callable[[GraphDiff], list[str]]
-    lines: Callable[[GraphDiff, int], list[str]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,7 +75,8 @@ class GraphDiff:
     @cached_property
     def sentences(self) -> list[str]:
         """The differences as a reviewer would say them, one a line."""
-        return Wording.sentences(self)
+        found: list[str] = above("review").sentences(self)
+        return found
 
     @cached_property
     def renamed(self) -> tuple[tuple[str, str], ...]:
@@ -96,7 +90,7 @@ class GraphDiff:
 
     def to_text(self, *, context: int = 2) -> str:
         """The lines of both graphs that differ, marked `-` and `+`, with some around them; empty for equal graphs."""
-        return "".join(f"{line}\n" for line in Wording.lines(self, context))
+        return "".join(f"{line}\n" for line in above("snapshot_text").diff_lines(self, context))
 
     def to_json(self) -> str:
         """The differences as JSON, nodes in the form that they have in a trace."""
@@ -124,7 +118,7 @@ class GraphDiff:
 
 
 def _row(node: Node) -> Any:
-    return json.loads(write_node(node))
+    return plain(node)
 
 
 def diff(old: Graph, new: Graph, parts: Collection[str] = DEFAULT_PARTS) -> GraphDiff:
@@ -137,9 +131,6 @@ def diff(old: Graph, new: Graph, parts: Collection[str] = DEFAULT_PARTS) -> Grap
     <GraphDiff: the same>
     """
     return _Comparison(_compared(old, parts), _compared(new, parts), frozenset(parts)).result()
-
-
-Methods.diff = diff
 
 
 def constants(node: Node) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from autograph_cli.graph.extras import extra
 from autograph_cli.graph.names import output_names, visible
-from autograph_cli.graph.records import Graph, Methods, Node
+from autograph_cli.graph.records import Graph, Node
 
 NODE_KEYS: dict[str, type] = {
     "label": str,
@@ -69,9 +69,6 @@ def to_networkx(graph: Graph, *, data: bool = True) -> Any:
     for link in edge_rows(graph, data=data):
         made.add_edge(int(link.source[1:]), int(link.target[1:]), **link.attributes)
     return made
-
-
-Methods.to_networkx = to_networkx
 
 
 def _label(node: Node, names: tuple[str, ...], data: bool) -> str:

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from msgspec import Struct
-
-from autograph_cli.graph.source import Source
+from autograph_cli.graph.source import Record, Source
 
 SAMPLE = 1 << 14
 """So many numbers of a parameter are compared before and after a step; of larger ones, a part."""
 
 
-class Parameter(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Parameter(Record, frozen=True):
     """A leaf that an optimizer holds, or that a backward call gave a gradient."""
 
     name: str = ""
@@ -32,7 +30,7 @@ class Parameter(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     """Whether its values changed between the first and the last time that it was looked at."""
 
 
-class Module(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, rename={"cls": "class"}):
+class Module(Record, frozen=True, rename={"cls": "class"}):
     """A module that has parameters."""
 
     cls: str
@@ -47,7 +45,7 @@ class Module(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """Whether it has an attribute `requires_grad` that is false, which freezes nothing."""
 
 
-class Optimizer(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, rename={"cls": "class"}):
+class Optimizer(Record, frozen=True, rename={"cls": "class"}):
     """An optimizer that was made."""
 
     cls: str
@@ -58,7 +56,7 @@ class Optimizer(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     """The parameters that it was made with, as a set; those of groups that were added later are with its steps."""
 
 
-class Hook(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Hook(Record, frozen=True):
     """A function that was registered to be called with a gradient."""
 
     kind: str
@@ -84,7 +82,7 @@ class Hook(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """By what it multiplied what it was given, of the same calls; None where that is no one number."""
 
 
-class Keeper(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Keeper(Record, frozen=True):
     """What keeps graphs of earlier steps, or turns, alive."""
 
     name: str
@@ -105,7 +103,7 @@ class Keeper(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """Whether no backward call ran them when the script ended."""
 
 
-class Happening(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Happening(Record, frozen=True):
     """One thing that was heard."""
 
     kind: str
@@ -149,7 +147,7 @@ class Happening(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     """What else was told: of a mode `train` or `eval`, of a checkpoint its kind, of a clip which one."""
 
 
-class Ledger(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Ledger(Record, frozen=True):
     """What was heard of a run, from its beginning on until `whole` steps of the trace had ended."""
 
     parameters: tuple[Parameter, ...] = ()

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograph_cli.graph.records import Collective, Graph, Node, Source, Trace
-from autograph_cli.graph.trace_writer import write_node
+from autograph_cli.graph.trace_writer import encoded
 from autograph_cli.graph.views import tracked
 
 
@@ -51,7 +51,7 @@ def drawn(graphs: Iterable[Graph]) -> str:
 
 def _structure(graph: Graph) -> list[str]:
     """A hash of each node, and of all that it hangs on; of what comes later, as a view's history may, it alone."""
-    found = [_hash([write_node(_alone(node))]) for node in graph]
+    found = [_hash([encoded(_alone(node)).decode()]) for node in graph]
     for node in graph:
         edges = [None if edge is None else (found[edge.node], edge.nr) for edge in (*node.args, *node.next)]
         above = None if node.parent is None else found[node.parent]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import importlib
+import sys
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import NODEFAULT, Struct
+from msgspec import Meta
 
 from autograph_cli.graph.ledger import Ledger
-from autograph_cli.graph.source import Source as Source
+from autograph_cli.graph.source import Count as Count, Record as Record, Source as Source
 
 if TYPE_CHECKING:
     from autograph_cli.graph.diff import GraphDiff
@@ -19,66 +21,77 @@ UNGRADED: tuple[Kind, ...] = ("input", "untracked")
 """What no gradient goes to."""
 
 
-def defaults_of(record: type[Struct]) -> tuple[Any, ...]:
-    """Return the default of each field of a record, `NODEFAULT` for those that must be given."""
-    given = len(record.__struct_fields__) - len(record.__struct_defaults__)
-    return (*[NODEFAULT] * given, *record.__struct_defaults__)
+class Number(float):
+    """A number of a trace that may be NaN or infinite; there these are texts."""
+
+    __slots__ = ()
 
 
-class TensorType(Struct, frozen=True):
-    """What is known of a tensor without its values; prints as `float32[3, 4]`."""
+class TensorType(str):
+    """What is known of a tensor without its values, as the text that a trace has: `float32[3, 4]`."""
 
+    __slots__ = ("device", "dtype", "shape")
     dtype: str
     shape: tuple[int, ...]
     """A side of -1 has no one length, as that of a nested tensor."""
-    device: str = "cpu"
+    device: str
 
-    def __str__(self) -> str:
-        return _type_text(self.dtype, self.shape, self.device)
+    def __new__(cls, dtype: str, shape: tuple[int, ...], device: str = "cpu") -> TensorType:
+        """Return the one type of this dtype, shape and device.
+
+        >>> TensorType("float32", (3, 4), "cuda:0")
+        'float32[3, 4]@cuda:0'
+        """
+        return _tensor_type(dtype, shape, device)
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.dtype, self.shape, self.device
 
 
 @lru_cache(1 << 12)
-def _type_text(dtype: str, shape: tuple[int, ...], device: str) -> str:
+def _tensor_type(dtype: str, shape: tuple[int, ...], device: str) -> TensorType:
     where = "" if device == "cpu" else f"@{device}"
-    return f"{dtype}[{', '.join(map(str, shape))}]{where}"
+    made = str.__new__(TensorType, f"{dtype}[{', '.join(map(str, shape))}]{where}")
+    made.dtype, made.shape, made.device = dtype, shape, device
+    return made
 
 
-class Edge(Struct, frozen=True):
+class Edge(Record, frozen=True, gc=False, array_like=True):
     """One output of one node: `nr` is PyTorch's input number of a next function."""
 
-    node: int
-    nr: int = 0
+    node: Count
+    nr: Count = 0
 
 
 PACKED = "packed by a hook"
 """The value of what is kept of a tensor that a hook has put into another form."""
 
 
-class Saved(Struct, frozen=True):
+class Saved(Record, frozen=True, gc=False):
     """What a node keeps for its backward: a tensor (`type` and `bytes`) or a plain value."""
 
     name: str
     type: TensorType | None = None
     value: str = ""
-    bytes: int = 0
-    storage: int | None = None
+    bytes: Count = 0
+    storage: Count | None = None
     """Equal numbers share memory; numbered in order of first use."""
-    version: int = 0
+    version: Count = 0
     """Which one it is of the versions of that memory that are kept, which in-place changes are between."""
     given: bool = False
     """Whether it is in the memory of a leaf or an input, which is there whoever keeps it."""
 
 
-class Output(Struct, frozen=True):
+class Output(Record, frozen=True, gc=False):
     """One tensor that a node made, and the variables that named it."""
 
     type: TensorType
     names: tuple[str, ...] = ()
-    storage: int | None = None
+    storage: Count | None = None
     """The memory that it is in, if nodes keep that for backward: the number that their `saved` has."""
 
 
-class Values(Struct, frozen=True):
+class Values(Record, frozen=True):
     """The numbers of a tensor as text of four digits: all of them if they are few, else what sums them up."""
 
     whole: tuple[str, ...] = ()
@@ -87,56 +100,56 @@ class Values(Struct, frozen=True):
     mean: str = ""
     high: str = ""
     """Of those that are no NaN."""
-    count: int = 0
-    zeros: int = 0
-    nans: int = 0
-    bins: tuple[int, ...] = ()
+    count: Count = 0
+    zeros: Count = 0
+    nans: Count = 0
+    bins: tuple[Count, ...] = ()
     """How many are laid out in each of 16 equal parts from the lowest to the highest finite one."""
     norm: str = ""
     """The root of the sum of the squares of those that are no NaN."""
 
 
-class Run(Struct, frozen=True):
+class Run(Record, frozen=True):
     """One run of the backward of a node; of several, they are in the order of the passes that ran it."""
 
-    began: int
+    began: Count
     """Nanoseconds since the step began."""
-    time: int
+    time: Count
     """Nanoseconds that it took."""
-    flops: int = 0
+    flops: Count = 0
     """Floating-point operations, as PyTorch's `FlopCounterMode` counts them."""
 
 
-class Measured(Struct, frozen=True):
+class Measured(Record, frozen=True):
     """What is recorded of a node on request."""
 
     values: tuple[Values | None, ...] = ()
     """Of its outputs."""
     gradients: tuple[Values | None, ...] = ()
     """What its backward was given, in the first pass that ran it; or what the first `grad` call gave for it."""
-    time: int | None = None
+    time: Count | None = None
     """Nanoseconds that its operation took."""
-    backward_time: int | None = None
+    backward_time: Count | None = None
     """Nanoseconds that its backward took, in all passes of the step."""
     formula: tuple[str, ...] = ()
     """Its derivatives as the table of operations has them, `self: grad * other`; or the lines of a custom backward."""
     inside: Graph | None = None
     """What its backward ran, in the first pass that ran it: inputs are what it was given, roots what it returned."""
-    began: int | None = None
+    began: Count | None = None
     """Nanoseconds from the beginning of the step to that of its operation."""
-    flops: int | None = None
+    flops: Count | None = None
     """Floating-point operations that its operation took."""
     runs: tuple[Run, ...] = ()
     """Of its backward."""
-    error: float | None = None
+    error: Number | None = None
     """The worst relative error of its derivatives against finite differences, at the inputs that it saw."""
     wrong: str = ""
     """Where that is more than rounding: the order, the number, and both values."""
-    nonfinite: tuple[int, ...] = ()
+    nonfinite: tuple[Count, ...] = ()
     """The backward calls, by number, that gave its backward NaN or infinity, or that gave it as the gradient."""
 
 
-class Node(Struct, frozen=True):
+class Node(Record, frozen=True, gc=False, rename={"pass_id": "pass"}):
     """One operation, one leaf (its AccumulateGrad), one input that needs no gradient, or an operation on such.
 
     An `untracked` operation left no grad_fn: nothing that it was given requires a gradient, or none was to be recorded.
@@ -145,7 +158,7 @@ class Node(Struct, frozen=True):
     operation was given, in order, inputs without gradient included. The last number of both is an output number.
     """
 
-    id: int
+    id: Count
     kind: Kind
     name: str
     """The grad_fn's name (`MulBackward0`, `AccumulateGrad`), or `Input`; empty for what is untracked."""
@@ -154,21 +167,21 @@ class Node(Struct, frozen=True):
     outputs: tuple[Output, ...]
     next: tuple[Edge | None, ...] = ()
     args: tuple[Edge, ...] = ()
-    order: int = 0
-    parent: int | None = None
+    order: Count = 0
+    parent: Count | None = None
     """The node whose backward was running when this one was made."""
-    pass_id: int | None = None
+    pass_id: Count | None = None
     """The backward call that made this one."""
     source: Source | None = None
     module: str = ""
     """The path of the module that it ran in, of a leaf or an input of the module that it belongs to."""
     saved: tuple[Saved, ...] = ()
     measured: Measured | None = None
-    call: int | None = None
+    call: Count | None = None
     """The call of a module that it ran in, by its number among `calls`; of an input, the one that it was made in."""
     constants: tuple[tuple[str, str], ...] = ()
     """What the operation was given that is no tensor and that `saved` does not have, by name: `("other", "3")`."""
-    cut: tuple[int, ...] = ()
+    cut: tuple[Count, ...] = ()
     """Of what is untracked: where among `args` stands what required a gradient then, which ends here."""
 
     @property
@@ -187,41 +200,41 @@ class Node(Struct, frozen=True):
         return self.kind == "operation" and bool(self.op) and self.name == f"{self.op}Backward"
 
 
-class ModuleCall(Struct, frozen=True):
+class ModuleCall(Record, frozen=True, rename={"cls": "class"}):
     """One call of a module; `parent` is the call that it ran in."""
 
-    id: int
+    id: Count
     path: str
     """`model.conv1`: where the script keeps it, or its class if no variable leads to it."""
     cls: str
-    parent: int | None = None
-    turn: int = 1
+    parent: Count | None = None
+    turn: Count = 1
     """Which call of the same module this is in the graph, from 1."""
-    turns: int = 1
+    turns: Count = 1
     """How many there are."""
-    parameters: int = 0
+    parameters: Count = 0
     """The numbers in its parameters, those of the modules in it included."""
 
 
-class Root(Struct, frozen=True):
+class Root(Record, frozen=True):
     """A named tensor of the script from which the graph hangs."""
 
     name: str
-    node: int
-    nr: int = 0
+    node: Count
+    nr: Count = 0
 
 
-class Pass(Struct, frozen=True):
+class Pass(Record, frozen=True):
     """One backward call; `order` is 1 + the highest order among the nodes that it ran."""
 
-    id: int
+    id: Count
     call: str
     """`backward` or `grad`."""
-    order: int
+    order: Count
     create_graph: bool
     roots: tuple[Edge, ...] = ()
     source: Source | None = None
-    ran: tuple[int, ...] = ()
+    ran: tuple[Count, ...] = ()
     """The nodes that it ran, in order of execution."""
     inputs: tuple[Edge, ...] = ()
     """What the roots were differentiated by: what `grad` was asked for, or the leaves that `backward` reached."""
@@ -229,7 +242,19 @@ class Pass(Struct, frozen=True):
     """The derivatives by `inputs`, in the same order; None where one has no graph of its own."""
 
 
-class Graph(Struct, frozen=True, dict=True):
+if TYPE_CHECKING:
+    Nodes = Sequence[Node]
+else:
+    Nodes = tuple[Node, ...]
+"""Those of a graph: as they are read, a tuple; of some, read when they are first looked at."""
+
+
+def above(name: str) -> Any:
+    """Return a file of this package that is written against this one: it is imported here, when it is first needed."""
+    return importlib.import_module(f"{__package__}.{name}")
+
+
+class Graph(Record, frozen=True, dict=True):
     """Everything recorded in one step; nodes are sorted by id, and `nodes[i].id == i`.
 
     >>> from autograph_cli import capture, torch
@@ -239,13 +264,14 @@ class Graph(Struct, frozen=True, dict=True):
     ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
     """
 
-    nodes: Sequence[Node] = ()
+    nodes: Nodes = ()
     roots: tuple[Root, ...] = ()
     passes: tuple[Pass, ...] = ()
     calls: tuple[ModuleCall, ...] = ()
     """The calls of modules, sorted by id, each after the one that it ran in."""
-    numbers: Sequence[int] = ()
-    """Of a view, the id that each node has in the graph that it is a view of; graphs are compared without them."""
+    numbers: Annotated[Sequence[int], Meta(max_length=0)] = ()
+    """Of a view, the id that each node has in the graph that it is a view of; graphs are compared, and
+    written, without them."""
 
     def __eq__(self, other: object) -> bool:
         return self._compared() == other._compared() if isinstance(other, Graph) else NotImplemented
@@ -272,95 +298,85 @@ class Graph(Struct, frozen=True, dict=True):
 
     def verify(self) -> None:
         """Raise `GraphError` at the first node that breaks a rule of the records."""
-        Methods.verify(self)
+        above("verifier").verify(self)
 
     def to_text(self, *, details: bool = False, shown: Collection[str] = ()) -> str:
         """The graph as reviewable text, one node a line, and facts of each below it."""
-        return Methods.to_text(self, details=details, shown=shown)
+        text: str = above("text").to_text(self, details=details, shown=shown)
+        return text
 
     def diff(self, other: Graph) -> GraphDiff:
         """How `other` differs from this graph, matched by structure; true if it does."""
-        return Methods.diff(self, other)
+        found: GraphDiff = above("diff").diff(self, other)
+        return found
 
     def to_json(self) -> str:
         """The graph alone as JSON, without the run that it came from."""
-        return Methods.to_json(self)
+        text: str = above("trace_writer").graph_to_json(self)
+        return text
 
     def to_networkx(self, *, data: bool = True) -> Any:
         """The graph as a `networkx.MultiDiGraph`; edges lead along the data, or if `data` is false, the gradient."""
-        return Methods.to_networkx(self, data=data)
+        return above("elements").to_networkx(self, data=data)
 
     def _repr_svg_(self) -> str | None:
         """The picture that a notebook shows, once `autograph_cli.export` has been imported."""
-        return None if pictured_by is None else pictured_by(self)
+        export = sys.modules.get("autograph_cli.export")
+        return None if export is None else export.notebook_svg(self)
 
 
-class Methods:
-    """What a graph does by functions of files above this one, each of which puts its own here."""
-
-    verify: Callable[[Graph], None]
-    to_text: Callable[..., str]
-    diff: Callable[[Graph, Graph], GraphDiff]
-    to_json: Callable[[Graph], str]
-    to_networkx: Callable[..., Any]
-
-
-pictured_by: Callable[[Graph], str | None] | None = None
-"""What draws a graph in a notebook; `autograph_cli.export` puts it here."""
-
-
-class DeviceMemory(Struct, frozen=True):
+class DeviceMemory(Record, frozen=True):
     """Of the bytes that were held, those of one device."""
 
     device: str
-    parameters: int = 0
-    gradients: int = 0
-    optimizer: int = 0
+    parameters: Count = 0
+    gradients: Count = 0
+    optimizer: Count = 0
 
 
-class Memory(Struct, frozen=True):
+class Memory(Record, frozen=True):
     """Bytes that were held when a step was over; memory that is shared counts once."""
 
-    parameters: int = 0
+    parameters: Count = 0
     """Of the leaves of its graph."""
-    gradients: int = 0
+    gradients: Count = 0
     """Of the `.grad` of these."""
-    optimizer: int = 0
+    optimizer: Count = 0
     """Of the state of optimizers, before they take their step."""
     devices: tuple[DeviceMemory, ...] = ()
     """The same by device, unless all of it is the CPU's."""
 
 
-class Allocation(Struct, frozen=True):
+class Allocation(Record, frozen=True):
     """Memory that tensors were in, from when it was first seen to when it was let go."""
 
-    bytes: int
-    began: int
+    bytes: Count
+    began: Count
     """Nanoseconds since the step began; 0 for what was there before."""
-    ended: int | None = None
+    ended: Count | None = None
     """None where it is there when the step is over."""
-    node: int | None = None
+    node: Count | None = None
     """The node that it is of; None where it is of none in the graph, as the state of an optimizer."""
     what: str = "result"
     """`result` of the node, its `gradient`, or what was `given`: leaves, inputs, and what came before the step."""
     device: str = "cpu"
 
 
-class Profile(Struct, frozen=True):
+class Profile(Record, frozen=True):
     """What was measured of a step as a whole, in nanoseconds."""
 
-    wall: int
+    wall: Count
     """From its first operation to its end, less what measuring took."""
-    measuring: int
+    measuring: Count
     """What recording and measuring took of it."""
     allocations: tuple[Allocation, ...] = ()
     """In the order in which they began."""
 
 
-class Step(Struct, frozen=True):
+class Step(Record, frozen=True):
     """Everything up to and including a backward pass that frees its graph."""
 
-    number: int
+    number: Count
     graph: Graph
     derived: str = ""
     """How `double` was made, or why not; empty when the script differentiated its derivatives itself."""
@@ -368,7 +384,7 @@ class Step(Struct, frozen=True):
     """The graph with the derivatives that the recorder made, to be drawn as double backward instead of `graph`."""
     memory: Memory | None = None
     profile: Profile | None = None
-    older: int = 0
+    older: Count = 0
     """How many of its nodes were made in earlier steps, the first ones."""
 
     @property
@@ -382,7 +398,7 @@ class Step(Struct, frozen=True):
         return any(node.kind in ("operation", "leaf") for node in self.graph)
 
 
-class Notice(Struct, frozen=True):
+class Notice(Record, frozen=True):
     """Something about a parameter that was seen while the script ran and that no graph tells."""
 
     kind: str
@@ -391,40 +407,40 @@ class Notice(Struct, frozen=True):
     name: str
     source: Source | None = None
     """The line of the backward call."""
-    step: int = 0
+    step: Count = 0
 
 
-class Watched(Struct, frozen=True):
+class Watched(Record, frozen=True):
     """A few numbers of a parameter over the steps of a run."""
 
     name: str
     kind: str
     """Of what they are: `gradients`, `values`, or `updates`, by which it changed until its next step."""
-    rows: tuple[tuple[float, ...], ...] = ()
+    rows: tuple[tuple[Number, ...], ...] = ()
     """The number of a step, then norm, mean, largest absolute number, and share of zeros; of updates also the ratio of
     the norm to that of the values."""
 
 
-class Collective(Struct, frozen=True):
+class Collective(Record, frozen=True):
     """One call by which the ranks of a group exchange tensors, as one of these ranks made it."""
 
     op: str
     """`all_reduce`, as `torch.distributed` calls it."""
-    sequence: int
+    sequence: Count
     """Which one it is of those of its group, from 1; between two ranks, of those between these."""
     group: str = "0"
     """The group's name, as PyTorch gives it; that of all ranks is `0`."""
-    ranks: tuple[int, ...] = ()
+    ranks: tuple[Count, ...] = ()
     """The members of the group."""
-    bytes: int = 0
+    bytes: Count = 0
     """That this rank gives."""
-    step: int = 0
+    step: Count = 0
     source: Source | None = None
     tensors: tuple[str, ...] = ()
     """The names of the tensors; `w.grad` is the gradient of `w`, also where it is a part of a bucket."""
-    peer: int | None = None
+    peer: Count | None = None
     """The other rank, of a call between two."""
-    during: int | None = None
+    during: Count | None = None
     """In a backward call: how many nodes of its pass had run."""
 
 
@@ -433,12 +449,12 @@ def is_small(ran: int, most: int) -> bool:
     return 3 * ran < most
 
 
-class Trace(Struct, frozen=True):
+class Trace(Record, frozen=True):
     """One run of one script, or one rank of it: the steps that were kept."""
 
     script: str
     steps: tuple[Step, ...] = ()
-    total_steps: int = 0
+    total_steps: Count = 0
     engine: str = "autograph"
     failure: str = ""
     """The exception that ended the script, in one line; empty when it ended well."""
@@ -446,8 +462,8 @@ class Trace(Struct, frozen=True):
     """The script's line that raised it."""
     notices: tuple[Notice, ...] = ()
     watched: tuple[Watched, ...] = ()
-    rank: int = 0
-    ranks: int = 1
+    rank: Count = 0
+    ranks: Count = 1
     """How many processes ran the script together."""
     collectives: tuple[Collective, ...] = ()
     """Those of the steps that were kept, and the last ones, in the order in which this rank began them."""
@@ -469,8 +485,5 @@ class Trace(Struct, frozen=True):
 
     def _repr_html_(self) -> str | None:
         """The page that a notebook shows, once `autograph_cli.export` has been imported."""
-        return None if paged_by is None else paged_by(self)
-
-
-paged_by: Callable[[Trace], str | None] | None = None
-"""What shows a trace in a notebook; `autograph_cli.export` puts it here."""
+        export = sys.modules.get("autograph_cli.export")
+        return None if export is None else export.notebook_html(self)

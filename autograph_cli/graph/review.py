@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from autograph_cli.graph.diff import Aspect, Change, GraphDiff, PassChange, Wording, constants, reached, shown_type
+from autograph_cli.graph.diff import Aspect, Change, GraphDiff, PassChange, constants, reached, shown_type
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node
 from autograph_cli.graph.views import reachable
@@ -24,9 +24,6 @@ def sentences(diff: GraphDiff) -> list[str]:
     """
     review = _Review(diff)
     return list(dict.fromkeys(review.sentences())) or list(review.roots())
-
-
-Wording.sentences = sentences
 
 
 def ordinal(order: int) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
-from autograph_cli.graph.diff import GraphDiff, Wording, constants, reached, shown_type
+from autograph_cli.graph.diff import GraphDiff, constants, reached, shown_type
 from autograph_cli.graph.names import quoted, visible
 from autograph_cli.graph.records import Edge, Graph, Node, Pass
 
@@ -145,9 +145,6 @@ def diff_lines(diff: GraphDiff, context: int = 2) -> list[str]:
         lines.append(f"{mark} {line.text}")
         last = position
     return lines
-
-
-Wording.lines = diff_lines
 
 
 def _aligned(diff: GraphDiff, old_labels: Labels) -> list[tuple[str, ...]]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import facts_of
 from autograph_cli.graph.names import output_names, quoted, visible, visible_lines
-from autograph_cli.graph.records import Edge, Graph, Methods, Node, Pass, Root, Saved
+from autograph_cli.graph.records import Edge, Graph, Node, Pass, Root, Saved
 from autograph_cli.graph.saved_memory import kept_lines
 
 Names = Sequence[tuple[str, ...]]
@@ -52,9 +52,6 @@ def to_text(graph: Graph, *, details: bool = False, shown: Collection[str] = ())
     text = "\n".join(lines)
     plain = "\t" not in text and text.count("\n") == len(lines) - 1
     return visible_lines(text) if plain else "\n".join(map(visible, lines))
-
-
-Methods.to_text = to_text
 
 
 def _summary(graph: Graph) -> str:

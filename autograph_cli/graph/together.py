@@ -96,7 +96,9 @@ class _Joining:
         """What is exchanged: a tensor as it is, or gradients in one bucket."""
         own = [self.nodes[edge.node] for edge in given]
         types = [node.outputs[0].type for node in own if self._band(node) == self._band(own[0])]
-        return types[0] if len(types) == 1 else replace(types[0], shape=(sum(prod(each.shape) for each in types),))
+        if len(types) == 1:
+            return types[0]
+        return TensorType(types[0].dtype, (sum(prod(each.shape) for each in types),), types[0].device)
 
     def _band(self, node: Node) -> int:
         """The number of the band that a node is in."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
-import json
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from msgspec.structs import force_setattr
 
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.errors import GraphError, TraceError
-from autograph_cli.graph.records import Graph, Node, Trace
-from autograph_cli.graph.trace_json import Streamed, from_json, read_node, trace_of
+from autograph_cli.graph.records import Graph, Node, Source, Trace
+from autograph_cli.graph.trace_json import checked, decoded, from_json, trace_of
 from autograph_cli.graph.trace_writer import BATCH, FORMAT, pieces
 from autograph_cli.graph.verifier import verify
 
@@ -25,10 +25,11 @@ _MAGIC = b"\x1f\x8b"
 MOST_PACKED = 100
 """How many times the size of a packed trace its text may have; those of loops, the most alike, have 30."""
 _SMALL, _BLOCK = 1 << 24, 1 << 20
-_NODES, _DOUBLE = b'"nodes": [\n', b'"double": {"nodes": [\n'
+_GRAPHS = ("graph", "double")
+"""Those of a step."""
+_NODES = b'"nodes": [\n', b'"nodes": [],\n'
+_BEGIN = re.compile(rb'"(graph|double)": \{"nodes": \[(\],)?\n$')
 _ROW = b'  {"id": '
-_PLACE = b"-Infinity\n"
-"""What stands for rows that were read already in what is left of the text; a trace writes infinity as a string."""
 
 
 def write_trace(trace: Trace, file: IO[bytes], *, compressed: bool = False) -> None:
@@ -36,7 +37,7 @@ def write_trace(trace: Trace, file: IO[bytes], *, compressed: bool = False) -> N
     packed = gzip.GzipFile("", "wb", 1, file, 0) if compressed else nullcontext(file)
     with resting(), packed as out:
         for piece in pieces(trace):
-            out.write(piece.encode("utf-8"))
+            out.write(piece)
 
 
 def read_trace(data: bytes, name: str = "the trace") -> Trace:
@@ -90,40 +91,45 @@ def _text(data: bytes, name: str) -> str:
         raise TraceError(f"{name} is damaged: {error}.") from None
 
 
+class _Found(NamedTuple):
+    """The nodes that stood at a place of the text."""
+
+    graph: str
+    """Which graph of a step has them."""
+    nodes: Sequence[Node]
+
+
 def _streamed(data: bytes, name: str) -> Trace:
     """The trace, its nodes read line by line and the rest as a whole; raises ValueError where it is not laid out so."""
     rest = bytearray()
-    found: list[Streamed] = []
+    found: list[_Found] = []
     try:
         with _open(data, name) as lines:
             for line in lines:
                 rest += line
-                if line.endswith(_NODES):
+                if line.endswith(_NODES) and (begin := _BEGIN.search(line)):
+                    graph = begin[1].decode()
+                    if begin[2]:
+                        found.append(_Found(graph, ()))
+                        continue
                     rows = _Rows(lines)
-                    found.append(Streamed(_Unread(data, lines.tell(), rows, name) if line == _DOUBLE else _nodes(rows)))
-                    rest += _PLACE + rows.end
+                    lazy = graph == "double" and not begin.start()
+                    found.append(_Found(graph, _Unread(data, lines.tell(), rows, name) if lazy else _nodes(rows)))
+                    rest += rows.end
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError from error
-    trace = trace_of(_parsed(rest, found), name)
-    for step in trace.steps:
-        if step.double and isinstance(step.double.nodes, _Unread):
-            step.double.nodes.graph = step.double
-    return trace
-
-
-def _parsed(text: bytearray, found: list[Streamed]) -> dict[str, Any]:
-    """What is left of a trace as JSON, with the nodes that were found where they stood."""
-    places = iter(found)
-
-    def placed(constant: str) -> Streamed:
-        if (place := next(places, None)) is None:
-            raise ValueError(constant)
-        return place
-
-    data = json.loads(text, parse_constant=placed)
-    if next(places, None) is not None or not isinstance(data, dict) or data.get("format") != FORMAT:
+    head = decoded(bytes(rest), dict[str, Any])
+    if head.get("format") != FORMAT:
         raise ValueError
-    return data
+    trace = trace_of(head, name)
+    graphs = [(key, graph) for step in trace.steps for key in _GRAPHS if (graph := getattr(step, key)) is not None]
+    if [key for key, _ in graphs] != [each.graph for each in found]:
+        raise ValueError
+    for (_, graph), (_, nodes) in zip(graphs, found, strict=True):
+        force_setattr(graph, "nodes", nodes)
+        if isinstance(nodes, _Unread):
+            nodes.graph = graph
+    return checked(trace, name)
 
 
 class _Rows:
@@ -154,6 +160,7 @@ class _Rows:
 def _nodes(rows: _Rows) -> tuple[Node, ...]:
     """The nodes of these lines; raises ValueError where one is none."""
     nodes: list[Node] = []
+    sources: dict[Source, Source] = {}
     lines = iter(rows)
     batch = list(itertools.islice(lines, BATCH))
     while batch:
@@ -163,7 +170,10 @@ def _nodes(rows: _Rows) -> tuple[Node, ...]:
             if not text.endswith(b",\n"):
                 raise ValueError
             text = text[:-2]
-        nodes += map(read_node, json.loads(b"[" + text + b"]"))
+        for node in decoded(b"[" + text + b"]", tuple[Node, ...]):
+            if node.source is not None:  # one for all nodes of a line
+                force_setattr(node, "source", sources.setdefault(node.source, node.source))
+            nodes.append(node)
         batch = following
     return tuple(nodes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from autograph_cli.graph.errors import GraphError
-from autograph_cli.graph.records import UNGRADED, Edge, Graph, Methods, Node, Pass
+from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node, Pass
 from autograph_cli.graph.views import is_cut
 
 KINDS = ("operation", "leaf", "input", "untracked")
@@ -26,6 +26,8 @@ def verify(graph: Graph) -> None:
         later |= _check_edges(graph, node)
         _check_origin(graph, node)
         if node.measured and node.measured.inside:
+            if any(within.measured and within.measured.inside for within in node.measured.inside):
+                raise GraphError(f"{_title(node)} has nodes inside, one of which has nodes inside again.")
             verify(node.measured.inside)
     for index, entry in enumerate(graph.passes):
         _check_pass(graph, index, entry)
@@ -35,9 +37,6 @@ def verify(graph: Graph) -> None:
     if later:
         _check_circles(graph, "next", lambda node: (edge.node for edge in node.next if edge is not None))
         _check_circles(graph, "args", lambda node: (edge.node for edge in node.args))
-
-
-Methods.verify = verify
 
 
 def _check_calls(graph: Graph) -> None:

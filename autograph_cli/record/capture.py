@@ -12,12 +12,13 @@ from typing import Any
 
 from autograph_cli.graph import Edge, Graph, GraphError
 from autograph_cli.graph.collector import resting
-from autograph_cli.record import names, pytorch
-from autograph_cli.record.build import Span, build
-from autograph_cli.record.events import LEAF
+from autograph_cli.record.graphs import pytorch
+from autograph_cli.record.graphs.build import Span, build
+from autograph_cli.record.log.events import LEAF
+from autograph_cli.record.log.saved_tensors import look
+from autograph_cli.record.names import variables as names
+from autograph_cli.record.names.source_locations import Sources, script_frames
 from autograph_cli.record.recorder import Recorder
-from autograph_cli.record.saved_tensors import look
-from autograph_cli.record.source_locations import Sources, script_frames
 
 Pairs = list[tuple[str, Any]]
 
@@ -133,7 +134,7 @@ def _of_tensors(frames: list[FrameType], tensors: Any, parameters: dict[str, Any
     spaces = [parameters, *_spaces(frames)]
     if pytorch.is_tensor(roots[0][1]):
         return pytorch.graph_of(roots, spaces)
-    from autograph_cli.record import living  # likewise
+    from autograph_cli.record.graphs import living  # likewise
 
     return living.graph_of(_recorder(frames).log, roots, spaces)
 

@@ -19,21 +19,22 @@ from autograph_cli.engines import connect
 from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Connect, Output, key_of
 from autograph_cli.graph import Graph, Memory, Step, Trace
 from autograph_cli.graph.records import is_small
-from autograph_cli.record import forgetting, names
-from autograph_cli.record.build import Span, build, describe
-from autograph_cli.record.collectives import Collectives
-from autograph_cli.record.derive import derive, not_chosen
-from autograph_cli.record.event_log import EventLog
-from autograph_cli.record.events import BackwardEvent, StepLog
-from autograph_cli.record.ledger import Books
-from autograph_cli.record.measures import Measures
-from autograph_cli.record.memory import memory_of, optimizers_in
-from autograph_cli.record.noticed import CALLS, FEW, Noticed
-from autograph_cli.record.saved_tensors import look
-from autograph_cli.record.source_locations import Sources, script_frames
-from autograph_cli.record.steps import Progress, Selection, may_be_last
-from autograph_cli.record.tracebacks import summary
-from autograph_cli.record.watch import Watch
+from autograph_cli.record.graphs.build import Span, build, describe
+from autograph_cli.record.graphs.derive import derive, not_chosen
+from autograph_cli.record.log import forgetting
+from autograph_cli.record.log.collectives import Collectives
+from autograph_cli.record.log.event_log import EventLog
+from autograph_cli.record.log.events import BackwardEvent, StepLog
+from autograph_cli.record.log.ledger import Books
+from autograph_cli.record.log.noticed import CALLS, FEW, Noticed
+from autograph_cli.record.log.saved_tensors import look
+from autograph_cli.record.log.steps import Progress, Selection, may_be_last
+from autograph_cli.record.measure.measures import Measures
+from autograph_cli.record.measure.memory import memory_of, optimizers_in
+from autograph_cli.record.measure.watch import Watch
+from autograph_cli.record.names import variables as names
+from autograph_cli.record.names.source_locations import Sources, script_frames
+from autograph_cli.record.run.tracebacks import summary
 
 _MOST_COUNTED = 64
 """Of so many sets of parameters it is known when their memory was counted."""

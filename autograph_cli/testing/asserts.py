@@ -13,9 +13,9 @@ from autograph_cli.findings.formats import text
 from autograph_cli.findings.read import scripts_of
 from autograph_cli.graph import Graph, Step, Trace
 from autograph_cli.graph.diff import diff, results
-from autograph_cli.record import pytorch
 from autograph_cli.record.capture import capture
-from autograph_cli.record.finite_difference import CannotCheck, Checked, Given, check, tensors_in
+from autograph_cli.record.graphs import pytorch
+from autograph_cli.record.measure.finite_difference import CannotCheck, Checked, Given, check, tensors_in
 
 
 def assert_same_graph(actual: Any, expected: Any) -> None:

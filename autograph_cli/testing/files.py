@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from autograph_cli.graph.snapshot import TOLERANCE, Snapshot, SnapshotDiff, compare
 from autograph_cli.graph.snapshot_reader import SnapshotError, read_snapshot
-from autograph_cli.record.store import write
+from autograph_cli.record.run.store import write
 
 SUFFIX = ".graph.txt"
 Status = Literal["same", "written", "updated", "removed", "different", "missing", "failed"]

@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """With `--graph-engine builtin`, whatever is imported from here on has the engine as its `torch`."""
     if early_config.known_args_namespace.graph_engine == "builtin":
-        from autograph_cli.record.imports import serve  # pytest loads this file in every project
+        from autograph_cli.record.run.imports import serve  # pytest loads this file in every project
 
         serving: Any = serve()
         serving.__enter__()

@@ -10,7 +10,7 @@ from autograph_cli import engines
 from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.graph import Trace
 from autograph_cli.graph.ranks import alike
-from autograph_cli.record import store
+from autograph_cli.record.run import store
 from autograph_cli.testing import sweeps
 from autograph_cli.testing.recording import RecordingError
 

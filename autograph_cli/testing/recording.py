@@ -19,8 +19,8 @@ from msgspec import Struct
 from autograph_cli import AutographError, engines
 from autograph_cli.engines import connect
 from autograph_cli.graph import Trace, from_json, to_json
-from autograph_cli.record import runner
-from autograph_cli.record.names import tensors_in
+from autograph_cli.record.names.variables import tensors_in
+from autograph_cli.record.run import runner
 from autograph_cli.testing import sweeps
 
 _FEW = 16

@@ -51,7 +51,7 @@ from ._namespace import (
     strided as strided,
 )
 from ._ops.generators import Generator as Generator, default_generator as default_generator
-from ._ops.storage import UntypedStorage as UntypedStorage
+from ._ops.untyped_storage import UntypedStorage as UntypedStorage
 from ._settings import (
     are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
     compiled_with_cxx11_abi as compiled_with_cxx11_abi,
@@ -182,20 +182,6 @@ def get_device_module(device: Any = None) -> Any:
     if where == "meta":
         raise RuntimeError(f"Device '{where}' does not have a corresponding module registered as 'torch.{where}'.")
     return _missing.load(f"{__name__}.{where}")
-
-
-def _register_reductions() -> None:
-    """Tensors become able to travel to another process: `multiprocessing` is imported when the first one is to."""
-    importlib.import_module("._reductions", __name__).register()
-
-
-def _load_dispatch() -> None:
-    """Modes and classes with a `__torch_dispatch__` are asked: how is imported when the first one is to be."""
-    importlib.import_module(".utils._python_dispatch", __name__)
-
-
-_shared_memory.register = _register_reductions
-_dispatched.load = _load_dispatch
 
 
 def __dir__() -> list[str]:

@@ -9,29 +9,15 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from . import _kernels
-from ._arrays import backends, cuda
-from ._core import device as devices, device_dispatch, fp_warnings, generator
-from ._kernels.sparse import computed
-
-
-def _kernels_without_memory() -> Any:
-    return importlib.import_module("._kernels.meta_kernels", __package__).meta
-
-
-def _kernels_of_gpu(xp: Any) -> Any:
-    return importlib.import_module("._kernels.cuda_kernels", __package__).CudaKernels(xp)
-
+from ._arrays import backends
+from ._core import fp_warnings
 
 backends.NUMPY.kernels = _kernels.cpu
-backends.WITHOUT_MEMORY.make_kernels = _kernels_without_memory
-cuda.kernels_of, devices.gpu_by_number, generator.stream_of_gpu = _kernels_of_gpu, cuda.place, cuda.default_stream
-devices.gpu_is_available = cuda.is_available
-device_dispatch.sparse_computed = computed
 fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(autograph_cli\.)?torch\.")
 
-from ._core import arg_check, dtypes, overrides, registry
+from ._core import arg_check, calling, dtypes, overrides, registry
 from ._core.device import device as device
 from ._core.dtypes import dtype as dtype
 from ._core.layout import (
@@ -131,7 +117,9 @@ _OPERATIONS = (
 for _name in _OPERATIONS:
     importlib.import_module(f"._ops.{_name}", __package__)
 _METHODS = registry.methods | {"requires_grad_": Tensor.requires_grad_}
-for _name, _method in (_METHODS | overrides.overridable(_METHODS, arg_check.guard("Tensor", _METHODS))).items():
+_OWN = {name: run for name, run in vars(Tensor).items() if not name.startswith(("__", "_ag_"))}
+_SHOWN = calling.overridable(_OWN | _METHODS, arg_check.guard("Tensor", _METHODS))
+for _name, _method in (_METHODS | _SHOWN | {"detach": overrides.detach}).items():
     setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(legacy.make_subclass)
 Tensor._make_wrapper_subclass = staticmethod(legacy.make_wrapper_subclass)
@@ -142,13 +130,12 @@ from .amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
 from .autograd.grad_mode import is_grad_enabled as is_grad_enabled, no_grad as no_grad
 
 NAMES: dict[str, Any] = dtypes.NAMED | dtypes.ALIASES | legacy.TYPED | registry.functions
-NAMES |= overrides.overridable(registry.functions, arg_check.guard("torch", registry.functions))
+NAMES |= calling.overridable(registry.functions, arg_check.guard("torch", registry.functions))
 """What the public namespace has beside its packages."""
 globals().update(NAMES)
 for _part in (fft, linalg, special):
-    vars(_part).update(
-        overrides.overridable(vars(_part), arg_check.guard(_part.__name__.rpartition(".")[2], vars(_part)))
-    )
+    _members = {name: run for name, run in vars(_part).items() if not name.startswith("_")}
+    vars(_part).update(calling.overridable(_members, arg_check.guard(_part.__name__.rpartition(".")[2], _members)))
 
 if TYPE_CHECKING:
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from ._ops.storage import TypedStorage, UntypedStorage
+from ._ops.storage import TypedStorage
+from ._ops.untyped_storage import UntypedStorage
 from .serialization import load
 
 __all__ = ["TypedStorage", "UntypedStorage"]

@@ -82,7 +82,7 @@ class Trainer:
 FIT = """
 import pathlib, sys
 from autograph_cli import engines, torch
-from autograph_cli.record import source_locations
+from autograph_cli.record.names import source_locations
 packages = str(pathlib.Path("packages").absolute())
 source_locations._PACKAGES = (*source_locations._PACKAGES, packages)
 sys.path.append(packages)

@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 from autograph_cli import export
 from autograph_cli.cli.main import main
 from autograph_cli.graph import Trace
-from autograph_cli.record import runner
+from autograph_cli.record.run import runner
 
 
 @pytest.fixture

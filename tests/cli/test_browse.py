@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from autograph_cli.graph import Trace
-from autograph_cli.record import store
+from autograph_cli.record.run import store
 
 Cli = Callable[..., Result]
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from autograph_cli.graph import Section, Snapshot, Trace
 from autograph_cli.graph.records import Measured, Values
 from autograph_cli.graph.snapshot import HOLDS
-from autograph_cli.record import store
+from autograph_cli.record.run import store
 from autograph_cli.testing import scripts
 from autograph_cli.testing.settings import Settings
 from tests.conftest import Run

@@ -15,7 +15,7 @@ import pytest
 from click.testing import Result
 from msgspec.structs import replace
 
-from autograph_cli.record import runner, store
+from autograph_cli.record.run import runner, store
 from autograph_cli.testing import recording
 from tests.conftest import PATIENCE, Run
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import Result
 
 from autograph_cli.graph import from_json
-from autograph_cli.record import store
+from autograph_cli.record.run import store
 
 Cli = Callable[..., Result]
 TRACES = Path(__file__).parent.parent / "data" / "traces"

@@ -11,7 +11,7 @@ import pytest
 
 import autograph_cli
 from autograph_cli.cli.live import _ERASE, Line, _Watched
-from autograph_cli.record.steps import Progress
+from autograph_cli.record.log.steps import Progress
 from tests.conftest import PATIENCE
 
 ROOT = str(Path(autograph_cli.__file__).parents[1])

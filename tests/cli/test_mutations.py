@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograph_cli.graph import Snapshot, compare, read_snapshot
-from autograph_cli.record import runner
+from autograph_cli.record.run import runner
 from autograph_cli.testing.scripts import trace_sections
 from autograph_cli.testing.settings import Settings
 

@@ -13,7 +13,7 @@ from click.testing import Result
 from autograph_cli.cli.main import main
 from autograph_cli.cli.options import MOST, Real, Whole
 from autograph_cli.graph import Trace
-from autograph_cli.record import store
+from autograph_cli.record.run import store
 
 Cli = Callable[..., Result]
 NUMBERS = ("nan", "inf", "-inf", "1e400", "-1", "", "x", "²", "9" * 19, "9" * 400, "9" * 5_000, str(MOST + 1), "0x10")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from autograph_cli.engines import connect
-from autograph_cli.record import pytorch
-from autograph_cli.record.imports import EngineFinder
+from autograph_cli.record.graphs import pytorch
+from autograph_cli.record.run.imports import EngineFinder
 
 IPython = pytest.importorskip("IPython")
 

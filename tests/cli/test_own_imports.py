@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.cli.main import main
-from autograph_cli.record.own_imports import OTHERS
+from autograph_cli.record.run.own_imports import OTHERS
 from tests.conftest import Run
 
 SCRIPT = """
@@ -20,7 +20,7 @@ layer = torch.nn.Linear(3, 2)
 loss = torch.nn.functional.cross_entropy(layer(torch.tanh(w)), torch.tensor([0, 1, 1]))
 loss.backward()
 """
-OF_LIBRARIES = ("mpmath", "pygments", "markdown_it", "mdurl", "yaml", "torch", "safetensors")
+OF_LIBRARIES = ("mpmath", "pygments", "markdown_it", "mdurl", "yaml", "torch")
 """What packages import that autograph imports, and what scripts are served."""
 COMMANDS = {
     "run": "run --record values,time,flops,memory,formula,inside,check s.py",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.graph import Snapshot, compare
-from autograph_cli.record import runner
+from autograph_cli.record.run import runner
 from autograph_cli.testing import files, settings
 from autograph_cli.testing.scripts import snapshot_path, trace_sections
 from tests.conftest import ROOT

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from autograph_cli.record import runner, store
+from autograph_cli.record.run import runner, store
 
 SCRIPT = "import torch\nx = torch.ones(3, requires_grad=True)\nloss = (x * 2).sum()\nloss.backward()\n"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.cli.ranks import _mpiexec
-from autograph_cli.record import store
+from autograph_cli.record.run import store
 from autograph_cli.testing.sweeps import environment
 from tests.conftest import PATIENCE
 
@@ -152,7 +152,7 @@ ELSEWHERE = """import sys
 from pathlib import Path
 from mpi4py import MPI
 from autograph_cli.graph import Trace
-from autograph_cli.record import rank_store
+from autograph_cli.record.run import rank_store
 rank_store.BLOCK = 100
 rank = MPI.COMM_WORLD.rank
 folder = Path(f"host{rank}")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from autograph_cli.graph import Collective, Edge, Graph, Node, Output, Pass, Root, Source, Step, TensorType, Trace
 from autograph_cli.graph.ranks import drawn
-from autograph_cli.record import rank_store, store
+from autograph_cli.record.run import rank_store, store
 
 Cli = Callable[..., Result]
 THREE = TensorType("float32", (3,))

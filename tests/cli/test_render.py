@@ -14,7 +14,7 @@ from autograph_cli import export
 from autograph_cli.cli.render import SUFFIXES
 from autograph_cli.export.options import Panels
 from autograph_cli.graph import Graph, GraphError, Slice, Step, Trace
-from autograph_cli.record import store
+from autograph_cli.record.run import store
 
 Cli = Callable[..., Result]
 Drawn = list[dict[str, Any]]

@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 from autograph_cli.graph import Graph, Step, Trace
-from autograph_cli.record import store
+from autograph_cli.record.run import store
 
 Cli = Callable[..., Result]
 

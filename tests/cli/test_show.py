@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 from autograph_cli.graph import Step, Trace, backward, close_modules, forward, to_text
-from autograph_cli.record import store
+from autograph_cli.record.run import store
 from tests.export.nets import layers
 
 Cli = Callable[..., Result]

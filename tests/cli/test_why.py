@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from autograph_cli.graph import Trace
-from autograph_cli.record import runner, store
+from autograph_cli.record.run import runner, store
 
 Cli = Callable[..., Result]
 Ask = Callable[[str, str, str], Result]

@@ -14,7 +14,7 @@ import pytest
 from autograph_cli.export import render
 from autograph_cli.export.formats.pdf import helvetica_width
 from autograph_cli.export.style import SLANT
-from autograph_cli.record import runner
+from autograph_cli.record.run import runner
 
 DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = sorted((*DOCS.glob("gallery/*.svg"), *DOCS.glob("pictures/*.svg")))

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from autograph_cli.graph.snapshot import HOLDS, Snapshot, compare
 from autograph_cli.graph.snapshot_reader import read_snapshot
-from autograph_cli.record.runner import Target, record
+from autograph_cli.record.run.runner import Target, record
 from autograph_cli.testing.scripts import trace_sections
 from autograph_cli.testing.settings import VIEWS, Settings
 from tests.engines.random_scripts import routed, script

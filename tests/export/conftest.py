@@ -13,7 +13,7 @@ import pytest
 
 from autograph_cli.export import render
 from autograph_cli.graph import Trace, from_json
-from autograph_cli.record.runner import Target, record
+from autograph_cli.record.run.runner import Target, record
 from tests.export.pages import ROOT
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from autograph_cli.engines.protocol import key_of, number_of
 from autograph_cli.graph import Edge, Graph, computed
-from autograph_cli.record import build
-from autograph_cli.record.event_log import EventLog
-from autograph_cli.record.events import Event
+from autograph_cli.record.graphs import build
+from autograph_cli.record.log.event_log import EventLog
+from autograph_cli.record.log.events import Event
 
 
 class Arrays:

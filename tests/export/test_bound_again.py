@@ -10,7 +10,7 @@ import pytest
 from autograph_cli.export import render
 from autograph_cli.graph import Graph, double_backward
 from autograph_cli.graph.names import told_apart
-from autograph_cli.record import runner
+from autograph_cli.record.run import runner
 
 FOUR_TIMES = """
 import torch

@@ -13,7 +13,7 @@ from autograph_cli.export.scene.scene import Scene, build
 from autograph_cli.graph import Graph, double_backward
 from autograph_cli.graph.derivatives import derivatives_text, incoming_gradients
 from autograph_cli.graph.names import told_apart
-from autograph_cli.record import runner
+from autograph_cli.record.run import runner
 
 POWER = """
 import torch

@@ -13,8 +13,8 @@ import pytest
 from autograph_cli.export import render
 from autograph_cli.graph import Trace, Values
 from autograph_cli.graph.facts import parse_shown, values_line
-from autograph_cli.record import runner
-from autograph_cli.record.values import number_text
+from autograph_cli.record.measure.values import number_text
+from autograph_cli.record.run import runner
 
 ROOT = Path(__file__).parents[2]
 X, W, B = (1.0, 2.0, 3.0), (0.5, -1.0, 2.0), 0.1

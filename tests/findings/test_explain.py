@@ -18,7 +18,7 @@ import pytest
 from autograph_cli.findings import RULES, Finding, explain
 from autograph_cli.findings.formats import text
 from autograph_cli.findings.read import scripts_of
-from autograph_cli.record import runner
+from autograph_cli.record.run import runner
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "findings.md").read_text("utf-8")

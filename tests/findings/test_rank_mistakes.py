@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.findings.ranks import RULES, explain_ranks
-from autograph_cli.record import store
+from autograph_cli.record.run import store
 from autograph_cli.testing.sweeps import environment
 from tests.conftest import PATIENCE
 from tests.findings.test_mistakes import HERE, expected, variant

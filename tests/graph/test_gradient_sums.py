@@ -9,7 +9,7 @@ import pytest
 
 from autograph_cli.graph import Graph
 from autograph_cli.graph.derivatives import gradient_sums
-from autograph_cli.record.runner import Target, record
+from autograph_cli.record.run.runner import Target, record
 
 STATEMENTS = (
     "{a}.sin()",

@@ -12,7 +12,7 @@ import pytest
 from autograph_cli.graph import from_json, read_snapshot, to_json
 from autograph_cli.graph.snapshot import VERSION as SNAPSHOT_VERSION
 from autograph_cli.graph.trace_writer import VERSION
-from autograph_cli.record.runner import Target, record
+from autograph_cli.record.run.runner import Target, record
 from tests.conftest import ROOT
 
 KEPT = sorted((ROOT / "tests" / "data" / "versions").glob("*.json"))

@@ -70,6 +70,26 @@ def test_a_text_of_another_layout_is_read(traces: dict[str, Trace]) -> None:
             assert read_trace(text.encode()) == trace
 
 
+def test_names_that_utf8_has_not_are_read_line_by_line_too() -> None:
+    names = ("\ud800", "\u202e", "|", '", {"": 0}, "', "\x85")
+    nodes = tuple(Node(number, "input", "Input", "", (Output(TYPE, names),)) for number in range(BATCH + 1))
+    data = written(trace_of(Graph(nodes), Graph(nodes)), compressed=False)
+    assert data.count(b'\n  {"id": ') == 3 * len(nodes) and b"\\ud800" in data and b"\\u202e" in data
+    found = read_trace(data)
+    assert found.steps[0].double and not isinstance(found.steps[0].double.nodes, tuple)
+    assert found == trace_of(Graph(nodes), Graph(nodes))
+
+
+def test_graphs_in_another_order_are_told_apart() -> None:
+    text = written(Trace("a.py", (Step(0, chain(1), double=chain(2)),)), compressed=False)
+    for names in ((b"graph", b"double"), (b"double", b"graph")):
+        swapped = (
+            text.replace(b'"graph"', b"@").replace(b'"double"', b'"%s"' % names[1]).replace(b"@", b'"%s"' % names[0])
+        )
+        step = read_trace(swapped).steps[0]
+        assert step.double and (len(step.graph), len(step.double)) == ((1, 2) if names[0] == b"graph" else (2, 1))
+
+
 def test_a_double_backward_graph_is_read_when_it_is_needed() -> None:
     found = read_trace(written(trace_of(chain(2), chain(3)))).steps[0].double
     assert found is not None and not isinstance(found.nodes, tuple)

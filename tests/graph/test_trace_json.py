@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
+import math
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +14,9 @@ import pytest
 from msgspec.structs import replace
 
 from autograph_cli.graph import (
+    Edge,
     Graph,
+    Measured,
     Node,
     Output,
     Root,
@@ -22,9 +27,11 @@ from autograph_cli.graph import (
     Trace,
     TraceError,
     Values,
+    Watched,
     from_json,
     to_json,
 )
+from autograph_cli.graph.records import Number
 
 NODE = Node(
     0,
@@ -84,6 +91,9 @@ def test_every_shorter_text_is_truncated() -> None:
             from_json(text[:length])
 
 
+_INPUT = {"id": 0, "kind": "input", "name": "Input", "op": "", "outputs": [{"type": "float32[]"}]}
+
+
 def node_with(**fields: Any) -> Callable[[dict[str, Any]], None]:
     return lambda data: data["steps"][0]["graph"]["nodes"][0].update(fields)
 
@@ -91,14 +101,23 @@ def node_with(**fields: Any) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (node_with(next=[[0]]), "steps[0].graph.nodes[0].next[0] must be [node, output number], not [0]"),
-        (node_with(next=[[0, -1]]), "must be [node, output number]"),
+        (node_with(next=[[]]), "steps[0].graph.nodes[0].next[0] must be a list of at least length 1, not []"),
+        (node_with(next=[[0, 0, 0]]), "nodes[0].next[0] must be a list of at most length 2, not [0, 0, 0]"),
+        (node_with(next=[[0, -1]]), "nodes[0].next[0][1] must be a whole number from 0, not -1"),
         (node_with(outputs=[{"type": "float32(3)"}]), 'outputs[0].type must be a type such as "float32[3, 4]"'),
         (node_with(kind="leaves"), "nodes[0].kind must be one of operation, leaf, input"),
         (node_with(id=True), "nodes[0].id must be a whole number from 0, not true"),
         (node_with(names=3), "nodes[0] has the unknown field 'names'"),
         (node_with(name=None), "nodes[0].name must be a string, not null"),
         (node_with(id=4), "step 3: node 4 (Input) stands at position 0"),
+        (
+            lambda data: data["steps"][0]["graph"].update(numbers=[0]),
+            "graph.numbers must be a list of length <= 0, not [0]",
+        ),
+        (
+            node_with(measured={"inside": {"nodes": [_INPUT | {"measured": {"inside": {"nodes": [_INPUT]}}}]}}),
+            "step 3: node 0 (Input) has nodes inside, one of which has nodes inside again",
+        ),
         (lambda data: data.update(steps={}), "steps must be a list, not {}"),
         (
             lambda data: data["steps"][0]["graph"].pop("nodes") and data["steps"][0]["graph"].update(nodes=[5]),
@@ -122,11 +141,11 @@ def test_a_malformed_part_is_named(change: Callable[[dict[str, Any]], None], sen
         (("outputs", 0, "names"), [1], "nodes[200].outputs[0].names[0] must be a string, not 1"),
         (("source", "line"), 3.0, "nodes[200].source.line must be a whole number from 0, not 3.0"),
         (("source", "line"), True, "nodes[200].source.line must be a whole number from 0, not true"),
-        (("saved", 0, "storage"), 1.0, "nodes[200].saved[0].storage must be a whole number from 0, not 1.0"),
+        (("saved", 0, "storage"), 1.0, "nodes[200].saved[0].storage must be a whole number from 0 or null, not 1.0"),
         (("saved", 0, "bytes"), -1, "nodes[200].saved[0].bytes must be a whole number from 0, not -1"),
-        (("args",), [[0, 0], [0.0, 0]], "nodes[200].args[1] must be [node, output number], not [0.0, 0]"),
-        (("args",), [[0, 0], "01"], 'nodes[200].args[1] must be [node, output number], not "01"'),
-        (("next",), [None, [0, True]], "nodes[200].next[1] must be [node, output number], not [0, true]"),
+        (("args",), [[0, 0], [0.0, 0]], "nodes[200].args[1][0] must be a whole number from 0, not 0.0"),
+        (("args",), [[0, 0], "01"], 'nodes[200].args[1] must be a list, not "01"'),
+        (("next",), [None, [0, True]], "nodes[200].next[1][1] must be a whole number from 0, not true"),
     ],
 )
 def test_a_malformed_part_is_named_after_many_that_are_well_formed(
@@ -162,3 +181,28 @@ def test_any_set_of_keys_is_read() -> None:
     (node,) = from_json(json.dumps(data)).steps[0].graph
     assert node.measured is not None
     assert node.measured.values == tuple(Values(**row) for row in rows)
+
+
+def test_numbers_that_json_has_not_are_texts() -> None:
+    rows = ((Number(3), Number("nan"), Number("-inf"), Number(0.5)),)
+    node = replace(NODE, measured=Measured(error=Number("inf")))
+    text = to_json(replace(TRACE, steps=(Step(3, Graph((node,))),), watched=(Watched("w", "values", rows),)))
+    data = json.loads(text, parse_constant=pytest.fail)
+    assert data["watched"][0]["rows"] == [[3, "nan", "-inf", 0.5]]
+    found = from_json(text)
+    assert to_json(found) == text
+    assert math.isnan(found.watched[0].rows[0][1]) and found.watched[0].rows[0][2] == -math.inf
+    assert found.steps[0].graph[0].measured == node.measured
+
+
+def test_an_edge_without_a_number_leads_to_the_first_output() -> None:
+    nodes = (replace(NODE, kind="leaf"), Node(1, "operation", "SinBackward0", "sin", NODE.outputs, (Edge(0),)))
+    text = to_json(Trace("a.py", (Step(3, Graph(nodes)),)))
+    assert from_json(text.replace("[0, 0]", "[0]")) == from_json(text)
+
+
+def test_a_type_is_its_text_and_there_is_one_of_it() -> None:
+    kind = TensorType("int64", (2, -1), "cuda:1")
+    assert str(kind) == kind == "int64[2, -1]@cuda:1"
+    for same in (TensorType("int64", (2, -1), "cuda:1"), copy.deepcopy(kind), pickle.loads(pickle.dumps(kind))):
+        assert same is kind

@@ -26,7 +26,7 @@ from autograph_cli.graph import (
     verify,
 )
 from autograph_cli.graph.views import is_cut, tracked
-from autograph_cli.record import runner
+from autograph_cli.record.run import runner
 
 VIEWS = (forward, backward, double_backward, slice_to_roots)
 

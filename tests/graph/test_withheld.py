@@ -10,7 +10,7 @@ import pytest
 from autograph_cli.graph import Graph
 from autograph_cli.graph.marks import marks_of
 from autograph_cli.graph.withheld import withheld, without_withheld
-from autograph_cli.record import runner
+from autograph_cli.record.run import runner
 
 SCRIPT = """
 import torch

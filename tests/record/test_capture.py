@@ -11,10 +11,10 @@ import pytest
 from autograph_cli import assert_same_graph, capture, torch
 from autograph_cli.graph import Graph, GraphError
 from autograph_cli.record.capture import capture_derivatives
-from autograph_cli.record.imports import serve
-from autograph_cli.record.living import graph_of
+from autograph_cli.record.graphs.living import graph_of
+from autograph_cli.record.log.saved_tensors import look
 from autograph_cli.record.recorder import Recorder
-from autograph_cli.record.saved_tensors import look
+from autograph_cli.record.run.imports import serve
 from tests import inside
 from tests.conftest import Run
 
@@ -205,7 +205,7 @@ REAL = """
 import torch
 from autograph_cli import capture
 from autograph_cli.record.capture import capture_derivatives
-from autograph_cli.record.imports import serve
+from autograph_cli.record.run.imports import serve
 model = torch.nn.Linear(3, 2)
 loss = torch.softmax(model(torch.ones(4, 3)), dim=-1).sum()
 graph = capture(loss)

@@ -12,8 +12,9 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.graph import Graph, Step, Trace, from_json, to_json, tracked
-from autograph_cli.record import forgetting, runner
+from autograph_cli.record.log import forgetting
 from autograph_cli.record.recorder import Recorder
+from autograph_cli.record.run import runner
 from tests import inside
 
 

@@ -92,7 +92,6 @@ NUMBER = "numbers of NumPy are Python's kind of number"
 QUICK = "a quick path for the CPU, beside one for all"
 CLASSES: dict[str, tuple[int, str]] = {
     "_core/backward_pass.py": (4, QUICK),
-    "_core/codegen.py": (1, QUICK),
     "_core/device_dispatch.py": (4, QUICK),
     "_core/dispatch.py": (4, NUMBER),
     "_core/formatting.py": (3, NUMBER),

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from autograph_cli.cli.main import main
-from autograph_cli.record import runner
+from autograph_cli.record.run import runner
 
 pytestmark = pytest.mark.usefixtures("gpu")
 SCRIPT = """

@@ -12,10 +12,10 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.graph import Snapshot
-from autograph_cli.record import runner
+from autograph_cli.record.run import runner
 from autograph_cli.testing import settings
 from autograph_cli.testing.scripts import snapshot_path, trace_sections
-from tests.record.test_programs import same_text
+from tests.record.run.test_programs import same_text
 
 ROOT = Path(__file__).parent.parent.parent
 SETTINGS = settings.load(ROOT)

@@ -29,7 +29,7 @@ def test_each_name_that_is_lacking_is_named_by_its_error(path):
 
 @pytest.mark.parametrize("installed", [False, True])
 def test_what_is_not_rebuilt_says_that_the_script_needs_pytorch_itself(installed, monkeypatch):
-    from autograph_cli.record.imports import serve
+    from autograph_cli.record.run.imports import serve
 
     monkeypatch.setattr(_missing.PathFinder, "find_spec", lambda name: installed or None)
     end = "needs PyTorch itself" + (

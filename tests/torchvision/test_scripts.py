@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from autograph_cli import torch, torchvision
-from autograph_cli.record.scan import scan
+from autograph_cli.record.run.scan import scan
 
 TRAINING = """
 import torch, torchvision
@@ -51,8 +51,6 @@ MISSING = {
     "from torchvision.transforms import functional as F\nF.equalize(1)": "2 torchvision.transforms.functional.equalize",
     "from torchvision.io import read_image, read_video": "1 torchvision.io.read_video",
     "import torchvision\nfrom torchvision.utils import make_grid\ntorchvision.transforms.v2.Resize(3)\nmake_grid": "",
-    "from safetensors.torch import save_file, load_file, safe_open\nimport safetensors\nsafetensors.SafetensorError": "",
-    "from safetensors.flax import save_file": "1 safetensors.flax",
 }
 
 

@@ -25,7 +25,7 @@ from autograph_cli.torch._core.tensor import Tensor, make
 
 MOST_BYTES = 256 * 2**20
 """A graph that keeps more is not differentiated unasked: memory could double."""
-_SERVED = ("autograph_cli", "torch", "torchvision", "safetensors")
+_SERVED = ("autograph_cli", "torch", "torchvision")
 
 
 def gradients(observer: Any, roots: Sequence[Tensor], *, custom: bool) -> tuple[list[Tensor], Sequence[Tensor | None]]:

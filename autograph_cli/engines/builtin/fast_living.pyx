@@ -6,7 +6,7 @@ from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 
 from autograph_cli.engines.builtin.saved import ARRAYS, BRIEF, as_given, kind_of, noted_of, owner, saved_type
-from autograph_cli.engines.protocol import saved_value
+from autograph_cli.engines.values import saved_value
 from autograph_cli.graph import Node, Output, Saved
 from autograph_cli.torch._core.node import AccumulateGrad, Node as Step
 from autograph_cli.torch._core.saved_tensors import SavedResult

@@ -12,7 +12,8 @@ from msgspec import Struct
 from autograph_cli.engines.builtin.formulas import formula_of
 from autograph_cli.engines.builtin.living import behind, fast
 from autograph_cli.engines.builtin.saved import as_given, kept_outputs, look, saved, saved_constants, types
-from autograph_cli.engines.protocol import Listener, Output, shown
+from autograph_cli.engines.protocol import Listener, Output
+from autograph_cli.engines.values import shown
 from autograph_cli.torch._core.node import AccumulateGrad, Node
 from autograph_cli.torch._core.operation import Operation
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autograph_cli.engines.protocol import Output, Text, places, saved_value, shown
+from autograph_cli.engines.protocol import Output
+from autograph_cli.engines.values import Text, places, saved_value, shown
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.graph.records import PACKED
 from autograph_cli.torch._arrays import storages as memory

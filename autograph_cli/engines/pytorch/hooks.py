@@ -8,13 +8,14 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from autograph_cli.engines.protocol import Applied, ModuleCall, places
+from autograph_cli.engines.protocol import Applied
 from autograph_cli.engines.pytorch import collectives, private
 from autograph_cli.engines.pytorch.node_types import changes_argument
+from autograph_cli.engines.values import places
 
 if TYPE_CHECKING:
     from autograph_cli.engines.pytorch.connection import PyTorch
@@ -33,9 +34,18 @@ class _Process:
     """Whether it is told of what comes now."""
 
 
+class Call(NamedTuple):
+    """A call of a module; see `protocol.ModuleCall`."""
+
+    number: int
+    module: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
 class _Thread(threading.local):
     def __init__(self) -> None:
-        self.calls: list[ModuleCall] = []
+        self.calls: list[Call] = []
         """The calls of modules that are going on, the innermost last."""
         self.engine: PyTorch | None = None
         """The connection that this thread's operations are intercepted for."""
@@ -172,7 +182,7 @@ def _carrying() -> Iterator[None]:
         _thread.carries = False
 
 
-def calls() -> list[ModuleCall]:
+def calls() -> list[Call]:
     """The calls of modules that this thread has entered and not left."""
     return _thread.calls
 
@@ -315,7 +325,7 @@ def _call(module: Any, *args: Any, **kwargs: Any) -> Any:
     here()
     calls = _thread.calls
     depth = len(calls)
-    calls.append((next(_call_numbers), module, args, kwargs))
+    calls.append(Call(next(_call_numbers), module, args, kwargs))
     try:
         return private.call_module(module, *args, **kwargs)
     finally:

@@ -10,9 +10,9 @@ import torch
 from msgspec import Struct
 
 from autograph_cli.engines.operations import facts_of, source_of
-from autograph_cli.engines.protocol import shown
 from autograph_cli.engines.pytorch.private import FACTORIES
 from autograph_cli.engines.pytorch.saved import plain as as_plain, shape_of, sides
+from autograph_cli.engines.values import shown
 from autograph_cli.graph import TensorType
 
 _NO_DERIVATIVE = "NotImplemented"

@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
-from autograph_cli.engines.protocol import Output, Text, saved_value
+from autograph_cli.engines.protocol import Output
 from autograph_cli.engines.pytorch.private import packing
+from autograph_cli.engines.values import Text, saved_value
 from autograph_cli.graph import Saved, TensorType, records
 
 _PREFIX, _RAW = "_saved_", "_raw_saved_"

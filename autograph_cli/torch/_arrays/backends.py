@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._above import above
 from .._core.device import CPU, META, device
 from . import Array
 from .lazy import memory_of
@@ -116,12 +117,10 @@ class WithoutMemory(Backend):
     """The device `meta`."""
 
     type = "meta"
-    make_kernels: Any = None
-    """Makes its kernels, which a process without such arrays does not load (see _kernels/meta_kernels.py)."""
 
     @functools.cached_property
     def kernels(self) -> Any:
-        return self.make_kernels()
+        return above("_kernels.meta_kernels", "meta")
 
     def device(self, raw: Array) -> device:
         return META

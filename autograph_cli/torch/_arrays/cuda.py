@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from .._above import above
 from .._core import device as devices
 from .._core.device import CPU, META, device
-from .._core.interrupts import contextmanager
 from .._core.philox import BLOCK, Philox
 from .._core.state import process_state, thread_state
 from .._core.stream import DEFAULT_SEED
@@ -111,7 +111,7 @@ class Cuda(Backend):
         steps = [s * kind.itemsize for s in strides]
         return window(self.cupy, root, root.data.ptr + start, shape, steps, kind)
 
-    @contextmanager
+    @contextlib.contextmanager
     def computing(self, where: devices.device) -> Iterator[None]:
         """Within the block a GPU is the current one."""
         cuda = self.cupy.cuda
@@ -231,7 +231,7 @@ def opened() -> Cuda:
     ELSEWHERE[backend.array] = backend
     DENSE.add(backend.array)
     UNUSUAL.add(backend.array)
-    backend.kernels = kernels_of(backend.xp)
+    backend.kernels = above("_kernels.cuda_kernels", "CudaKernels")(backend.xp)
     if _tf32:
         backend.multiply_in_tf32(True)
     return backend
@@ -261,10 +261,6 @@ def closed() -> None:
         opened.cache_clear()
 
 
-kernels_of: Any = None
-"""Makes kernels over an array namespace (see _kernels)."""
-
-
 def place(where: device) -> device:
     """A GPU by its number, the current one where that is not given; RuntimeError where it is not there."""
     backend = opened()
@@ -287,7 +283,7 @@ def is_available() -> bool:
     return True
 
 
-@contextmanager
+@contextlib.contextmanager
 def on_gpu(where: device) -> Iterator[None]:
     """While it lasts, tensors are made on a GPU."""
     before, thread_state.place = thread_state.place, where

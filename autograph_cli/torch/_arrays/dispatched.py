@@ -6,33 +6,41 @@ from typing import Any
 
 import numpy as np
 
+from .._above import above
 from .._core.op_namespace import operations
 from .meta import Geometry, Meta
 
-load: Any = None
-"""Puts what stands here in its place, when the first of them is called (utils/_python_dispatch.py)."""
+_ASKING = "utils._python_dispatch"
 
 
-def _put_first(name: str) -> Any:
-    def first(*args: Any) -> Any:
-        load()
-        return globals()[name](*args)
-
-    return first
+def ask(op: Any, args: Any, in_place: bool) -> Any:
+    """Ask the classes of an operation's arguments to compute it: raw results, or None."""
+    return above(_ASKING, "ask")(op, args, in_place)
 
 
-ask: Any = _put_first("ask")
-"""Asks the classes of an operation's arguments to compute it: raw results, or None."""
-made: Any = _put_first("made")
-"""Asks the innermost mode for a function that makes a tensor of nothing: the tensor, or None."""
-made_like: Any = _put_first("made_like")
-"""Asks it, or the classes of the arguments, for one that makes a tensor like its first argument."""
-ask_for: Any = _put_first("ask_for")
-"""Asks them for what is no operation of the engine, by its name in `torch.ops.aten`."""
-default: Any = _put_first("default")
-"""What a class that is asked does by default."""
-make: Any = None
-"""The tensor of an instance (see tensor.py)."""
+def ask_for(name: str, *args: Any) -> Any:
+    """Ask them for what is no operation of the engine, by its name in `torch.ops.aten`."""
+    return above(_ASKING, "ask_for")(name, *args)
+
+
+def made(name: str, run: Any, args: Any, named: Any) -> Any:
+    """Ask the innermost mode for a function that makes a tensor of nothing: the tensor, or None."""
+    return above(_ASKING, "made")(name, run, args, named)
+
+
+def made_like(name: str, run: Any, args: Any, named: Any) -> Any:
+    """Ask it, or the classes of the arguments, for one that makes a tensor like its first argument."""
+    return above(_ASKING, "made_like")(name, run, args, named)
+
+
+def default(func: Any, args: Any, kwargs: Any) -> Any:
+    """Return what a class that is asked does by default."""
+    return above(_ASKING, "default")(func, args, kwargs)
+
+
+def _tensor(instance: Dispatched) -> Any:
+    """Return the tensor of an instance."""
+    return above("_core.tensor", "make")(instance)
 
 
 class Dispatched(Geometry):
@@ -67,17 +75,17 @@ class Dispatched(Geometry):
 
     def item(self) -> Any:
         """The number that the class says it is."""
-        return ask_for("_local_scalar_dense", make(self))
+        return ask_for("_local_scalar_dense", _tensor(self))
 
     def __bool__(self) -> bool:
         return bool(self.item())
 
     def __add__(self, other: Any) -> Any:
         """The sum of two gradients."""
-        return operations.add(make(self), make(other))._ag_raw
+        return operations.add(_tensor(self), _tensor(other))._ag_raw
 
     def __radd__(self, other: Any) -> Any:
-        return operations.add(make(other), make(self))._ag_raw
+        return operations.add(_tensor(other), _tensor(self))._ag_raw
 
     def detached(self, tensor: Any) -> Any:
         """What the class makes of `tensor.detach()`."""

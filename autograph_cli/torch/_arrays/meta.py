@@ -9,12 +9,12 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from .._core.errors import refused
-from .._core.interrupts import contextmanager
 from .._core.state import process_state, thread_state
 from . import Array
 from .geometry import _product_shape, c_strides, ordered_strides, reduced_shape, reshaped_shape, reshaped_strides

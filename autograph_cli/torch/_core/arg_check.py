@@ -11,7 +11,7 @@ import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,8 +19,10 @@ import numpy as np
 from .._compiled import FILES, compiled
 from .class_names import type_name
 from .errors import is_refusal
-from .overrides import unasked
+from .overrides import NOBODY, asked_instead, is_function, record_of, unasked
 from .parsing import WHOLE, Parser, asked, parser
+from .schema import REQUIRED
+from .state import process_state
 from .tensor import Tensor
 from .user_warnings import warn_once
 
@@ -143,7 +145,7 @@ def guard(space: str, found: Mapping[str, Any], names: Iterable[str] | None = No
     return {
         name: guarded(Check(space, name, run), home)
         for name, run in found.items()
-        if isinstance(run, FunctionType)
+        if is_function(run)
         and not name.startswith("_")
         and (names is None or name in names)
         and not ((name in BARE or name in QUICK) and looks_itself(run))
@@ -170,6 +172,8 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
     if check.name in QUICK or looks_itself(run):
 
         def explained(*args: Any, **kwargs: Any) -> Any:
+            if process_state.asks and (found := asked_instead(explained, args, kwargs)) is not NOBODY:
+                return found
             try:
                 if kwargs:
                     if (len(args), *kwargs, *map(type, kwargs.values())) not in named:
@@ -183,13 +187,15 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
             return again[0](*again[1], **again[2])
 
         named = check.known
-        if check.space in ("torch", "Tensor") and bool in map(type, innermost(run).__defaults__ or ()):
+        if check.space in ("torch", "Tensor") and bool in map(type, _defaults(run)):
             plain = _flags_looked_at(check, plain)
         return _named_as(check, explained, home)
 
     known = check.known
 
     def checked(*args: Any, **kwargs: Any) -> Any:
+        if process_state.asks and (found := asked_instead(checked, args, kwargs)) is not NOBODY:
+            return found
         try:
             if not taken(known, args, kwargs):
                 check(args, kwargs)
@@ -435,9 +441,8 @@ class Check:
 
     def _no_tensor(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> TypeError | None:
         """The error for the first argument that has to be a tensor by its annotation, and is none."""
-        code = _code(self.run)
         notes = getattr(innermost(self.run), "__annotations__", {})
-        for position, name in enumerate(code.co_varnames[: code.co_argcount]):
+        for position, name in enumerate(parameters_of(self.run)):
             x = args[position] if position < len(args) else kwargs.get(name)
             if notes.get(name) == "Tensor" and (position < len(args) or name in kwargs) and not isinstance(x, Tensor):
                 return TypeError(
@@ -468,11 +473,6 @@ def innermost(run: Any) -> Any:
     return run
 
 
-def _code(run: Any) -> CodeType:
-    code: CodeType = innermost(run).__code__
-    return code
-
-
 def _internal(error: Exception) -> bool:
     """Whether an error comes from inside the engine or NumPy, and neither from the call itself nor on purpose."""
     if is_refusal(error):
@@ -487,10 +487,20 @@ def _internal(error: Exception) -> bool:
 
 
 def parameters_of(run: Any) -> tuple[str, ...]:
-    code = _code(run)
+    if (op := record_of(run)) is not None:
+        names: tuple[str, ...] = op.names[: op.positional]
+        return names
+    code: CodeType = innermost(run).__code__
     return code.co_varnames[: code.co_argcount]
+
+
+def _defaults(run: Any) -> tuple[Any, ...]:
+    """The defaults of parameters that may be given by position."""
+    op = record_of(run)
+    given = (innermost(run).__defaults__ or ()) if op is None else op.defaults[: op.positional]
+    return tuple(x for x in given if x is not REQUIRED)
 
 
 def required_of(run: Any) -> tuple[str, ...]:
     names = parameters_of(run)
-    return names[: len(names) - len(innermost(run).__defaults__ or ())]
+    return names[: len(names) - len(_defaults(run))]

@@ -12,7 +12,6 @@ import numpy as np
 
 from . import dtypes
 from .autocast_on_gpu import BANNED, POLICIES, SET_DTYPE
-from .interrupts import uninterruptible
 from .op_namespace import operations
 from .state import process_state, thread_state
 from .tensor import Tensor
@@ -50,7 +49,6 @@ class Settings(threading.local):
 settings = Settings()
 
 
-@uninterruptible
 def switch(enabled: frozenset[str], lower: Mapping[str, dtypes.dtype]) -> None:
     """Turn autocast on for these devices, with these dtypes."""
     settings.enabled, settings.lower = enabled, lower

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import tensor
 from .backward_pass import run
 from .device_dispatch import filled
 from .errors import refused
@@ -186,6 +185,3 @@ def _rows(roots: list[Any], grads: list[Any]) -> int:
             "mapped dimension",
         )
     return sizes[0] if sizes else 0
-
-
-tensor.run_backward = backward

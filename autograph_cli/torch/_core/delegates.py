@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from types import FunctionType
 from typing import Any
 
 from .arg_check import PUBLIC, Check, guarded, innermost, looks_itself, parameters_of, required_of
 from .errors import refused
+from .overrides import is_function
 from .parsing import Parameter, Parser, Signature, parser, takes
 
 WORKED_OUT = frozenset(("reduction", "output_size", "mode"))
@@ -175,7 +175,7 @@ def guard(functions: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: guarded(_check(name, run), HOME)
         for name, run in functions.items()
-        if isinstance(run, FunctionType) and not name.startswith("_") and name != "relu" and not looks_itself(run)
+        if is_function(run) and not name.startswith("_") and name != "relu" and not looks_itself(run)
     }
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._above import above
 from .class_names import Named, type_name
 from .errors import refused
-from .interrupts import uninterruptible
 from .state import process_state
 
 KNOWN = ("cpu", "cuda", "meta", "mps", "xpu")
@@ -32,7 +32,7 @@ class device(metaclass=Named):
         if isinstance(type, device):
             type, index = type.type, type.index
         if isinstance(type, int) and index is None:
-            if not gpu_is_available():
+            if not above("_arrays.cuda", "is_available")():
                 raise RuntimeError("Cannot access accelerator device when none is available.")
             type, index = "cuda", int(type)
         if not isinstance(type, str):
@@ -66,7 +66,6 @@ class device(metaclass=Named):
         process_state.default_device = self
         return self
 
-    @uninterruptible
     def __exit__(self, *_: Any) -> None:
         global _entered
         process_state.default_device, _entered = _entered[-1], _entered[:-1]
@@ -89,10 +88,6 @@ def _parsed(text: str, index: int | None) -> tuple[str, int | None]:
 
 
 _entered: tuple[Any, ...] = ()
-gpu_by_number: Any = None
-"""Finds a GPU, with its number (see _arrays/cuda.py)."""
-gpu_is_available: Any = None
-"""Whether there is one."""
 CPU = device("cpu")
 META = device("meta")
 
@@ -105,6 +100,6 @@ def check(where: Any) -> device:
     if found.type in ("cpu", "meta"):
         return CPU if found.type == "cpu" else META
     if found.type == "cuda":
-        gpu: device = gpu_by_number(found)
+        gpu: device = above("_arrays.cuda", "place")(found)
         return gpu
     raise RuntimeError(f"device {str(found)!r} is not available in autograph's engine")

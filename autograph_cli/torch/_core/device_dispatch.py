@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._above import above
 from .._arrays import cuda
 from .._arrays.backends import ELSEWHERE, NUMPY, WITHOUT_MEMORY, device_of
 from .._arrays.cuda import moved
@@ -26,9 +27,6 @@ from .state import process_state, thread_state
 
 if TYPE_CHECKING:
     from .operation import Operation
-
-sparse_computed: Any = None
-"""What computes with sparse arrays (see _kernels/sparse.py)."""
 
 
 def kernels(*raws: Any) -> Any:
@@ -86,7 +84,7 @@ def compute(op: Operation, raws: list[Any]) -> Any:
     """
     given = [raw for i, p in op.positions for raw in (raws[i] if p.is_list else (raws[i],)) if raw is not None]
     if any(isinstance(raw, Sparse) for raw in given):
-        return sparse_computed(op, NUMPY.kernels, op.kernel_function, raws)
+        return above("_kernels.sparse", "computed")(op, NUMPY.kernels, op.kernel_function, raws)
     if process_state.float8:
         check_float8(op, given)
     if op.overwrites:

@@ -1,6 +1,5 @@
-"""The full way to run an operation: every mode, every kind of argument, no shortcuts.
-
-Compiled operations come here whenever something unusual is on (see `ProcessState.special`).
+"""The way to run an operation that takes everything: every mode, every kind of argument. Where the engine was compiled,
+plain calls take the compiled tape's (fast_tape.pyx), which does the same.
 """
 
 from __future__ import annotations
@@ -57,33 +56,55 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     args = operands(op, args)
     if op.constants:
         check_constants(op, args)
-    special, watcher = process_state.special, None
-    if special:
-        if thread_state.autocast is not None:
-            args = autocast.adapted(op, args)
-        if thread_state.wrapping:
-            found = Transforms.operation(op, args)
-            if found is not NotImplemented:
-                return found
-        if special == process_state.transforms and Transforms.plain is not None:
-            found = Transforms.plain(op, args)
-            if found is not None:
-                return found
-        watcher = thread_state.watcher
-    number = next_sequence_nr()
-    edges = edges_of(op, args) if thread_state.records else ()
+    if process_state.special:
+        return _run_in_modes(op, args)
+    number, edges = numbered_edges(op, args)
+    kinds = classes_of(op, args)
+    outputs = [make(raw) for raw in compute(op, args, kinds=kinds)]
+    return _recorded(op, args, outputs, edges, number, kinds)
+
+
+def _run_in_modes(op: Operation, args: tuple[Any, ...]) -> Any:
+    """`run` where modes are on: autocast, transforms, those that watch or time operations."""
+    if thread_state.autocast is not None:
+        args = autocast.adapted(op, args)
+    if thread_state.wrapping:
+        found = Transforms.operation(op, args)
+        if found is not NotImplemented:
+            return found
+    if process_state.special == process_state.transforms and Transforms.plain is not None:
+        found = Transforms.plain(op, args)
+        if found is not None:
+            return found
+    watcher = thread_state.watcher
+    number, edges = numbered_edges(op, args)
     begun = None if process_state.op_hook is None else timing(args)
     kinds = classes_of(op, args)
     results = compute(op, args, kinds=kinds) if watcher is None else watcher._ag_compute(op, args)
-    if special and thread_state.autocast is not None:
+    if thread_state.autocast is not None:
         results = autocast.lowered(op.autocast, results, args)
     took = None if begun is None else timed(*begun)
-    outputs = [make(r) for r in results]
+    outputs = [make(raw) for raw in results]
     if thread_state.inference and not op.view:
         outputs = [inference_result(t) for t in outputs]
     if took is not None:
         tell_computed(op, args, outputs, took)
-    node = attach(op, args, outputs, edges, number, kinds) if wanted(op, args, edges) else None
+    made = _recorded(op, args, outputs, edges, number, kinds)
+    if watcher is not None:
+        watcher._ag_made(op, args, outputs)
+    return made
+
+
+def _recorded(
+    op: Operation,
+    args: tuple[Any, ...],
+    outputs: list[Tensor],
+    edges: tuple[Edge | None, ...],
+    number: int,
+    kinds: set[type],
+) -> Any:
+    """Give the outputs their node, where one is wanted, and tell the observer."""
+    node = attach(op, args, outputs, edges, number, kinds) if edges and wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
             make_view(output, args[0], output._ag_edge, multiple=op.multiple, op=op if op.rereads else None)
@@ -92,9 +113,25 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
         observer.created(node, args, tuple(outputs))
     elif observer is not None:
         observer.untracked(op.name, op, args, tuple(outputs))
-    if watcher is not None:
-        watcher._ag_made(op, args, outputs)
     return pack_outputs(op, outputs)
+
+
+def numbered_edges(op: Operation, args: tuple[Any, ...]) -> tuple[int, tuple[Edge | None, ...]]:
+    """The edges of an operation that is to be recorded, and the number of its node.
+
+    As in PyTorch the number is drawn before the edges: the history of a view that is worked out anew has a later one.
+    """
+    if (process_state.without_grad and not thread_state.grad) or (process_state.special and thread_state.inference):
+        return 0, ()
+    for i, parameter in op.input_positions:
+        x = args[i]
+        if parameter.is_list:
+            followed = any(t is not None and t._ag_edge is not None for t in x)
+        else:
+            followed = x is not None and x._ag_edge is not None
+        if followed:
+            return next_sequence_nr(), edges_of(op, args)
+    return 0, ()
 
 
 def check_constants(op: Operation, args: tuple[Any, ...]) -> None:
@@ -225,7 +262,7 @@ def _raw(x: Any) -> Any:
 
 def as_floating(raw: Any) -> Any:
     """Integers and booleans as the default dtype."""
-    return raw.astype(process_state.default_dtype) if dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING else raw
+    return raw.astype(process_state.default_dtype) if raw.dtype.kind in "biu" else raw
 
 
 def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
@@ -244,14 +281,6 @@ def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]
         if raws[i].dtype != common:
             raws[i] = raws[i].astype(common)
     return raws
-
-
-def promote_pair(a: Any, b: Any) -> tuple[Any, Any]:
-    """Two raw arrays cast to their common dtype."""
-    if a.dtype is b.dtype:
-        return a, b
-    common = dtypes.result_dtype(a, b)
-    return (a if a.dtype is common else a.astype(common)), (b if b.dtype is common else b.astype(common))
 
 
 def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
@@ -444,20 +473,22 @@ def attach(
     `kinds` are the arguments' classes, where they are known."""
     if not op.complex_gradient and any(dtypes.CATEGORY[t._ag_raw.dtype] == dtypes.COMPLEX for t in outputs):
         raise RuntimeError(f"{op.name} does not support automatic differentiation for outputs with complex dtype.")
-    node: Node = object.__new__(op.node)
+    node: Node = _new(op.node)
     # PyTorch's node for a derivative that does not exist has only the edges that need one.
     node._ag_edges = edges if op.has_derivative else tuple(filter(None, edges))
     node._ag_extra = None
     node._ag_seq = number
-    likes = [output_meta(t._ag_raw) for t in outputs]
-    if op.output_mask is not None:
-        likes = [like if defined(op, args, i, outputs[i]) else None for i, like in enumerate(likes)]
-    node._ag_output_meta = likes if op.multiple else likes[0]
     if process_state.anomaly:
         annotate(node)
-    kinds = classes_of(op, args) if kinds is None else kinds
-    if not (BY_OPERATIONS.isdisjoint(kinds) and BY_OPERATIONS.isdisjoint([t._ag_raw.__class__ for t in outputs])):
+    if not BY_OPERATIONS.isdisjoint(classes_of(op, args) if kinds is None else kinds):
         extra_of(node).by_operations = True
+    likes = []
+    for i, output in enumerate(outputs):
+        raw = output._ag_raw
+        if raw.__class__ in BY_OPERATIONS:
+            extra_of(node).by_operations = True
+        likes.append(output_meta(raw) if op.output_mask is None or defined(op, args, i, output) else None)
+    node._ag_output_meta = likes if op.multiple else likes[0]
     node._ag_saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
     for i, output in enumerate(outputs):
         output._ag_edge = (node, i) if likes[i] is not None and differentiable(op, i, output) else None
@@ -487,7 +518,10 @@ def differentiable(op: Operation, index: int, output: Tensor) -> bool:
         names = op.schema.outputs
         if (names[index] if index < len(names) else names[0]) in op.nondifferentiable:
             return False
-    return dtypes.CATEGORY[output._ag_raw.dtype] >= dtypes.FLOATING
+    return output._ag_raw.dtype.kind not in "biu"
+
+
+_new = object.__new__
 
 
 def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Any, ...]) -> list[Any]:

@@ -2,10 +2,8 @@
 
 def change(op, tuple args):
     """`run_inplace` of plain arguments; None where Python's code must look at them."""
-    if SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO:
-        return None
     facts = plain_facts(op)
-    return None if facts is None or facts.multiple or facts.view else facts.change(items_of(args), PyTuple_GET_SIZE(args))
+    return None if facts is None else facts.change(items_of(args), PyTuple_GET_SIZE(args))
 
 
 cdef object written(Forward self, Operands *x):

@@ -72,13 +72,13 @@ cdef class Sums:
         return self.pending[edge[0]] if edge[0] in self.targets else None
 
 
-cdef enum Need:
+cdef enum Need:  # as in formulas.py
     GRAD, ONLY_GRAD, SAVED_TENSOR, SAVED_LIST, SAVED_VALUE, WANTED, TOTAL
 
 
 @cython.internal
 cdef class Formula:
-    """A formula of an operation: the numbers of the inputs whose gradients it gives, and where its arguments come from."""
+    """A `Formula` of formulas.py."""
 
     cdef object function
     cdef tuple targets
@@ -87,10 +87,9 @@ cdef class Formula:
     cdef int kinds[MOST]
     cdef int numbers[MOST]
 
-    def __init__(self, derivative, targets, needs):
-        self.function, self.joint, self.targets = derivative.formula, derivative.joint, tuple(targets)
-        self.count = len(needs)
-        for i, (kind, number) in enumerate(needs):
+    def __init__(self, plan):
+        self.function, self.joint, self.targets, self.count = plan.function, plan.joint, plan.targets, len(plan.needs)
+        for i, (kind, number) in enumerate(plan.needs):
             self.kinds[i], self.numbers[i] = kind, number
 
     cdef object run(self, Facts facts, object node, object f, object grad, object saved, tuple edges, bint recorded, Sums sums):
@@ -259,8 +258,8 @@ cdef class Facts:
         self.edges, self.results = cls._ag_item_edges, cls._ag_item_results
         self.inputs, self.saves, self.flattens = len(op.inputs), bool(op.saved_names), op.flattens
         self.by_element = op.pointwise and op.elementwise
-        self.formulas = formulas_of(op, op.derivatives)
-        self.in_recorded_order = formulas_of(op, recorded_order(op))
+        self.formulas = formulas_of(op, op.formulas)
+        self.in_recorded_order = formulas_of(op, op.recorded_formulas)
 
     cdef object gradients(self, object node, object f, object grad, tuple edges, bint recorded, Sums sums):
         """The gradients of the inputs, as `Node._ag_run_raw` or `Node._ag_run_recorded` gives them."""
@@ -300,29 +299,11 @@ cdef class Facts:
         return tuple(grads)
 
 
-cdef tuple formulas_of(op, derivatives):
-    """The formulas of an operation; none where there are others beside that of a list."""
-    if not op.has_derivative or (op.flattens and len(derivatives) > 1):
+cdef tuple formulas_of(op, plans):
+    """The formulas of an operation; none where Python's code must call them."""
+    if not op.has_derivative or any([len(plan.needs) > MOST for plan in plans]):
         return ()
-    positions = {p.name: i for i, p in enumerate(op.inputs)}
-    made = []
-    for derivative in derivatives:
-        needs = []
-        for name in derivative.needs:
-            if name == "mask" and "mask" not in op.saved_names:
-                needs.append((WANTED, 0))
-            elif name == "total" and "total" not in op.saved_names:
-                needs.append((TOTAL, 0))
-            elif name in ("grad", "grads"):
-                needs.append((ONLY_GRAD if op.multiple and name == "grad" else GRAD, 0))
-            else:
-                one = next((p for p in op.tensors if p.name == name), None)
-                kind = SAVED_LIST if one is not None and one.is_list else SAVED_TENSOR if op.is_tensor(name) else SAVED_VALUE
-                needs.append((kind, op.saved_names.index(name)))
-        if len(needs) > MOST:
-            return ()
-        made.append(Formula(derivative, [positions[name] for name in derivative.inputs], needs))
-    return tuple(made)
+    return tuple([Formula(plan) for plan in plans])
 
 
 cdef dict known_facts = {}

@@ -19,9 +19,10 @@ cdef class Forward:
     of them have a derivative. `saving`: for each saved thing (guard, kind, argument).
     """
 
-    cdef object op, node, kernel, wide, defaults, usual, ufunc
+    cdef object op, node, kernel, wide, usual, ufunc
+    cdef tuple names, defaults
     cdef Kernel looking, wide_looking
-    cdef int count, tensors, inputs, saved
+    cdef int count, positional, tensors, inputs, saved
     cdef int at[MOST]
     cdef bint optional[MOST]
     cdef bint lists[MOST]
@@ -40,7 +41,7 @@ cdef class Forward:
         self.wide = op.wide_kernel if kernel is op.kernel_function and tensors[0][0] == 0 else kernel
         self.looking = kernel if isinstance(kernel, Kernel) else None
         self.wide_looking = self.wide if isinstance(self.wide, Kernel) else None
-        self.defaults = tuple([p.default for p in op.schema.parameters[2:]])
+        self.names, self.defaults, self.positional = op.names, op.defaults, op.positional
         self.count, self.tensors, self.inputs, self.saved = len(op.schema.parameters), len(tensors), len(inputs), len(saving)
         self.sign = ord(op.sign) if op.sign else 0
         self.promotes, self.floating = bool(op.promotes), op.floating
@@ -65,6 +66,35 @@ cdef class Forward:
         # What a node saves where that is nothing but defaults: one tuple for all of them.
         self.usual = tuple([op.schema.parameters[at].default for _, _, at in saving]) if values else None
 
+    cdef object called(self, PyObject **args, Py_ssize_t count, PyObject *names, bint changes):
+        """The result of a call, whose last arguments may be left out or given by name, or the change that it makes; None
+        likewise."""
+        cdef PyObject *given[MOST]
+        cdef Py_ssize_t i, at, named = 0 if names == NULL else PyTuple_GET_SIZE(<tuple>names)
+        if count == self.positional == self.count and not named:
+            return self.change(args, count) if changes else self.result(args, count)
+        if count > self.positional:
+            return None
+        for i in range(self.count):
+            given[i] = args[i] if i < count else PyTuple_GET_ITEM(self.defaults, i)
+        for i in range(named):
+            at = self.place_of(PyTuple_GET_ITEM(<tuple>names, i))
+            if at < count:
+                return None
+            given[at] = args[count + i]
+        for i in range(count, self.count):
+            if given[i] == <PyObject *>REQUIRED:
+                return None
+        return self.change(given, self.count) if changes else self.result(given, self.count)
+
+    cdef Py_ssize_t place_of(self, PyObject *name) noexcept:
+        """Where the argument of this name stands; -1 if there is none."""
+        cdef Py_ssize_t i
+        for i in range(self.count):
+            if PyTuple_GET_ITEM(self.names, i) == name:
+                return i
+        return -1
+
     cdef object result(self, PyObject **args, Py_ssize_t count):
         """The result of the operation on these arguments; None where Python's code must look at them."""
         cdef Operands x
@@ -72,18 +102,18 @@ cdef class Forward:
             return None
         self.take(args, &x)
         try:
-            return self.made(&x) if self.plain(&x) else None
+            return self.made(&x) if self.plain(&x) and (self.has_dtype(&x) or self.cast(&x)) else None
         finally:
             self.give_back(&x)
 
     cdef object change(self, PyObject **args, Py_ssize_t count):
         """The first argument, into which the result was written; None where Python's code must look at them."""
         cdef Operands x
-        if count != self.count:
+        if count != self.count or self.multiple or self.view or SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO:
             return None
         self.take(args, &x)
         try:
-            return written(self, &x) if self.plain(&x) and may_change(x.given[0]) else None
+            return written(self, &x) if self.plain(&x) and self.has_dtype(&x) and may_change(x.given[0]) else None
         finally:
             self.give_back(&x)
 
@@ -136,7 +166,9 @@ cdef class Forward:
             Py_XINCREF(raw)
             Py_XDECREF(x.raws[position])
             x.raws[position] = raw
-        return self.has_dtype(x) if not self.view else type_of(x.raws[0]) == ndarray
+        if self.view and type_of(x.raws[0]) != ndarray:
+            replace(&x.raws[0], materialize(<object>x.given[0]))
+        return True
 
     cdef bint has_dtype(self, Operands *x):
         """Whether the kernel takes the arrays without a cast."""
@@ -153,7 +185,29 @@ cdef class Forward:
                 raw = x.raws[self.at[i]]
                 if raw != <PyObject *>None and dtype_of(raw) != first:
                     return False
-        return not self.floating or first == <PyObject *>DTYPE32 or first == <PyObject *>DTYPE64
+        return not self.floating or is_floating_dtype(first)
+
+    cdef bint cast(self, Operands *x):
+        """Cast the arrays to what the kernel takes (`promoted` and `as_floating` of dispatch.py); whether there is such a
+        dtype."""
+        cdef int i
+        cdef PyObject *raw
+        if self.view or not self.promotes and not self.floating:
+            return False
+        if self.promotes:
+            raws = [<object>x.raws[self.at[i]] for i in range(self.tensors) if x.raws[self.at[i]] != <PyObject *>None]
+            common = raws[0].dtype
+            if any([one.dtype is not common for one in raws]):
+                if self.op.check is not None:
+                    self.op.check(*raws)
+                common = result_dtype(*raws)
+                for i in range(self.tensors):
+                    raw = x.raws[self.at[i]]
+                    if raw != <PyObject *>None and dtype_of(raw) != <PyObject *>common:
+                        replace(&x.raws[self.at[i]], (<object>raw).astype(common))
+        if self.floating and not is_floating_dtype(dtype_of(x.raws[self.at[0]])):
+            replace(&x.raws[self.at[0]], as_floating(<object>x.raws[self.at[0]]))
+        return self.has_dtype(x)
 
     cdef object computed(self, Operands *x):
         """What the kernel makes of the arrays."""
@@ -162,7 +216,7 @@ cdef class Forward:
         cdef Kernel looking
         cdef bint signed = self.sign != 0
         for i in range(2, self.count):
-            signed = signed and x.given[i] == PyTuple_GET_ITEM(<tuple>self.defaults, i - 2)
+            signed = signed and x.given[i] == PyTuple_GET_ITEM(self.defaults, i)
         try:
             if self.ufunc is not None and (signed or not self.sign) and self.is_large(x):
                 arrays = tuple([<object>x.raws[self.at[i]] for i in range(self.tensors)])
@@ -392,6 +446,12 @@ cdef class Forward:
         return 0
 
 
+cdef inline void replace(PyObject **at, object x) noexcept:
+    Py_INCREF(x)
+    Py_XDECREF(at[0])
+    at[0] = <PyObject *>x
+
+
 cdef inline bint has_edge(PyObject *x) except -1:
     """Whether something stands in the place of the edge of what was a tensor."""
     if not is_tensor(x):
@@ -463,33 +523,78 @@ cdef Forward plain_facts(op):
     """An operation on plain tensors, or None; kept."""
     found = known_plain.get(op)
     if found is None:
-        found = known_plain[op] = plain_of(op, op.kernel_function) or False
+        found = known_plain[op] = plain_of(op) or False
     return None if found is False else found
 
 
 def run(op, tuple args):
-    """What `forward_of(op)` gives for these arguments."""
+    """The result of an operation on these arguments, all of them; None where Python's code must look at them."""
     facts = plain_facts(op)
     return None if facts is None else facts.result(items_of(args), PyTuple_GET_SIZE(args))
 
 
-cdef object run_plain(object facts, PyObject **args, Py_ssize_t count):
-    return (<Forward>facts).result(args, count)
+cdef class OperationFunction:
+    """An operation as a function: it runs plain calls, and hands `otherwise` the arguments of all others.
 
-
-cdef PyMethodDef RUN = PyMethodDef("run", <PyCFunction><void *>run_plain, METH_FASTCALL, NULL)
-
-
-def forward_of(op, kernel):
-    """What runs an operation on plain arguments and gives None of others; None where it has arguments of another sort.
-
-    A function that C calls with its arguments as they lie: a tuple of them would take a twentieth of a small step.
+    One that `changes` writes into its first argument. If it is `public`, those are others too that classes or modes are to be asked for. C calls it with its arguments as they
+    lie: a tuple of them would take a twentieth of a small step.
     """
-    facts = plain_of(op, kernel)
-    return None if facts is None else PyCFunction_New(&RUN, facts)
+
+    cdef vectorcallfunc call
+    cdef readonly object record
+    cdef object otherwise
+    cdef Forward facts
+    cdef bint public, changes, known
+    cdef dict __dict__
+    cdef object __weakref__
+
+    def __init__(self, record, otherwise, bint public, bint changes):
+        self.record, self.otherwise, self.public, self.changes = record, otherwise, public, changes
+        self.call = <vectorcallfunc>call_function
+
+    def __get__(self, instance, owner):
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self):
+        return self.__qualname__
+
+    def __repr__(self):
+        return f"<function {self.__qualname__} at {<size_t><void *>self:#x}>"
+
+    @property
+    def __signature__(self):
+        return self.record.signature
 
 
-cdef Forward plain_of(op, kernel):
+def is_computing():
+    """Whether an operation of this thread is computing that a frame called which is not one of the engine's."""
+    return computing > 0
+
+
+cdef object call_function(object called, PyObject **args, size_t flags, PyObject *names):
+    global computing
+    cdef OperationFunction self = <OperationFunction>called
+    cdef Py_ssize_t i, count = PyVectorcall_NARGS(flags)
+    cdef Py_ssize_t named = 0 if names == NULL else PyTuple_GET_SIZE(<tuple>names)
+    if not self.known:  # most operations are not used in a program
+        self.facts, self.known = plain_facts(self.record), True
+    if self.facts is not None and not (self.public and not asks_nobody(args, count + named)):
+        computing += 1
+        try:
+            made = self.facts.called(args, count, names, self.changes)
+        finally:
+            computing -= 1
+        if made is not None:
+            return made
+    by_name = {<object>PyTuple_GET_ITEM(<tuple>names, i): <object>args[count + i] for i in range(named)}
+    return self.otherwise(tuple([<object>args[i] for i in range(count)]), by_name)
+
+
+cdef OperationFunction example = OperationFunction(None, None, False, False)
+call_directly(<PyObject *>OperationFunction, <char *>&example.call - <char *><PyObject *>example)
+
+
+cdef Forward plain_of(op):
     """An operation on plain tensors, or None."""
     parameters = op.schema.parameters
     tensors = [(i, p.type.startswith("Tensor?"), p.is_list) for i, p in op.positions]
@@ -514,4 +619,4 @@ cdef Forward plain_of(op, kernel):
         return None
     if len(parameters) > MOST or len(saving) > SAVES:
         return None
-    return Forward(op, kernel, tensors, [i for i, _ in op.input_positions], saving)
+    return Forward(op, op.kernel_function, tensors, [i for i, _ in op.input_positions], saving)

@@ -1,5 +1,5 @@
 # cython: language_level=3, binding=False
-"""Plain operations and backward passes: what `forward_source.py`, `backward_source.py` and `backward_pass.py` do in Python.
+"""Plain operations and backward passes: what `dispatch.py`, `formulas.py` and `backward_pass.py` do in Python.
 
 Tensors and nodes stay Python's classes with `__slots__`; the code here reads and writes their slots at the places that
 Python's descriptors of them name. What is not plain (modes, other arrays, casts, hooks) is left to Python: `Forward.run`
@@ -7,11 +7,13 @@ and `change` answer None then, and `walk` calls the methods of `Pass`.
 """
 
 import inspect
+from types import MethodType
 
 import numpy as np
 
 cimport cython
 cimport numpy as cnp
+from cpython.dict cimport PyDict_GetItem
 from cpython.number cimport PyNumber_Add, PyNumber_Multiply
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF, Py_XINCREF
@@ -23,21 +25,21 @@ from autograph_cli.torch._core.fast_kernels cimport Kernel
 cdef object AccumulateGrad, CATEGORY, FLOATING, INFERENCE, LEAF, MULTIPLE, NO_GRAD, Node, SavedList, SavedResult, Tensor
 cdef object TensorMeta
 cdef object Versions, View, adding, check_versions, edge_of, expect, explain, freed, make_view, next_sequence_nr, opened_raw
-cdef object CopySlices, Indices, Packed, check_inplace, check_overlap, extra_of, itself, move_retained, operations, position_in
+cdef object CopySlices, Indices, Packed, as_floating, check_inplace, materialize, result_dtype, check_overlap, extra_of, itself, move_retained, operations, position_in
 cdef object rebase, result_for, table, tell_change, view_edge, write
-cdef object output_meta, process_state, recorded_order, settled, strides_of, thread_state, threads, unpack, wrap_number
+cdef object REQUIRED, disabled, output_meta, process_state, settled, strides_of, thread_state, threads, unpack, wrap_number
 
-from .backward_source import recorded_order
-from .dispatch import explain, tell_change
-from .dtypes import CATEGORY, FLOATING
+from .dispatch import as_floating, explain, tell_change
+from .dtypes import CATEGORY, FLOATING, result_dtype
 from .gradients import adding
 from .inplace import result_for
 from .memory_format import settled, strides_of
 from .node import INFERENCE, LEAF, AccumulateGrad, Node, Versions, View, edge_of, extra_of, output_meta
 from .op_namespace import operations, table
+from .schema import REQUIRED
 from .saved_tensors import Indices, Packed, SavedList, SavedResult, check_versions, expect, freed, opened_raw, unpack
 from .state import next_sequence_nr, process_state, thread_state
-from .tensor import Tensor, TensorMeta
+from .tensor import Tensor, TensorMeta, disabled, materialize
 from .views import (
     MULTIPLE,
     NO_GRAD,
@@ -72,6 +74,20 @@ cdef extern from *:
         Py_XDECREF(old);
     }
     static inline PyObject *new_of(PyObject *type) { return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, 0); }
+    #ifdef _MSC_VER
+    #define OF_THREAD __declspec(thread)
+    #else
+    #define OF_THREAD __thread
+    #endif
+    static OF_THREAD int computing = 0;
+    /* Calls of instances are calls of the function at this place, with an instance before them as those of a method. */
+    static void call_directly(PyObject *type, Py_ssize_t place) {
+        PyTypeObject *kind = (PyTypeObject *)type;
+        kind->tp_vectorcall_offset = place;
+        kind->tp_call = PyVectorcall_Call;
+        kind->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+        PyType_Modified(kind);
+    }
     /* `object.__new__(type)`; `nothing` is an empty tuple. */
     static inline PyObject *object_of(PyObject *type, PyObject *nothing) {
         return PyBaseObject_Type.tp_new((PyTypeObject *)type, nothing, NULL);
@@ -93,14 +109,10 @@ cdef extern from *:
     PyObject *type_of(PyObject *o) noexcept
     object next_of(object iterator)
     PyObject **items_of(object tuple)
-    ctypedef object (*PyCFunction)(object, object)
-    ctypedef struct PyMethodDef:
-        const char *ml_name
-        PyCFunction ml_meth
-        int ml_flags
-        const char *ml_doc
-    int METH_FASTCALL
-    object PyCFunction_New(PyMethodDef *definition, object self)
+    int computing  # how many operations of this thread are computing that were called directly
+    ctypedef object (*vectorcallfunc)(object, PyObject **, size_t, PyObject *)
+    Py_ssize_t PyVectorcall_NARGS(size_t flags)
+    void call_directly(PyObject *type, Py_ssize_t place)
     bint is_kind_of(PyObject *type, PyObject *base) noexcept
     Py_ssize_t Py_REFCNT(PyObject *o)
     bint PyTuple_CheckExact(PyObject *o)
@@ -131,6 +143,7 @@ cdef Py_ssize_t SAVED_RAW = place(SavedResult, "_ag_raw"), SAVED_COUNTER = place
 cdef Py_ssize_t LIST_GIVEN = place(SavedList, "_given"), LIST_ITEMS = place(SavedList, "_items")
 cdef Py_ssize_t LIST_VERSIONS = place(SavedList, "_versions")
 cdef Py_ssize_t SPECIAL = place(type(process_state), "special")
+cdef Py_ssize_t FUNCTION_MODES = place(type(process_state), "function_modes")
 cdef Py_ssize_t TRANSFORMS = place(type(process_state), "transforms"), BORN = place(Tensor, "_ag_born")
 cdef Py_ssize_t WITHOUT_GRAD = place(type(process_state), "without_grad")
 cdef Py_ssize_t OBSERVER = place(type(process_state), "observer"), ANOMALY = place(type(process_state), "anomaly")
@@ -170,14 +183,54 @@ cdef bint is_tensor(PyObject *x):
     return found is YES
 
 
+cdef dict asked_classes = {}
+
+
+cdef bint is_asked(PyObject *x):
+    """Whether an argument is of a class that is asked instead of public functions."""
+    if type_of(x) == <PyObject *>Tensor or not is_kind_of(type_of(x), <PyObject *>Tensor):
+        return False
+    cdef object cls = <object>type_of(x)
+    found = asked_classes.get(cls)
+    if found is None:
+        found = asked_classes[cls] = cls.__torch_function__ is not disabled
+    return found is YES
+
+
+cdef bint asks_nobody(PyObject **args, Py_ssize_t count):
+    """Whether no class and no mode is to be asked instead of a public function (see overrides.py)."""
+    cdef Py_ssize_t i
+    if SLOT(<PyObject *>process_state, FUNCTION_MODES) != <PyObject *>ZERO:
+        return False
+    for i in range(count):
+        if type_of(args[i]) == <PyObject *>list or type_of(args[i]) == <PyObject *>tuple:
+            for one in <object>args[i]:
+                if is_asked(<PyObject *>one):
+                    return False
+        elif is_asked(args[i]):
+            return False
+    return True
+
+
+cdef dict scalars = {kind: np.dtype(kind) for kind in (
+    np.bool_, np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.complex64, np.complex128)}
+
+
 cdef inline PyObject *dtype_of(PyObject *raw):
-    """The dtype of an array or of a NumPy scalar of 32 or 64 bits; NULL of anything else."""
+    """The dtype of an array or of a NumPy scalar; NULL of anything else."""
     cdef PyObject *kind = type_of(raw)
     if kind == ndarray:
         return <PyObject *>cnp.PyArray_DESCR(<cnp.ndarray>raw)
     if kind == <PyObject *>FLOAT32:
         return <PyObject *>DTYPE32
-    return <PyObject *>DTYPE64 if kind == <PyObject *>FLOAT64 else NULL
+    if kind == <PyObject *>FLOAT64:
+        return <PyObject *>DTYPE64
+    return PyDict_GetItem(scalars, <object>kind) if kind != NULL else NULL
+
+
+cdef inline bint is_floating_dtype(PyObject *dtype) noexcept:
+    cdef int number = (<cnp.dtype>dtype).type_num
+    return cnp.PyTypeNum_ISFLOAT(number) or cnp.PyTypeNum_ISCOMPLEX(number)
 
 
 cdef inline bint is_shape_and_dtype(PyObject *like) noexcept:
@@ -274,7 +327,7 @@ def detached(x):
     cdef PyObject *tensor = <PyObject *>x
     if SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO or SLOT(<PyObject *>process_state, OBSERVER) != <PyObject *>None:
         return None
-    if not is_tensor(tensor) or type_of(SLOT(tensor, RAW)) != ndarray:
+    if not asks_nobody(&tensor, 1) or not is_tensor(tensor) or type_of(SLOT(tensor, RAW)) != ndarray:
         return None
     if counter_in(tensor) == <PyObject *>None:
         counter = [0]

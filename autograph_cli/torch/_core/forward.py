@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,6 @@ from .errors import refused
 from .gradients import fit_recorded
 from .inplace import run_inplace as run_inplace_
 from .interpreter_stack import DualLevel, in_function, interprets
-from .interrupts import contextmanager
 from .memory_format import strides_of
 from .node import Node, View, edge_of, extra_of, output_meta
 from .operation import operations

@@ -14,8 +14,16 @@ from typing import Literal
 
 import numpy as np
 
+from .._compiled import compiled
+
 _NUMPY = os.path.dirname(np.__file__) + os.sep
 _ENGINE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+
+def is_computing() -> bool:
+    """Whether the compiled tape computes, which leaves no frame of the engine's."""
+    tape = compiled("_core.fast_tape")
+    return tape is not None and bool(tape.is_computing())
 
 
 class _Log:
@@ -26,7 +34,7 @@ class _Log:
         frame = sys._getframe(1)
         while frame.f_back is not None and frame.f_code.co_filename.startswith(_NUMPY):
             frame = frame.f_back
-        if not frame.f_code.co_filename.startswith(_ENGINE):
+        if not frame.f_code.co_filename.startswith(_ENGINE) and not is_computing():
             warnings.warn(text.removeprefix("Warning: ").rstrip("\n"), RuntimeWarning, stacklevel=2)
 
 

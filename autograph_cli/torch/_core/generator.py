@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from .._above import above
 from .._arrays import Array
 from .._compiled import compiled
 from .dtypes import cpp_name
@@ -63,8 +64,11 @@ default_stream = Stream()
 """What is drawn from where no generator is given."""
 _UNSEEN = Stream()
 """What tensors without memory draw from, so that nothing changes for others."""
-stream_of_gpu: Any = None
-"""The default stream of a GPU (see _arrays/cuda.py)."""
+
+
+def stream_of_gpu(place: Any) -> Any:
+    """Return the default stream of a GPU."""
+    return above("_arrays.cuda", "default_stream")(place)
 
 
 def stream_of(generator: Any) -> Stream:

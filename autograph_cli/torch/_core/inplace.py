@@ -11,7 +11,7 @@ from .._arrays.dispatched import Dispatched
 from .._arrays.storages import address
 from .._arrays.unusual import UNUSUAL
 from . import dispatch, dtypes
-from .codegen import fast_tape
+from .calling import fast_tape
 from .dtype_checks import check_cast
 from .node import INFERENCE, Edge, Node, edge_of, extra_of
 from .op_namespace import operations

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from . import dispatch, randomness
-from .codegen import fast_tape
+from .calling import fast_tape
 from .interpreter_stack import belongs_here, below, born_with, refuse_captured
 from .transforms import inplace_name, top_level
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import tensor as tensors
-from .interrupts import contextmanager, uninterruptible
 from .node import View
 from .state import process_state, thread_state
 from .tensor import Tensor, Wrapped
@@ -156,7 +156,6 @@ def start(level: Level) -> None:
     thread_state.levels, thread_state.wrapping = (*thread_state.levels, level), wrapping
 
 
-@uninterruptible
 def stop(level: Level) -> None:
     """End the innermost transform."""
     thread_state.levels, thread_state.wrapping = level.modes

@@ -33,6 +33,7 @@ def kept() -> Iterator[None]:
             process_state.default_device,
             process_state.special - process_state.float8,
             process_state.transforms,
+            process_state.function_modes,
         ),
         dict(vars(casting)),
     )
@@ -40,8 +41,9 @@ def kept() -> Iterator[None]:
     try:
         yield
     finally:
-        process_state.default_dtype, process_state.default_device, special, process_state.transforms = settings
+        process_state.default_dtype, process_state.default_device, special, *others = settings
         process_state.special = special + process_state.float8
+        process_state.transforms, process_state.function_modes = others
         for name, mode in zip(_MODES, modes, strict=True):
             setattr(thread_state, name, mode)
         vars(casting).update(casts)

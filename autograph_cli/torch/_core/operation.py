@@ -4,25 +4,27 @@ A formula is a function of `f`, `grad` and whatever it needs by name: an input (
 argument (`dim`), or the sizes or the dtype of an input (`self_sizes`, `self_dtype`). What it names is what the node
 saves. With `f` = kernels it computes on raw arrays; with `f` = operations on tensors, and is recorded itself.
 
-Each operation has two ways to run. `dispatch.run` handles every mode and every kind of argument; generated code
-(codegen.py) does the same without loops and checks that the operation does not need.
+Each operation has two ways to run: `dispatch.run` handles every mode and every kind of argument, the compiled tape
+plain calls (calling.py).
 """
 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._arrays.backends import NUMPY
 from . import device_dispatch, docstrings, op_traits, saved_attributes, schema as schemas
-from .codegen import backwards, binder, install
+from .calling import function_of, in_order, operator_of
 from .errors import refused
 from .formula_text import text_of
+from .formulas import Formula as FormulaPlan, formulas_of, run_raw, run_recorded
 from .node import Node
 from .op_namespace import operations as operations, table as table
 from .op_traits import Traits
-from .schema import Parameter, Schema
+from .schema import REQUIRED, Parameter, Schema
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -58,7 +60,6 @@ class OperationFunction(Protocol):
     """An operation as a function on tensors."""
 
     op: Operation
-    __signature__: inspect.Signature
     __name__: str
     __module__: str
 
@@ -71,8 +72,6 @@ class Operation(Traits):
     """One operation's record."""
 
     function: OperationFunction
-    operator: Callable[..., Any]
-    """The function as an operator of Tensor, which returns NotImplemented for operands that it does not know."""
 
     def __init__(
         self,
@@ -95,10 +94,55 @@ class Operation(Traits):
         self.multiple = len(schema.outputs) > 1 or self.list_result
         self.node_name = node_name
 
-    @at_first_use
-    def bind(self) -> Callable[..., tuple[Any, ...]]:
+    def bind(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """All arguments in order, of a call with some of them left out or given by name."""
-        return binder(self)
+        return in_order(self, args, kwargs)
+
+    @at_first_use
+    def operator(self) -> Any:
+        """The function as an operator of Tensor, which returns NotImplemented for operands that it does not know."""
+        return operator_of(self)
+
+    @at_first_use
+    def names(self) -> tuple[str, ...]:
+        """The names of the arguments as calls give them."""
+        return tuple(sys.intern("input" if p.name == "self" else p.name) for p in self.schema.parameters)
+
+    @at_first_use
+    def positional(self) -> int:
+        """How many arguments may be given by position."""
+        return sum(not p.keyword_only for p in self.schema.parameters)
+
+    @at_first_use
+    def least(self) -> int:
+        """How many arguments must be given."""
+        return sum(p.default is REQUIRED for p in self.schema.parameters)
+
+    @at_first_use
+    def defaults(self) -> tuple[Any, ...]:
+        """For each argument its default, or REQUIRED."""
+        return tuple(p.default for p in self.schema.parameters)
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """The parameters as Python's `inspect` shows those of a function."""
+        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        parameters = []
+        for name, p in zip(self.names, self.schema.parameters, strict=True):
+            default = inspect.Parameter.empty if p.default is REQUIRED else p.default
+            parameters.append(inspect.Parameter(name, kinds[p.keyword_only], default=default))
+        out = [] if self.view else [inspect.Parameter("out", kinds[1], default=None)]
+        return inspect.Signature(parameters + out)
+
+    @at_first_use
+    def formulas(self) -> tuple[FormulaPlan, ...]:
+        """How the formulas are called on raw arrays."""
+        return formulas_of(self, recorded=False)
+
+    @at_first_use
+    def recorded_formulas(self) -> tuple[FormulaPlan, ...]:
+        """How they are called on tensors, recorded."""
+        return formulas_of(self, recorded=True)
 
     @at_first_use
     def kernel_function(self) -> Callable[..., Any]:
@@ -221,7 +265,7 @@ class Operation(Traits):
             "_ag_item_results": tuple(result.get(n) for n in names),
             "_ag_differentiable": frozenset(i for i, n in enumerate(outputs) if n not in self.nondifferentiable),
             **shown,
-            **backwards(self),
+            **({"_ag_run_raw": run_raw, "_ag_run_recorded": run_recorded} if self.derivatives else {}),
         }
         if "::" in name:
             members["_ag_name"] = lambda node: name
@@ -294,7 +338,7 @@ def operation(
     record = Operation(parsed, kernel or parsed.identifier, node, tuple(derivatives), traits)
     if record.identifier in table:
         raise refused(ValueError, f"operation {record.identifier} is defined twice")
-    install(record)
+    record.function = function_of(record)
     if doc:
         record.function.__doc__ = docstrings.of_operation(record, doc)
     table[record.identifier] = record

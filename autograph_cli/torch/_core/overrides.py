@@ -1,8 +1,7 @@
 """Who is asked instead of a function: modes, and arguments whose class has a `__torch_function__`.
 
-A public function does not look for them until somebody may be there: then all public functions are given other code,
-which looks first, and go on under the old one. They stay the same objects, so whoever holds one or compares with one
-sees no difference, and a program without subclasses and modes pays nothing.
+A public function looks for them once `process_state.asks` says that somebody may be there: from the first class or mode
+on that a program defines. What the engine itself calls looks at nothing.
 """
 
 from __future__ import annotations
@@ -10,17 +9,20 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from types import CodeType, FunctionType
-from typing import Any
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import tensor
-from .code_cache import COPIES
 from .errors import refused
-from .state import thread_state
-from .tensor import Tensor, disabled, subclassed
+from .state import process_state, thread_state
+from .tensor import Tensor, detached, disabled, subclassed
 from .user_warnings import warn
 
+if TYPE_CHECKING:
+    from .operation import Operation
+
+F = TypeVar("F", bound=Callable[..., Any])
 BY_KEYWORD = frozenset(
     [
         "torch.Tensor.__array__",
@@ -80,13 +82,17 @@ _NAMED = {"__pow__": "pow", "__rtruediv__": "__rdiv__"}
 """Methods that bear the name of another."""
 
 
+NOBODY: Any = object()
+"""What `asked_instead` answers where nobody is asked, and the function itself is to run."""
+
+
 class Overridable:
-    """A public function, the body it had, and what those are told of who is asked instead.
+    """A public function, and what those are told of it who are asked instead.
 
     `func` is the function that they are given, which for `x + y` is `Tensor.add`.
     """
 
-    __slots__ = ("body", "by_keyword", "func", "function", "modes_only", "name", "operator", "whole")
+    __slots__ = ("by_keyword", "func", "function", "modes_only", "name", "operator", "whole")
 
     def __init__(
         self, function: FunctionType, name: str, func: Any = None, operator: bool = False, modes_only: bool = False
@@ -100,19 +106,17 @@ class Overridable:
         self.operator = operator
         self.modes_only = modes_only
         python = name in BY_KEYWORD or (head == "torch.nn.functional" and last not in AS_CALLED)
-        self.by_keyword = inspect.signature(function) if python else None
+        self.by_keyword = signature_of(function) if python else None
         self.whole = python or last in ("__get__", "__set__", "__delete__")
         """Whether the types of plain tensors are named too."""
-        self.body = _copied(function)
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not kwargs and not thread_state.function_modes and _PLAIN.issuperset(map(type, args)):
-            return self.body(*args)
+    def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What those who are asked give; NOBODY where there is none."""
         if thread_state.overrides_off == ALL:
-            return self.body(*args, **kwargs)
+            return NOBODY
         asked = [] if thread_state.overrides_off or self.modes_only else overloaded(relevant(args, kwargs))
         if not asked and not thread_state.function_modes:
-            return self.body(*args, **kwargs)
+            return NOBODY
         given = tuple(map(type, overloaded(relevant(args, kwargs), self.whole)))
         if self.by_keyword is not None:
             args, kwargs = _by_keyword(self.by_keyword, args, kwargs)
@@ -128,22 +132,57 @@ _PLAIN = frozenset((Tensor, bool, int, float, complex, str, slice, type(None)))
 """Types of arguments that are never asked."""
 
 
-def _copied(function: FunctionType) -> FunctionType:
-    made = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    made.__kwdefaults__ = function.__kwdefaults__
-    made.__dict__.update(function.__dict__)
-    made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
-    function.__globals__.get(COPIES, []).append(made)
-    return made
+def asked_instead(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What those give who are asked instead of a public function; NOBODY where there is none."""
+    if not kwargs and not process_state.function_modes and _PLAIN.issuperset(map(type, args)):
+        return NOBODY
+    entry = _entries.get(function)
+    return NOBODY if entry is None else entry.ask(args, kwargs)
 
 
-def overridable(functions: Mapping[str, Any], looking: Mapping[str, Any]) -> dict[str, Any]:
-    """Public functions that are not those which the engine itself calls, nor those of another part of the namespace:
-    those that look at their arguments (`arg_check.guard`), and copies of the others."""
-    shown = ((name, run) for name, run in functions.items() if not name.startswith("_") or name.startswith("__"))
-    return {name: looking.get(name) or (_copied(run) if isinstance(run, FunctionType) else run) for name, run in shown}
+def looking(run: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that looks for those who are to be asked, and then does as `run`."""
+
+    @functools.wraps(run)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        if process_state.asks and (found := asked_instead(public, args, kwargs)) is not NOBODY:
+            return found
+        return run(*args, **kwargs)
+
+    vars(public)["looks"] = True
+    return public
+
+
+def looks(run: F) -> F:
+    """Say of a public function that it asks `asked_instead` itself."""
+    vars(run)["looks"] = True
+    return run
+
+
+@looks
+def detach(self: Tensor) -> Tensor:
+    """The same memory outside the graph."""
+    if tensor.quick_detach is not None and (plain := tensor.quick_detach(self)) is not None:
+        return plain
+    if process_state.asks and (found := asked_instead(detach, (self,), {})) is not NOBODY:
+        return found  # type: ignore[no-any-return]
+    return detached(self)
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The parameters of a function; those of an operation are in its record."""
+    record = record_of(function)
+    return inspect.signature(function) if record is None else record.signature
+
+
+def record_of(run: Callable[..., Any]) -> Operation | None:
+    """The operation of a function of one (see calling.py)."""
+    return getattr(inspect.unwrap(run), "record", None)
+
+
+def is_function(run: Any) -> bool:
+    """Whether this is a function, in Python or of the compiled tape."""
+    return isinstance(run, FunctionType) or hasattr(run, "record")
 
 
 def _by_keyword(
@@ -293,9 +332,6 @@ def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None)
         return found if func in _kept() else converted(found, cls)
 
 
-tensor.function_default = default
-
-
 @functools.cache
 def _kept() -> frozenset[Any]:
     """Functions of which the result stays as it is."""
@@ -307,7 +343,8 @@ def _kept() -> frozenset[Any]:
 
 found: dict[Any, Overridable] = {}
 """What can be overridden, by the function that those who are asked are given."""
-_entries: list[Overridable] = []
+_entries: dict[Any, Overridable] = {}
+"""The same by the function that looks."""
 _activating = threading.RLock()
 collect: list[Callable[[], Iterator[Overridable]]] = []
 """Who knows the public functions (see overrides.py of the namespace)."""
@@ -315,11 +352,14 @@ collect: list[Callable[[], Iterator[Overridable]]] = []
 
 def activate() -> None:
     """Have every public function look for those who are to be asked, from now on."""
-    if found:
+    if process_state.asks:
         return
     with _activating:
-        if not found:
-            _activate([entry for find in collect for entry in find()])
+        if not process_state.asks:
+            for entry in (entry for find in collect for entry in find()):
+                _entries[entry.function] = entry
+                found.setdefault(entry.func, entry)
+            process_state.asks = True
 
 
 def _subclassed(cls: type) -> None:
@@ -331,52 +371,14 @@ def _subclassed(cls: type) -> None:
 subclassed.append(_subclassed)
 
 
-def _activate(entries: list[Overridable]) -> None:
-    """Replace the code of each function, so that one which nobody overrides looks at nothing.
-
-    A standing look at classes would make a multiplication of two numbers (1.2 us) 7 % slower with the function's own
-    signature, 34 % with `*args, **kwargs`.
-    """
-    for entry in entries:
-        if not {"__wrapped__", "__signature__"} & entry.function.__dict__.keys():
-            vars(entry.function)["__signature__"] = inspect.signature(entry.body)
-        looking = _looking(len(entry.function.__code__.co_freevars))
-        # One assignment, so that a thread that calls the function meanwhile runs the one code or the other. The
-        # defaults stay: the new code has no parameters that could take them.
-        entry.function.__code__ = looking.replace(
-            co_consts=tuple(entry if x == _ENTRY else x for x in looking.co_consts)
-        )
-    _entries.extend(entries)
-    for entry in entries:
-        found.setdefault(entry.func, entry)
-
-
-_ENTRY = "<entry>"
-"""What stands for the `Overridable` among the constants of the new code."""
-
-
-@functools.cache
-def _looking(free: int) -> CodeType:
-    """The code of a function that looks first; it names as many variables from outside as the code that it replaces.
-
-    It is compiled, for how many that are is known only then, and Python takes no other code in place of another.
-    """
-    names = "".join(f"v{i:03}, " for i in range(free))
-    used = f"        ({names})\n" if free else ""
-    body = f"        entry = {_ENTRY!r}\n        return entry(args, kwargs)\n{used}"
-    source = f"def outer({names}):\n    def run(*args, **kwargs):\n{body}    return run\n"
-    scope: dict[str, Any] = {}
-    exec(compile(source, f"{__file__.removesuffix('overrides.py')}<override>", "exec"), scope)
-    code: CodeType = scope["outer"](*range(free)).__code__
-    return code
-
-
 def unasked(name: str, args: Any, kwargs: Any) -> Any:
     """The public function of a failed call, if an argument wants to be asked for it and nobody looked yet; or None."""
-    if _entries or not any(map(_asks, map(type, relevant(args, kwargs)))):
+    if process_state.asks or not any(map(_asks, map(type, relevant(args, kwargs)))):
         return None
     activate()
-    return next((e.func for e in _entries if e.name in (name, name.replace("torch.", "torch.functional."))), None)
+    return next(
+        (e.func for e in _entries.values() if e.name in (name, name.replace("torch.", "torch.functional."))), None
+    )
 
 
 def unknown_operand(op: Any, first: Any, second: Any) -> Any:

@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 
 from . import dispatch, docstrings, dtypes
 from .autocast import autocasts
+from .calling import in_order, named
 from .class_names import type_name
 from .errors import refused
 from .inplace import run_inplace
 from .operation import Operation, OperationFunction, operations
-from .state import thread_state
+from .overrides import NOBODY, asked_instead, looks, record_of
+from .state import process_state, thread_state
 from .tensor import Tensor
 from .views import check_inplace
 from .wrapped_numbers import plain_number
@@ -63,6 +65,9 @@ def numpy_names(parameters: Iterable[str]) -> dict[str, str]:
 
 
 def _parameters(run: Callable[..., Any]) -> tuple[str, ...]:
+    if (op := record_of(run)) is not None:
+        names: tuple[str, ...] = op.names
+        return names
     code: CodeType = inspect.unwrap(run).__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
@@ -73,6 +78,8 @@ def _renamed(names: dict[str, str], kwargs: dict[str, Any]) -> dict[str, Any]:
 
 def _starred(run: Callable[..., Any]) -> str | None:
     """What the sizes of `view(2, 3)` are called when they come as one list."""
+    if record_of(run) is not None:
+        return None
     code = inspect.unwrap(run).__code__
     starred = code.co_flags & inspect.CO_VARARGS and code.co_argcount
     return code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if starred else None
@@ -95,23 +102,25 @@ def accepting(run: Callable[..., Any], names: dict[str, str], starred: str | Non
 
 def in_place_variant(op: Operation) -> Callable[..., Any]:
     """The in-place form of an operation."""
-    bind = op.bind
 
-    def run(*args: Any, **kwargs: Any) -> Any:
-        return run_inplace(op, bind(*args, **kwargs))
+    def change(args: Any, kwargs: Any) -> Any:
+        return run_inplace(op, in_order(op, args, kwargs))
 
-    return docstrings.documented(run, docstrings.in_place(op.name), f"{op.name}_")
+    return docstrings.documented(named(op, f"{op.name}_", change, changes=True), docstrings.in_place(op.name))
 
 
 def in_place_operator(op: Operation) -> Callable[[Tensor, Any], Any]:
     """`x += y` and its like: leaves operands that it does not know to the other side."""
-    bind = op.bind
 
-    def operator(self: Tensor, other: Any) -> Any:
+    def change(args: Any, kwargs: Any) -> Any:
+        if process_state.asks and (found := asked_instead(operator, args, kwargs)) is not NOBODY:
+            return found
+        target, other, *more = in_order(op, args, kwargs)
         if not isinstance(other, Tensor) and not dispatch.is_operand(other):
             return NotImplemented
-        return run_inplace(op, bind(self, other))
+        return run_inplace(op, (target, other, *more))
 
+    operator: Callable[[Tensor, Any], Any] = looks(named(op, op.identifier, change, public=True, changes=True))
     return operator
 
 

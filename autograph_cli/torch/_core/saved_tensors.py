@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import numpy as np
 from .._arrays.lazy import Lazy, resolved
 from .dtypes import FROM_NUMPY, type_name
 from .errors import refused
-from .interrupts import contextmanager
 from .node import INFERENCE, LEAF, AccumulateGrad, Edge, Node, Versions, edge_of, extra_of, marks_leaf
 from .state import process_state, thread_state
 from .tensor import Tensor, make

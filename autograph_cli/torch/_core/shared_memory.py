@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._above import above
 from .._arrays.lazy import bits_of, flip, memory_of
 from .._arrays.storages import address, owner, window
 from .memory_format import strides_of
@@ -20,9 +21,6 @@ from .tensor import Tensor, materialize
 
 if not hasattr(os, "memfd_create"):
     import tempfile
-
-register: Any = None
-"""From now on tensors travel between processes as shared memory (_reductions.py puts it here)."""
 
 
 class SharedMemory(mmap.mmap):
@@ -64,7 +62,7 @@ def share(tensor: Tensor) -> None:
     """Move the memory of a tensor, and of all others that look at it, to shared memory."""
     if tensor.is_meta or tensor.is_sparse:
         raise RuntimeError("share_memory_: only a dense tensor that has memory can be moved to shared memory")
-    register()
+    above("_reductions", "register")()  # tensors travel between processes as shared memory from now on
     if not materialize(tensor).size or shared_memory_of(tensor._ag_raw) is not None:
         return
     root = owner(tensor._ag_raw)

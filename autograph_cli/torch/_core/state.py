@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from . import fp_warnings
-from .interrupts import uninterruptible
 
 if TYPE_CHECKING:
     from .node import Node
@@ -69,16 +68,18 @@ class BackwardCall:
 
 class ProcessState:
     """Settings of the process. `special` counts modes that send every operation through full dispatch, which asks
-    the thread for them: generated code reads this count in 15 ns, where a mode of the thread takes 70."""
+    the thread for them: the compiled tape reads this count in place, where a mode of the thread takes 70 ns."""
 
     __slots__ = (
         "anomaly",
+        "asks",
         "change_hook",
         "check_nan",
         "default_device",
         "default_dtype",
         "disordered",
         "float8",
+        "function_modes",
         "observer",
         "op_hook",
         "special",
@@ -95,10 +96,14 @@ class ProcessState:
         """Whether a node may have been given an edge to one with a higher sequence number, such as the history of a
         view that was made anew."""
         self.float8 = False
-        """Whether a script has asked for a dtype of 8 bits; counts in `special` from then on, for generated code would
-        need 44 ns to look at the dtype of each argument."""
+        """Whether a script has asked for a dtype of 8 bits; counts in `special` from then on, so that the compiled tape
+        need not look at the dtype of each argument."""
         self.anomaly = False
         self.check_nan = True
+        self.asks = False
+        """Whether there may be classes or modes that are asked instead of public functions (see overrides.py)."""
+        self.function_modes = 0
+        """How many such modes are on, in all threads."""
         self.without_grad = 0
         """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
@@ -110,8 +115,13 @@ class ProcessState:
         self.default_device: Any = None
 
 
-Call = tuple[int, Any, tuple[Any, ...], dict[str, Any]]
-"""The call of a module: its number, the module and the arguments."""
+class ModuleCall(NamedTuple):
+    """A call of a module that is going on."""
+
+    number: int
+    module: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
 
 
 class ThreadState(threading.local):
@@ -119,7 +129,7 @@ class ThreadState(threading.local):
 
     def __init__(self) -> None:
         fp_warnings.install()
-        self.calls: list[Call] = []
+        self.calls: list[ModuleCall] = []
         """The calls of modules that are going on, the innermost last, as long as there is an observer."""
 
     _grad: bool = True
@@ -162,13 +172,11 @@ class ThreadState(threading.local):
     """Whether classes, or classes and modes, are not asked instead of functions."""
 
     @property
-    @uninterruptible
     def anomaly(self) -> bool:
         """Whether anomalies are looked for, in all threads."""
         return process_state.anomaly
 
     @anomaly.setter
-    @uninterruptible
     def anomaly(self, on: bool) -> None:
         process_state.anomaly = on
 
@@ -178,7 +186,6 @@ class ThreadState(threading.local):
         return process_state.check_nan
 
     @check_nan.setter
-    @uninterruptible
     def check_nan(self, on: bool) -> None:
         process_state.check_nan = on
 
@@ -188,7 +195,6 @@ class ThreadState(threading.local):
         return self._grad
 
     @grad.setter
-    @uninterruptible
     def grad(self, on: bool) -> None:
         if on:
             if not self._grad:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._above import above
 from .._arrays import Array, dispatched
 from .._arrays.backends import device_of
 from .._arrays.dispatched import Dispatched
@@ -36,12 +37,6 @@ from .size import Size, of_shape
 from .state import process_state, thread_state
 from .user_warnings import warn
 
-construct: Any = None
-"""What a call of a class of tensors makes (_ops/legacy.py puts it here)."""
-function_default: Any = None
-"""What a subclass does when it is asked instead of a function (overrides.py puts it here)."""
-run_backward: Any = None
-"""`Tensor.backward` (backward.py puts it here)."""
 subclassed: list[Callable[[type], None]] = []
 """Called with each new subclass of `Tensor`."""
 
@@ -100,7 +95,7 @@ class Tensor(Methods, metaclass=Named):
     """The Python number that the engine made it of; unset in all others (see wrapped_numbers.py), so it has no slot."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        return construct(cls, *args, **kwargs)
+        return above("_ops.legacy", "legacy_constructor")(cls, *args, **kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """A class that may be asked instead of functions makes them look."""
@@ -114,7 +109,7 @@ class Tensor(Methods, metaclass=Named):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What operations on instances of a subclass give: instances of it."""
-        return function_default(cls, func, types, args, kwargs)
+        return above("_core.overrides", "default")(cls, func, types, args, kwargs)
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -292,19 +287,6 @@ class Tensor(Methods, metaclass=Named):
             self._ag_meta.accumulator = None
         self._ag_raw = new._ag_raw
 
-    def detach(self) -> Tensor:
-        """The same memory outside the graph."""
-        if quick_detach is not None and (plain := quick_detach(self)) is not None:
-            return plain
-        if process_state.special and thread_state.watcher is not None:
-            found: Tensor | None = thread_state.watcher._ag_detached(self)
-            if found is not None:
-                return found
-        made = share(self, counts=True)
-        if process_state.observer is not None:
-            process_state.observer.untracked("detach", None, (self,), (made,))
-        return made
-
     def detach_(self) -> Tensor:
         """Leave the graph; a view cannot."""
         if thread_state.levels:
@@ -352,7 +334,7 @@ class Tensor(Methods, metaclass=Named):
         >>> x.grad
         tensor(6.)
         """
-        run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        above("_core.backward", "backward")(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     # -- hooks
 
@@ -459,14 +441,23 @@ def make(raw: Array, edge: Any = None) -> Tensor:
     return tensor
 
 
-dispatched.make = make
-
-
 def inference_result(tensor: Tensor) -> Tensor:
     """Mark what was made inside `inference_mode`."""
     if thread_state.inference:
         tensor._ag_counter = INFERENCE
     return tensor
+
+
+def detached(x: Tensor) -> Tensor:
+    """`Tensor.detach` of any tensor."""
+    if process_state.special and thread_state.watcher is not None:
+        found: Tensor | None = thread_state.watcher._ag_detached(x)
+        if found is not None:
+            return found
+    made = share(x, counts=True)
+    if process_state.observer is not None:
+        process_state.observer.untracked("detach", None, (x,), (made,))
+    return made
 
 
 def _check_grad(tensor: Tensor, grad: Any) -> None:

@@ -47,6 +47,7 @@ class Methods:
     clamp_max_ = clamp_min = clamp_min_ = clip = clip_ = clone = coalesce = col_indices = combinations = conj = _tensor
     conj_physical = conj_physical_ = contiguous = copy_ = copysign = copysign_ = corrcoef = cos = cos_ = cosh = _tensor
     cosh_ = count_nonzero = cov = cpu = cross = crow_indices = cuda = cumprod = cumprod_ = cumsum = cumsum_ = _tensor
+    detach = _tensor
     deg2rad = deg2rad_ = det = diag = diag_embed = diagflat = diagonal = diagonal_scatter = diff = digamma = _tensor
     digamma_ = dist = div = div_ = divide = divide_ = dot = double = eq = eq_ = erf = erf_ = erfc = erfc_ = _tensor
     erfinv = erfinv_ = exp = exp2 = exp2_ = exp_ = expand = expand_as = expm1 = expm1_ = exponential_ = fill_ = _tensor

@@ -15,6 +15,7 @@ from .._core.dispatch import is_operand
 from .._core.errors import refused
 from .._core.inplace import run_inplace
 from .._core.operation import camel, operation
+from .._core.overrides import NOBODY, asked_instead, looks
 from .._core.registry import composite, functions, in_place_operator, methods, overloaded, publish
 from .._core.state import process_state
 from .._core.tensor import Tensor
@@ -57,9 +58,12 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
         chosen: Any = with_tensor if isinstance(other, Tensor) else with_number
         return run_inplace(chosen.op, (self, other))
 
-    def compare(self: Tensor, other: Any) -> Any:
+    @looks
+    def equal(self: Tensor, other: Any) -> Any:
+        if process_state.asks and (found := asked_instead(equal, (self, other), {})) is not NOBODY:
+            return found
         found = between.op.operator(self, other)
-        if found is NotImplemented and name == "eq" and isinstance(other, np.ndarray):
+        if found is NotImplemented and isinstance(other, np.ndarray):
             return between(self, functions["from_numpy"](other))
         return found
 
@@ -69,7 +73,7 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
     overloaded(inplace=False, aliases=(alias,))(choose)
     for known in (name, alias):
         methods[f"{known}_"] = change
-    methods[f"__{name}__"] = compare
+    methods[f"__{name}__"] = equal if name == "eq" else between.op.operator
 
 
 _SYMBOLS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}

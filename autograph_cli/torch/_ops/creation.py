@@ -27,6 +27,7 @@ from .._core.transforms import beside
 from .._core.user_warnings import warn
 from .._core.wrapped_numbers import numbers_made
 from ._data import array_of, cast, supported
+from .untyped_storage import UntypedStorage
 
 # ---------------------------------------------------------------- arguments
 
@@ -203,7 +204,12 @@ def _warn_copy(what: str) -> None:
 
 @composite(method=False)
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor, sharing memory and history where nothing has to be changed."""
+    """`data` as a tensor, sharing memory and history where nothing has to be changed.
+
+    A storage is read as a row of elements of the dtype.
+    """
+    if isinstance(data, UntypedStorage):
+        return make(data.as_row(target_dtype(dtype or dtypes.int64))).to(device or data.device)
     wanted = placed("as_tensor", dtype, None, device, False, _of_data(data))
     if isinstance(data, Tensor):
         return data if dtype is None or wanted == data._ag_raw.dtype else data.to(dtype)
@@ -220,6 +226,8 @@ def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
     """`obj` as a tensor; `copy` asks for (True) or forbids (False) new memory, ValueError if that cannot be."""
+    if isinstance(obj, UntypedStorage):
+        obj = as_tensor(obj, dtype, device)
     found = as_tensor(obj, dtype, device)
     shares = found is obj or (isinstance(obj, np.ndarray) and np.shares_memory(found._ag_raw, obj))
     if copy is False and not shares:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .._arrays import cuda
@@ -10,7 +11,6 @@ from .._core import device as devices
 from .._core.class_names import Named
 from .._core.errors import refused
 from .._core.generator import default_stream
-from .._core.interrupts import contextmanager
 from .._core.philox import Philox
 from .._core.registry import composite
 from .._core.stream import DEFAULT_SEED, Stream

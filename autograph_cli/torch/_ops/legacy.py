@@ -9,7 +9,7 @@ import numpy as np
 from .._arrays.cuda import is_available
 from .._arrays.dispatched import Dispatched, wrapper
 from .._arrays.meta import NO_DATA
-from .._core import device as devices, dtypes, tensor
+from .._core import device as devices, dtypes
 from .._core.errors import refused
 from .._core.interpreter_stack import new
 from .._core.registry import composite
@@ -226,6 +226,3 @@ def set_default_tensor_type(t: Any) -> None:
     set_default_dtype(t if wanted is None else wanted.dtype)
     if wanted is not None and wanted.is_cuda:
         process_state.default_device = devices.check("cuda")
-
-
-tensor.construct = legacy_constructor

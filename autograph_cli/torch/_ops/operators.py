@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.dispatch import is_operand
+from .._core.overrides import NOBODY, asked_instead, looks
 from .._core.registry import in_place_operator, methods
+from .._core.state import process_state
 from .._core.tensor import Tensor
 from .._core.wrapped_numbers import plain_number, wrap_number
 from . import arithmetic, linear, unary as unary
@@ -15,8 +17,23 @@ from . import arithmetic, linear, unary as unary
 def _guarded(run: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
     """An operator that leaves operands it does not know to the other side."""
 
+    @looks
     def operator(self: Tensor, other: Any) -> Any:
+        if process_state.asks and (found := asked_instead(operator, (self, other), {})) is not NOBODY:
+            return found
         return run(self, plain_number(other)) if is_operand(other) else NotImplemented
+
+    return operator
+
+
+def _of_tensors(run: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
+    """An operator that leaves everything else than tensors to the other side."""
+
+    @looks
+    def operator(self: Tensor, other: Any) -> Any:
+        if process_state.asks and (found := asked_instead(operator, (self, other), {})) is not NOBODY:
+            return found
+        return run(self, other) if isinstance(other, Tensor) else NotImplemented
 
     return operator
 
@@ -25,19 +42,19 @@ def _reversed_division(self: Tensor, other: Any) -> Any:
     return unary.reciprocal(self) * other
 
 
-def _compiled(run: Any) -> Any:
+def _operator(run: Any) -> Any:
     return run.op.operator
 
 
 methods.update(
     {
-        "__add__": _compiled(arithmetic.add),
-        "__radd__": _compiled(arithmetic.add),
-        "__sub__": _compiled(arithmetic.sub),
+        "__add__": _operator(arithmetic.add),
+        "__radd__": _operator(arithmetic.add),
+        "__sub__": _operator(arithmetic.sub),
         "__rsub__": _guarded(arithmetic.rsub),
-        "__mul__": _compiled(arithmetic.mul),
-        "__rmul__": _compiled(arithmetic.mul),
-        "__truediv__": _compiled(arithmetic.true_divide),
+        "__mul__": _operator(arithmetic.mul),
+        "__rmul__": _operator(arithmetic.mul),
+        "__truediv__": _operator(arithmetic.true_divide),
         "__rtruediv__": _reversed_division,
         "__floordiv__": _guarded(arithmetic.floor_divide),
         "__rfloordiv__": _guarded(lambda self, other: arithmetic.floor_divide(_tensor(other, self), self)),
@@ -45,8 +62,8 @@ methods.update(
         "__rmod__": _guarded(lambda self, other: arithmetic.remainder_(other, self)),
         "__pow__": _guarded(arithmetic.pow),
         "__rpow__": _guarded(lambda self, other: arithmetic.pow(other, self)),
-        "__matmul__": lambda self, other: linear.matmul(self, other) if isinstance(other, Tensor) else NotImplemented,
-        "__rmatmul__": lambda self, other: linear.matmul(other, self) if isinstance(other, Tensor) else NotImplemented,
+        "__matmul__": _of_tensors(linear.matmul),
+        "__rmatmul__": _of_tensors(lambda self, other: linear.matmul(other, self)),
         "__neg__": unary.neg,
         "__pos__": lambda self: self,
         "__abs__": unary.abs,

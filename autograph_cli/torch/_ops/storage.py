@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays.backends import backend_of, dense_strides, device_of
-from .._arrays.cuda import moved
 from .._arrays.lazy import PLAIN, bits_of, flip, memory_of
-from .._arrays.meta import Meta
 from .._arrays.storages import address, offset_in, owner, resized, window
 from .._core import dims, dtypes
-from .._core.device import check
 from .._core.errors import refused
 from .._core.interpreter_stack import refuse_captured
 from .._core.memory_format import strides_of
@@ -28,44 +25,7 @@ from .._core.views import bump, check_inplace, rebase
 from .as_strided import as_strided
 from .broadcasting import expand
 from .indexing import fill_
-
-
-class UntypedStorage:
-    """The bytes under a tensor and all its views."""
-
-    def __init__(self, root: Any) -> None:
-        self._root = root
-
-    def data_ptr(self) -> int:
-        """The address of the first byte."""
-        return 0 if self._root.__class__ is Meta else address(self._root)
-
-    def nbytes(self) -> int:
-        """The number of bytes."""
-        return int(self._root.nbytes)
-
-    size = __len__ = nbytes
-    device = property(lambda self: device_of(self._root), doc="Where the memory is.")
-    is_cuda = property(lambda self: self.device.type == "cuda", doc="Whether the memory is a GPU's.")
-
-    def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
-        """The bytes on a device: itself where they are there."""
-        where = check(device)
-        return self if where == self.device else UntypedStorage(moved(self._root, where))
-
-    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
-        """The bytes on a GPU."""
-        return self.to(device="cuda" if device is None else device)
-
-    def cpu(self) -> UntypedStorage:
-        """The bytes in main memory."""
-        return self.to(device="cpu")
-
-    def __sizeof__(self) -> int:
-        return object.__sizeof__(self) + self.nbytes()
-
-
-UntypedStorage.__module__ = "torch.storage"
+from .untyped_storage import UntypedStorage
 
 
 class TypedStorage:

@@ -10,7 +10,6 @@ from .._arrays.cuda import is_available
 from .._core.autocast import DEFAULTS, settings, switch
 from .._core.device import device as _device
 from .._core.dtypes import bfloat16, dtype, float16, float64
-from .._core.interrupts import uninterruptible
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 
@@ -64,7 +63,6 @@ class autocast:
         switch(enabled, lower)
         return self
 
-    @uninterruptible
     def __exit__(self, *_: Any) -> None:
         enabled, lower, settings.caches = self._before
         settings.nesting -= 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import _missing
-from .._core.backward import backward, grad
+from .._core import backward as _backward
+from .._core.overrides import looking as _looking
 from . import anomaly_mode, forward_ad, function, grad_mode, graph, variable
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
@@ -47,6 +48,7 @@ __all__ = [
     "set_multithreading_enabled",
     "variable",
 ]
+backward, grad = _looking(_backward.backward), _looking(_backward.grad)
 _AT_NEED = ("functional", "profiler", "profiler_util")
 
 

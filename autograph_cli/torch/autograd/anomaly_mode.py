@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.interrupts import uninterruptible
 from .._core.state import thread_state
 from .._core.user_warnings import warn
 from .grad_mode import count_special
 
 
-@uninterruptible
 def _set(mode: bool, check_nan: bool) -> None:
     if mode != thread_state.anomaly:
         count_special(1 if mode else -1)
@@ -34,7 +32,6 @@ class set_detect_anomaly:
     def __enter__(self) -> None:
         pass
 
-    @uninterruptible
     def __exit__(self, *_: Any) -> None:
         _set(self.prev, self.prev_check_nan)
 
@@ -60,7 +57,6 @@ class detect_anomaly:
         self.prev, self.prev_check_nan = thread_state.anomaly, thread_state.check_nan
         _set(True, self.check_nan)
 
-    @uninterruptible
     def __exit__(self, *_: Any) -> None:
         _set(self.prev, self.prev_check_nan)
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from .._core.forward import apart, joined, paired
 from .._core.interpreter_stack import DualLevel, start, stop
-from .._core.interrupts import uninterruptible
 from .._core.reverse import pair, split
 from .._core.state import thread_state
 from .._core.tensor import Tensor
@@ -99,7 +98,6 @@ class dual_level(ContextDecorator):
         self._ag_level = thread_state.levels[-1]
         return number
 
-    @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         if thread_state.levels and thread_state.levels[-1] is self._ag_level:
             stop(self._ag_level)
@@ -117,7 +115,6 @@ class _set_fwd_grad_enabled(ContextDecorator):
     def __enter__(self) -> None:
         pass
 
-    @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         thread_state.forward = self.prev
 

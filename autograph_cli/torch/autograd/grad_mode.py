@@ -8,14 +8,12 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
-from .._core.interrupts import uninterruptible
 from .._core.state import process_state, thread_state
 from .._core.user_warnings import warn
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
-@uninterruptible
 def count_special(change: int) -> None:
     """Count the modes that send operations through full dispatch."""
     process_state.special += change
@@ -109,7 +107,6 @@ class no_grad(_Bare):
     def __enter__(self) -> None:
         self.prev, thread_state.grad = thread_state.grad, False
 
-    @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         thread_state.grad = self.prev
 
@@ -130,7 +127,6 @@ class enable_grad(_Bare):
     def __enter__(self) -> None:
         self.prev, thread_state.grad = thread_state.grad, True
 
-    @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         thread_state.grad = self.prev
 
@@ -160,7 +156,6 @@ class set_grad_enabled(ContextDecorator):
     def __enter__(self) -> None:
         thread_state.grad = self.mode
 
-    @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         thread_state.grad = self.prev
 
@@ -189,7 +184,6 @@ class set_multithreading_enabled(ContextDecorator):
     def __enter__(self) -> None:
         pass
 
-    @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         _threads.wanted = self.prev
 
@@ -230,7 +224,6 @@ class inference_mode(ContextDecorator):
         self._before = [*self._before, before]
         _set_inference(self.mode, not self.mode)
 
-    @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         inference, grad = self._before[-1]
         _set_inference(inference, grad)
@@ -240,7 +233,6 @@ class inference_mode(ContextDecorator):
         return type(self)(self.mode)
 
 
-@uninterruptible
 def _set_inference(inference: bool, grad: bool) -> None:
     if inference != thread_state.inference:
         count_special(1 if inference else -1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import numpy as np
 from .._arrays.cuda import moved as on_device, on_host
 from .._core import dtypes
 from .._core.backward import grad
-from .._core.interrupts import contextmanager
 from .._core.node import Node, edge_of, output_meta
 from .._core.size import Size
 from .._core.state import next_sequence_nr, thread_state

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from .._arrays.storages import address, owner
-from .._core.interrupts import contextmanager, uninterruptible
 from .._core.node import Handle, Node, edge_of
 from .._core.roots import GradientEdge
 from .._core.state import thread_state
@@ -59,7 +59,6 @@ class saved_tensors_hooks:
         thread_state.saved_hooks = (*thread_state.saved_hooks, (self.pack_hook, self.unpack_hook))
         count_special(1)
 
-    @uninterruptible
     def __exit__(self, *_: Any) -> None:
         thread_state.saved_hooks = thread_state.saved_hooks[:-1]
         count_special(-1)

@@ -7,13 +7,11 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .._core.interrupts import contextmanager
-
 
 def flags_of(module: str) -> Callable[..., contextlib.AbstractContextManager[None]]:
     """A function like `torch.backends.cudnn.flags`: within the block the module's names have other values."""
 
-    @contextmanager
+    @contextlib.contextmanager
     def flags(**wanted: Any) -> Iterator[None]:
         """Give the module's switches other values within the block; they change no result here."""
         there = vars(sys.modules[module])

@@ -4,10 +4,10 @@ others may be set, and switch nothing."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
-from .._core.interrupts import contextmanager
 from .._core.user_warnings import warn
 from .._ops.attention import KERNELS
 from .._settings import get_float32_matmul_precision, set_float32_matmul_precision

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .._core.forward import outside_inference
 from .._core.interpreter_stack import GradLevel, running
-from .._core.interrupts import contextmanager
 from .._core.reverse import GradCall, ones_like, own_leaves, settle
 from .._core.state import thread_state
 from .._core.tensor import Tensor

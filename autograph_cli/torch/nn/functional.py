@@ -7,7 +7,9 @@ import functools
 from typing import Any
 
 from .. import _missing
-from .._core import delegates as _delegates, overrides as _overrides
+from .._core import calling as _calling, delegates as _delegates
+from .._core.overrides import NOBODY as _NOBODY, asked_instead as _asked_instead, looks as _looks
+from .._core.state import process_state as _process_state
 from .._core.user_warnings import warn
 from .._ops.activations import (
     gumbel_softmax as gumbel_softmax,
@@ -150,8 +152,11 @@ from .._ops.unpooling import (
 )
 
 
+@_looks
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(x, 0), element by element."""
+    if _process_state.asks and (found := _asked_instead(relu, (input, inplace), {})) is not _NOBODY:
+        return found
     return input.relu_() if inplace else _relu(input)
 
 
@@ -199,7 +204,8 @@ native_channel_shuffle = channel_shuffle
 softplus = _softplus
 
 
-globals().update(_overrides.overridable(globals(), _delegates.guard(globals())))
+_members = {name: run for name, run in globals().items() if not name.startswith("_")}
+globals().update(_calling.overridable(_members, _delegates.guard(_members)))
 
 
 def __getattr__(name: str) -> Any:

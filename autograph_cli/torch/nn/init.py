@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _namespace as torch
+from .._core.overrides import looking
 from .._core.user_warnings import warn
 
 _GAINS = {
@@ -48,12 +49,14 @@ def _outside_the_graph(fill: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+@looking
 @_outside_the_graph
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
     """Uniform numbers from `a` to `b`."""
     return tensor.uniform_(a, b, generator=generator)
 
 
+@looking
 @_outside_the_graph
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """Normal numbers."""
@@ -95,6 +98,7 @@ def _drawn_again(tensor: Any, draw: Callable[[Any], Any], rejected: Callable[[An
     return tensor
 
 
+@looking
 @_outside_the_graph
 def constant_(tensor: Any, val: float) -> Any:
     """One value."""
@@ -173,6 +177,7 @@ def _is_empty(tensor: Any) -> bool:
     return True
 
 
+@looking
 @_outside_the_graph
 def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import dispatched
 from .._arrays.dispatched import Dispatched
 from .._core import dtypes
 from .._core.device import CPU
@@ -90,7 +89,7 @@ def _tensors(given: Any) -> Iterator[Tensor]:
             yield from _tensors(x)
 
 
-def _ask(op: Operation, args: tuple[Any, ...], in_place: bool) -> list[Any] | None:
+def ask(op: Operation, args: tuple[Any, ...], in_place: bool) -> list[Any] | None:
     asked = _asking(args)
     if not asked:
         return None
@@ -98,7 +97,7 @@ def _ask(op: Operation, args: tuple[Any, ...], in_place: bool) -> list[Any] | No
     return _raws(op, func, _answer(asked, func, given, named), type(asked[0]))
 
 
-def _ask_for(name: str, *args: Any) -> Any:
+def ask_for(name: str, *args: Any) -> Any:
     return _answer(_asking(args), getattr(aten, name).default, tuple(map(_plain, args)), {})
 
 
@@ -136,7 +135,7 @@ _SIZED = ("empty", "ones", "rand", "randn", "zeros", "new_empty", "new_ones", "n
 """Functions that take sizes one by one too."""
 
 
-def _made(name: str, run: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def made(name: str, run: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     mode = _get_current_dispatch_mode()
     if mode is None or named.get("out") is not None or name in ("asarray", "empty_permuted", "range"):
         return None
@@ -152,7 +151,7 @@ def _made(name: str, run: Any, args: tuple[Any, ...], named: dict[str, Any]) -> 
     return _called(mode, name, run, args, named | {"device": named.get("device") or CPU})
 
 
-def _made_like(name: str, run: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def made_like(name: str, run: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     mode = _get_current_dispatch_mode()
     if "input" in named:
         args, named = (named["input"], *args), {k: x for k, x in named.items() if k != "input"}
@@ -189,9 +188,6 @@ def _overload(name: str, args: tuple[Any, ...]) -> str:
         return {"eye": "m", "randint": "low"}[name]
     return {"empty": "memory_format", "normal": "float_float"}.get(name, "")
 
-
-dispatched.ask, dispatched.ask_for, dispatched.default = _ask, _ask_for, default
-dispatched.made, dispatched.made_like = _made, _made_like
 
 # ---------------------------------------------------------------- what they are given
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dispatch
-from .._core.interrupts import uninterruptible
 from .._core.operation import Operation
 from .._core.state import thread_state
 from .._core.tensor import Tensor, counter
@@ -77,7 +76,6 @@ class Watcher:
         count_special(1)
         return self
 
-    @uninterruptible
     def __exit__(self, *_: Any) -> None:
         thread_state.watcher = self._ag_inner
         count_special(-1)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._core.errors import refused
-from .._core.interrupts import contextmanager
 from .._core.node import edge_of
 from .._core.saved_tensors import Packed, given_back, origin, taken_over, version_error
 from .._core.state import thread_state
@@ -54,7 +53,7 @@ _early_stop: bool | None = None
 _debug: bool | None = None
 
 
-@contextmanager
+@contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     """Inside the block: whether checkpoints tell what ran in them when they fail; None leaves it to their `debug`."""
     global _debug
@@ -65,7 +64,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
         _debug = before
 
 
-@contextmanager
+@contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """Inside the block: whether the second run ends as soon as all that is needed is there."""
     global _early_stop
@@ -154,7 +153,7 @@ def _warn_reentrant(what: str, when: str) -> None:
     )
 
 
-@contextmanager
+@contextlib.contextmanager
 def _random_numbers_of(state: Any) -> Iterator[None]:
     """Inside the block, the random numbers that follow this state of the generator; as before afterwards."""
     if state is None:
@@ -194,7 +193,7 @@ class _Enough(Exception):
     """Ends a second run that has made all that is needed."""
 
 
-@contextmanager
+@contextlib.contextmanager
 def _recomputing() -> Iterator[None]:
     """Within the block, a forward runs once more."""
     before, thread_state.recomputing = thread_state.recomputing, True

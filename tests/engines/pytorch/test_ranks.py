@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.graph.marks import marks_of
-from autograph_cli.record.runner import Target, record
+from autograph_cli.record.run.runner import Target, record
 
 START = """
 import torch

@@ -13,7 +13,7 @@ from autograph_cli.export import render
 from autograph_cli.export.page import html
 from autograph_cli.export.page.timeline import execution_order, moments
 from autograph_cli.graph import Slice, Trace, backward, reachable
-from autograph_cli.record.runner import Target, record
+from autograph_cli.record.run.runner import Target, record
 from tests.export.nets import layers
 from tests.export.pages import ODD, ROOT, data_of, odd_graph, view_of
 

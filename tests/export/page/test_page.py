@@ -12,7 +12,7 @@ import pytest
 from autograph_cli.export import render
 from autograph_cli.export.page import html
 from autograph_cli.graph import Trace
-from autograph_cli.record.runner import Target, record
+from autograph_cli.record.run.runner import Target, record
 from tests.export.nets import Net
 from tests.export.pages import ODD, ROOT, modules_page, odd_graph, view_of
 

@@ -11,7 +11,7 @@ import pytest
 
 from autograph_cli.export import render
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, Trace
-from autograph_cli.record.runner import Target, record
+from autograph_cli.record.run.runner import Target, record
 from tests.export.pages import ROOT, modules_page, view_of
 
 

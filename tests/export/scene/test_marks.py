@@ -12,7 +12,7 @@ from autograph_cli.cli.report import report
 from autograph_cli.export import FORMATS, render
 from autograph_cli.graph import Trace
 from autograph_cli.graph.marks import marks_of, marks_text
-from autograph_cli.record import runner
+from autograph_cli.record.run import runner
 
 START = """import torch
 w = torch.tensor([0.0, 2.0], requires_grad=True)

@@ -16,7 +16,7 @@ from autograph_cli.export.simplify.repeats import fold_repeats
 from autograph_cli.export.simplify.rolling import roll
 from autograph_cli.graph import Graph
 from autograph_cli.graph.views import forward
-from autograph_cli.record.runner import Target, record
+from autograph_cli.record.run.runner import Target, record
 from tests.export.layout.test_layered import check
 from tests.export.nets import Net, layers, linear
 

@@ -11,7 +11,7 @@ from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.scene.scene import Scene, build
 from autograph_cli.export.simplify.rolling import roll
 from autograph_cli.graph import Step, Trace, backward, double_backward, forward
-from autograph_cli.record.runner import Target, record
+from autograph_cli.record.run.runner import Target, record
 
 SCRIPT = """
 import torch

@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from autograph_cli.graph.snapshot import HOLDS, Snapshot
-from autograph_cli.record.runner import Target, record
+from autograph_cli.record.run.runner import Target, record
 from autograph_cli.testing.scripts import trace_sections
 from autograph_cli.testing.settings import VIEWS, Settings
 from tests.engines.random_scripts import script

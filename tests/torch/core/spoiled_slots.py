@@ -21,7 +21,7 @@ import numpy as np
 
 from autograph_cli import capture, torch
 from autograph_cli.torch._core import state
-from autograph_cli.torch._core.codegen import fast_tape
+from autograph_cli.torch._core.calling import fast_tape
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View
 from autograph_cli.torch._core.saved_tensors import SavedList, SavedResult
 from autograph_cli.torch._core.tensor import TensorMeta

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograph_cli.torch._core.codegen import fast_tape
+from autograph_cli.torch._core.calling import fast_tape
 from tests.torch.core.spoiled_slots import MAKERS, tries
 
 ROOT = Path(__file__).parents[3]

@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.record.imports import serve
+from autograph_cli.record.run.imports import serve
 
 NAMES = """
 AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool1d AdaptiveMaxPool2d

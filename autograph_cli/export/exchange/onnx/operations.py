@@ -9,12 +9,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from msgspec.structs import replace
-
 from autograph_cli.export.exchange.onnx.indexing import INDEXING
 from autograph_cli.export.exchange.onnx.layers import LAYERS
 from autograph_cli.export.exchange.onnx.model import Call, Unsupported, Writer
 from autograph_cli.export.exchange.onnx.more import MORE
+from autograph_cli.graph.records import TensorType
 
 
 def _one(write: Callable[[Call], str]) -> Writer:
@@ -86,7 +85,7 @@ def _div(c: Call) -> list[str]:
 
 def _floor_divide(c: Call) -> list[str]:
     left, right = _pair(c, "float64")
-    return [c.cast(c.op("Floor", c.op("Div", left, right)), replace(c.made[0], dtype="float64"))]
+    return [c.cast(c.op("Floor", c.op("Div", left, right)), TensorType("float64", c.made[0].shape))]
 
 
 def _remainder(c: Call) -> list[str]:

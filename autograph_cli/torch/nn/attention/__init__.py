@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
-from ..._core.interrupts import contextmanager
 from ..._ops.attention import KERNELS
 
 __all__ = ["SDPBackend", "sdpa_kernel"]

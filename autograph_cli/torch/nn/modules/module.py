@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import _namespace as torch
 from ..._core.node import Handle, add_hook
-from ..._core.state import next_call_nr, process_state, thread_state
+from ..._core.state import ModuleCall, next_call_nr, process_state, thread_state
 from ..._core.tensor import Tensor
 from ..parameter import Buffer, Parameter, replaced
 from . import _hooks, _loading, _moving, _paths
@@ -102,7 +102,7 @@ class Module:
         calls = thread_state.calls
         depth = len(calls)
         try:
-            calls.append((next_call_nr(), self, args, kwargs))
+            calls.append(ModuleCall(next_call_nr(), self, args, kwargs))
             return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
         finally:
             del calls[depth:]

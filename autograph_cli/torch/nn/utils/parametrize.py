@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.interrupts import contextmanager
 from ..._core.tensor import Tensor
 from ..modules.container import ModuleDict, ModuleList
 from ..parameter import Parameter
@@ -27,7 +26,7 @@ _TENSOR: Any = Tensor
 _cache: dict[tuple[int, str], Any] | None = None
 
 
-@contextmanager
+@contextlib.contextmanager
 def cached() -> Iterator[None]:
     """Within the block each parametrized tensor is computed once."""
     global _cache

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 __all__ = ["functional_call"]
 import operator
 from collections import deque
 from itertools import starmap
-
-from ..._core.interrupts import contextmanager
 
 
 def functional_call(

@@ -10,7 +10,7 @@ import pytest
 from autograph_cli.export import ExportError, render
 from autograph_cli.export.exchange.onnx.graph import to_onnx
 from autograph_cli.graph import Edge
-from autograph_cli.record.runner import Target, record
+from autograph_cli.record.run.runner import Target, record
 from tests.export.recorded_arrays import computed_with, kept_arrays
 
 onnx = pytest.importorskip("onnx")

@@ -1,0 +1,1 @@
+"""Graphs from what was noted, or from nodes that are there."""

@@ -1,0 +1,73 @@
+"""Makes the derivative graph that a script did not ask for, of a step that is kept."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from autograph_cli.engines.protocol import CannotDerive, Output
+from autograph_cli.graph import Graph
+from autograph_cli.graph.collector import resting
+from autograph_cli.record.graphs.build import Span, build
+from autograph_cli.record.log.event_log import EventLog
+from autograph_cli.record.log.saved_tensors import look
+from autograph_cli.record.measure.measures import Measures
+from autograph_cli.record.names.source_locations import Sources
+
+
+def not_chosen(step: int) -> str:
+    """That the derivative graph of a step was not made, and how to get it."""
+    return (
+        "not made for this step: the script asked for first derivatives only; of a step that is named by number it is "
+        f"made (render FILE.py --step {step}, run --steps {step})"
+    )
+
+
+@resting()
+def derive(
+    log: EventLog,
+    sources: Sources,
+    span: Span,
+    roots: Sequence[tuple[str, Any]],
+    *,
+    custom: bool,
+    measures: Measures | None = None,
+) -> tuple[Callable[[], Graph] | None, str]:
+    """What makes the graph of `span` with the gradients of `roots` by their leaves in it, and how it came about.
+
+    `custom`: go on where custom Functions are in the graph, whose Python code then runs once more. The graph is to be
+    made when the step is over, with all that was measured in it.
+    """
+    names = ", ".join(f"`{name}`" for name, _ in roots)
+    try:
+        other = log.copy()
+        if measures is not None:
+            other.measures, other.engine.measured = measures, True
+        leaves, found = other.engine.gradients([root for _, root in roots], custom=custom)
+        gradients = list(_named(other, leaves, found))
+        if not gradients:
+            raise CannotDerive(f"not made: the gradients of {names} are constants, with no graph of their own")
+        look(other, other.step)
+        made = Span(other.step, [*span.roots, *gradients], span.found)
+        return functools.partial(build, other, sources, made, at_last=True), (
+            f"made by autograph from {names} and its leaves; the script itself asked for first derivatives only"
+        )
+    except CannotDerive as reason:
+        return None, str(reason)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        return None, f"not made: autograph differentiated {names} once more, and that failed with {what}"
+
+
+def _named(log: EventLog, leaves: Sequence[Any], found: Iterable[Any]) -> Iterator[tuple[str, Output]]:
+    """The gradients that have a graph, each named after its leaf."""
+    for position, (leaf, gradient) in enumerate(zip(leaves, found, strict=True)):
+        output = None if gradient is None or gradient.grad_fn is None else log.engine.output(gradient)
+        if output is None:
+            continue
+        known = log.engine.output(leaf)
+        names = [] if known is None else log.names_of(known)
+        name = f"{names[0] if names else f'leaf {position}'}.grad"
+        log.note(gradient, name)
+        yield name, output

@@ -1,0 +1,488 @@
+"""The event log: what ran, as small tuples of plain data, for as long as a step that is kept may hang on it.
+
+Each thread appends to the log of its own running step. Nothing is worked out while the script runs that can be worked
+out from these tuples later: they become records of a graph only when a step is kept (`build.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+from autograph_cli.engines.held import ById, Drawn, Held
+from autograph_cli.engines.protocol import (
+    BackwardCall,
+    CollectiveCall,
+    Engine,
+    Listener,
+    ModuleCall,
+    Output,
+)
+from autograph_cli.graph import Saved
+from autograph_cli.record.log import forgetting, gradients
+from autograph_cli.record.log.changes import (
+    Alias,
+    changed_through,
+    current,
+    free_base,
+    last,
+    latest,
+    mark_changed,
+    output_of,
+    shares,
+    whole_of,
+)
+from autograph_cli.record.log.events import (
+    INPUT,
+    LEAF,
+    OPERATION,
+    UNTRACKED,
+    BackwardEvent,
+    Earlier,
+    Event,
+    Look,
+    StepLog,
+)
+from autograph_cli.record.names.modules import CallEvent, Modules, was_given
+from autograph_cli.record.names.output_names import OutputNames
+from autograph_cli.record.names.source_locations import add_engine, script_frames, site_of
+from autograph_cli.record.names.variables import variables_of
+
+_getframe = sys._getframe
+
+
+class _Thread(threading.local):
+    """The step that is going on in this thread, and the calls of modules, from the outermost on, as far as they are
+    known."""
+
+    def __init__(self, steps: weakref.WeakSet[StepLog]) -> None:
+        self._steps = steps
+        self.calls: list[CallEvent] = []
+        self.begin()
+
+    def begin(self) -> None:
+        """A new step."""
+        self.step = StepLog()
+        self._steps.add(self.step)
+
+
+_logs: weakref.WeakSet[EventLog] = weakref.WeakSet()
+
+
+def _unlock() -> None:
+    """In a child process no other thread lives that could let go of a lock."""
+    for log in _logs:
+        log.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)
+
+
+class EventLog:
+    """Events by key, in order. It holds no tensor and no node."""
+
+    def __init__(self, engine: Callable[[Listener], Engine], failed: Callable[[Exception], None]) -> None:
+        self.lock = threading.RLock()
+        _logs.add(self)
+        self.known: dict[int, Event] = {}
+        self.failed = failed
+        self.engine = engine(self)
+        add_engine(self.engine.folders)
+        self._connect = engine
+        self.count = 0
+        self.calls = 0
+        self.tensors: ById[Held] = ById()
+        """Leaves and inputs, by id."""
+        self.leaves: dict[int, int] = {}
+        """Of inputs that turned out to be leaves, which have no number before a node is made for them: the leaf's."""
+        self.shared: ById[Alias] = ById()
+        """Tensors over the memory of another one, by id, with what their changes are told of."""
+        self.aliases: ById[Alias] = ById()
+        """The same of tensors over the memory of one with a gradient that is in this step."""
+        self.drawn: ById[Drawn] = ById()
+        self.gradients: ById[gradients.Given] = ById()
+        """What `grad` calls gave without a graph, by id."""
+        self.names, self.borrowed = OutputNames(), OutputNames()
+        """The variables of each output; and those of a leaf when it was first used, which count if it has none."""
+        self.saved: dict[int, tuple[tuple[Saved, ...], Any]] = {}
+        """What nodes keep for backward, by the event's key; and of what is no operation of the engine's, what that
+        is."""
+        self.over: list[StepLog] = []
+        """The last steps that are wanted no more, and on which others may hang."""
+        self.looks: list[list[Look]] = []
+        """What was noted of what nodes keep in steps before those, as far as it may be asked for still."""
+        self.living = False
+        """Whether nodes of earlier times are known as they are, as nothing runs until their graph is made."""
+        self.changed = False
+        """Whether a step that is going on has changed a tensor with a gradient outside of autograd."""
+        self.freed: deque[list[int]] = deque(maxlen=2)
+        """The nodes that the passes ran which ended the last steps."""
+        self.new_leaves = False
+        """Whether leaves were met since somebody looked for their names."""
+        self.newest_key = 0
+        """The highest sequence number that was met."""
+        self.derivatives = False
+        """Whether a backward call has made nodes."""
+        self.measures: Any = None
+        """What measures beside the log, if anything does."""
+        self.arrays: dict[int, Any] | None = None
+        """The numbers of leaves and inputs as they were met, by the event's number, if they are asked for."""
+        self.steps: weakref.WeakSet[StepLog] = weakref.WeakSet()
+        """Those that are going on, in all threads, and those that are wanted still."""
+        self.thread = _Thread(self.steps)
+        self.modules = Modules(self.engine.tensor)
+        self.limits = forgetting.Limits()
+
+    @property
+    def step(self) -> StepLog:
+        """The step that is going on in this thread."""
+        return self.thread.step
+
+    def copy(self) -> EventLog:
+        """A log that goes on from here by itself, in this thread."""
+        other = EventLog(self._connect, _raise)
+        other.known.update(self.known)
+        other.tensors, other.names = ById(self.tensors), self.names.copied()
+        other.borrowed, other.saved = self.borrowed.copied(), dict(self.saved)
+        other.count, other.calls, other.newest_key = self.count, self.calls, self.newest_key
+        other.limits.events, other.modules = sys.maxsize, self.modules
+        step = other.step
+        step.events, step.passes = list(self.step.events), list(self.step.passes)
+        step.looked, step.changed = list(self.step.looked), dict(self.step.changed)
+        other.looks = [list(looks) for looks in (*self.looks, *[over.looked for over in self.over])]
+        return other
+
+    def clear(self) -> None:
+        """Let go of all that was noted: the engine that tells of it, and is told of it, would keep it."""
+        for noted in (self.known, self.tensors, self.leaves, self.names, self.borrowed, self.saved, self.looks):
+            noted.clear()
+        self.thread.begin()
+
+    # -- what the engine tells
+
+    def operation(
+        self,
+        number: int,
+        ref: weakref.ref[Any],
+        cls: type,
+        like: Any,
+        next: tuple[Output | None, ...],
+        args: tuple[Output, ...],
+        op: str,
+        calls: Sequence[ModuleCall],
+        constants: Any,
+        plain: Sequence[Any] | None,
+    ) -> None:
+        """An operation ran."""
+        thread = self.thread
+        step = thread.step
+        made_by = parent = call = within = None
+        again = False
+        if step.running:
+            within = step.running[-1]
+            calls = calls if len(calls) > within.outside else ()
+            again = self.engine.recomputing()
+            if not again:
+                made_by, parent, self.derivatives = within, self.engine.parent(), True
+        if calls:
+            known = thread.calls
+            same = len(known) == len(calls) and known[-1].serial == calls[-1].number
+            call = known[-1] if same else self.modules.enter(known, calls)
+        if self.changed:
+            args = tuple([last(self, output) for output in args])
+        site = site_of(_getframe(2), None if within is None else within.site)
+        self.count = count = self.count + 1
+        self.newest_key = number
+        event = (Earlier if again else Event)(
+            count, number, OPERATION, ref, cls, like, next, args, parent=parent, made_by=made_by, site=site, op=op,
+            call=call, constants=constants, plain=plain,
+        )  # fmt: skip
+        self.known[number] = event
+        step.events.append(event)
+        if len(self.known) > self.limits.events:
+            forgetting.sweep(self)
+
+    def earlier(
+        self,
+        number: int,
+        ref: weakref.ref[Any],
+        cls: type,
+        like: Any,
+        next: tuple[Output | None, ...],
+        args: tuple[Output, ...],
+    ) -> None:
+        """There is a node of which nothing was told when it was made."""
+        self.count = count = self.count + 1
+        event = self.known[number] = Earlier(count, number, OPERATION, ref, cls, like, next, args)
+        self.thread.step.events.append(event)
+
+    def leaf(self, number: int, variable: Any, cls: type, like: Any) -> int:
+        """A leaf goes by the number of the first node that added up its gradient."""
+        held = self.tensors.of(variable)
+        if held is not None and held.number >= 0:
+            known = self.known.get(held.number)
+            if known is not None and known.kind == LEAF:
+                return held.number
+        self.count += 1
+        self.new_leaves = True
+        running = self.step.running
+        new = running and number > running[-1].newest_key and not self.engine.recomputing()
+        parent = self.engine.parent() if new else None
+        made_by = None if parent is None else running[-1]
+        ref = weakref.ref(variable)
+        call, owner = self._belongs(variable)
+        self.add(
+            Event(self.count, number, LEAF, ref, cls, like, parent=parent, made_by=made_by, call=call, owner=owner)
+        )
+        self.newest_key = max(number, self.newest_key)
+        if held is not None and held.number < 0:
+            self.leaves[held.number] = number
+            if held.number in self.step.changed:
+                self.step.changed[number] = self.step.changed.pop(held.number)
+        self.tensors[id(variable)] = Held(ref, number)
+        if not owner:
+            self._note_where_met(variable, number)
+        return number
+
+    def _note_where_met(self, leaf: Any, key: int) -> None:
+        """The variables that hold a leaf now, of the innermost function that has any: they may be bound again."""
+        for frame in script_frames(3):
+            for name, value in list(variables_of(frame).items()):
+                if self.engine.inner(value) is leaf and name[0] not in "_.@":
+                    self.borrowed.add(key, name)
+            if key in self.borrowed:
+                break
+
+    def input(self, tensor: Any) -> int:
+        """A tensor that no gradient goes to, as far as is known, gets a number of its own."""
+        engine = self.engine
+        found = gradients.used(self, tensor) if self.gradients else None
+        if found is not None:
+            return found
+        base = free_base(self, tensor)
+        output = None if base is None else engine.output(base)
+        if base is not None and output is None:
+            output = self.input(base)  # so that its variables are noted
+        self.count += 1
+        key, ref, kind = -self.count, weakref.ref(tensor), LEAF if engine.is_leaf(tensor) else INPUT
+        call, owner = self._belongs(tensor)
+        drawn = self.drawn.pop(id(tensor), None)
+        op = drawn.op if drawn is not None and drawn.ref() is tensor else ""
+        like = engine.like(tensor)
+        self.add(Event(self.count, key, kind, ref, None, like, op=op, call=call, owner=owner, base=output))
+        self.tensors[id(tensor)] = Held(ref, key)
+        return key
+
+    def untracked(
+        self,
+        name: str,
+        op: Any,
+        outputs: Sequence[Any],
+        args: tuple[Output, ...],
+        plain: Sequence[Any] | None,
+        cut: Collection[Output],
+    ) -> None:
+        """An operation ran that left no node; its outputs are known by a number until the step is over.
+
+        What older steps computed is left out: else this step would hang on all before it.
+        """
+        outputs = [output if (whole := whole_of(self, output)) is None else whole for output in outputs]
+        given, args = args, gradients.of_this_step(self, args)
+        base = given[0] if given and not args and free_base(self, outputs[0]) is not None else None
+        calls = self.engine.calls()
+        call = self.modules.enter(self.thread.calls, calls) if calls else None
+        site = site_of(_getframe(2))
+        self.count += 1
+        key = -self.count
+        ref, like = weakref.ref(outputs[0]), [self.engine.like(output) for output in outputs]
+        event = Event(
+            self.count, key, UNTRACKED, ref, op, like, args=args, site=site, op=name, call=call,
+            plain=plain, base=base, cut=cut,
+        )  # fmt: skip
+        self.add(event)
+        if self.measures is not None:
+            self.measures.untracked(event, op)
+        whole = self.engine.base(outputs[0])
+        if whole is not None and self.engine.is_tracked(whole):
+            self.step.reads_nothing(event)
+        for nr, output in enumerate(outputs):
+            if name.endswith("_") and self.engine.is_tracked(output):
+                mark_changed(self, output, output_of(key, nr))
+            else:
+                self._hold(output, key, nr)
+                if name.endswith("_"):
+                    changed_through(self, output, output_of(key, nr))
+        if len(self.known) > self.limits.events:
+            forgetting.sweep(self)
+
+    def _hold(self, tensor: Any, key: int, nr: int) -> None:
+        """Know a tensor by an output of this key, until the step is over."""
+        before = self.tensors.of(tensor)
+        if before is not None:  # it was changed in place
+            self.step.changed[output_of(before.number, before.nr)] = output_of(key, nr)
+        self.tensors[id(tensor)] = Held(weakref.ref(tensor), key, nr)
+        self.step.untracked.append((id(tensor), key))
+
+    def also(self, tensor: Any, number: int, nr: int) -> None:
+        """A tensor that no gradient goes to is an output of an operation that has others: indices, a mask."""
+        self.tensors[id(tensor)] = Held(weakref.ref(tensor), number, nr)
+        self.step.untracked.append((id(tensor), number))
+        self.step.bare.add(output_of(number, nr))
+
+    def withdrawn(self, number: int) -> tuple[Any, tuple[Output, ...]]:
+        """An operation is part of the one that is told next; the answer is what was told of its arguments."""
+        event = self.known.pop(number, None)
+        events = self.step.events
+        position = next((position for position in range(len(events) - 1, -1, -1) if events[position] is event), None)
+        if position is not None:
+            del events[position]
+        return (None, ()) if event is None else (event.plain, event.args)
+
+    def absorbed(self, outputs: Iterable[Output]) -> None:
+        """How these were changed outside of autograd is part of the operation that is told next."""
+        for output in outputs:
+            self.step.changed.pop(output, None)
+
+    def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
+        """All of an operation was told."""
+        self.measures.created(self, self.known[number], node, outputs, newest)
+
+    def begins(self, call: BackwardCall) -> None:
+        """A backward call is about to run."""
+        step, engine = self.step, self.engine
+        entry = BackwardEvent(self.calls, call.kind, call.create_graph)
+        self.calls += 1
+        entry.outside = len(engine.calls())
+        entry.site = site_of(_getframe(2))
+        entry.newest, entry.newest_key = self.count, self.newest_key
+        entry.roots = tuple([output for output in map(engine.root, call.roots) if output is not None])
+        entry.error = id(sys.exc_info()[1])
+        if len(step.passes) >= self.limits.calls:
+            forgetting.forget_calls(self)
+        step.running.append(entry)
+        step.passes.append(entry)
+
+    def was_freed(self, number: int) -> bool:
+        """Whether the pass that ended one of the last steps ran this node."""
+        return any(number in ran for ran in self.freed)
+
+    def ends(self, call: BackwardCall) -> None:
+        """The innermost call is over."""
+        step, known = self.step, self.known
+        entry = step.running.pop()
+        entry.ran = self.engine.numbers(call.ran)
+        if self.derivatives:
+            # Calls from within this one may have run what it made, and are above it.
+            nested = step.passes[step.passes.index(entry) :] if step.passes[-1] is not entry else [entry]
+            for later in nested:
+                made_by = {event.made_by for event in map(known.get, later.ran) if event is not None}
+                later.order = 1 + max((0 if maker is None else maker.order for maker in made_by), default=0)
+        if call.inputs is not None:
+            entry.inputs = [self.engine.root(x) for x in call.inputs]
+            found = call.found or [None] * len(call.inputs)
+            entry.results = [None if x is None else self.engine.output(x) for x in found]
+            gradients.note(self, call, entry)
+        error = sys.exc_info()[1]
+        entry.failed = error is not None and id(error) != entry.error
+
+    def collective(self, call: CollectiveCall) -> None:
+        """The ranks of a group are about to exchange tensors."""
+
+    def passed(self) -> None:
+        """A step has ended of which nothing was told."""
+
+    def add(self, event: Event) -> None:
+        self.known[event.key] = event
+        self.step.events.append(event)
+        if self.arrays is not None and event.kind in (LEAF, INPUT):
+            self.arrays[event.number] = self.engine.array(event.ref()).copy()
+
+    def _belongs(self, tensor: Any) -> tuple[CallEvent | None, str]:
+        """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has
+        it."""
+        calls = self.engine.calls()
+        if calls:
+            self.modules.enter(self.thread.calls, calls)  # so that parameters of what was entered just now are known
+        owner = self.modules.owner(tensor)
+        if owner or not calls:
+            return None, owner
+        base = self.engine.base(tensor)
+        depth = next((n for n in range(len(calls), 0, -1) if not was_given(calls[n - 1], tensor, base)), 0)
+        return self.thread.calls[depth - 1] if depth else None, ""
+
+    def held(self, tensor: Any) -> Output | None:
+        """What a leaf or a tensor that no gradient goes to is known as now, if it was told of."""
+        found = self.tensors.of(tensor)
+        if found is None:
+            return None
+        output = output_of(found.number, found.nr)
+        return output if found.number >= 0 or not self.step.changed else latest(self, tensor, output)
+
+    def minds(self, tensor: Any) -> bool:
+        """Whether a change of a tensor with a gradient, outside of autograd, is told: not of a leaf that the step has
+        not used yet, for which it is where it starts from."""
+        if not self.engine.is_leaf(tensor):
+            return True
+        held = self.held(tensor)
+        return held is not None and self.step.uses(held)
+
+    def now(self, tensor: Any, output: Output) -> Output:
+        """What a tensor with a gradient, known as `output`, holds after changes outside of autograd."""
+        return current(self, tensor, output)
+
+    def shares(self, made: Any, tensor: Any) -> None:
+        """`made` is over the memory of `tensor`."""
+        shares(self, made, tensor)
+
+    # -- names
+
+    def note(self, tensor: Any, path: str) -> Output | None:
+        """Note a name for the output that a tensor is; returns the output."""
+        output = self.engine.output(tensor)
+        if output is not None:
+            self.names.add(output, path)
+        return output
+
+    def names_of(self, output: Output, borrowed: bool = False) -> list[str]:
+        """The variables that an output has, or those that count where it has none."""
+        return (self.borrowed if borrowed else self.names).of(output)
+
+    # -- what there is
+
+    def since(self, number: int) -> Iterator[Event]:
+        """The events after this number, the newest first."""
+        for key in reversed(self.known):
+            event = self.known[key]
+            if event.number <= number:
+                return
+            yield event
+
+    def adopt(self) -> None:
+        """This thread takes over the step that has come furthest, of whichever thread it is."""
+        self.thread.step = max((step for step in self.steps if not step.finished), key=lambda step: len(step.events))
+
+    def finish(self) -> StepLog:
+        """The step of this thread is over; another one begins."""
+        step = self.step
+        step.finished = True
+        self.changed = False
+        self.aliases.clear()
+        self.freed += [entry.ran for entry in step.passes[-1:]]
+        for name, key in step.untracked:  # in the next step they are inputs: what made them is of this one
+            held = self.tensors.get(name)
+            if held is not None and held.number == key:
+                del self.tensors[name]
+        self.thread.begin()
+        if len(self.known) > self.limits.between:
+            forgetting.sweep(self, between=True)
+        return step
+
+
+def _raise(error: Exception) -> None:
+    raise error

@@ -1,0 +1,175 @@
+"""What the event log is made of: events, backward calls, and the steps that they belong to."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Collection
+from typing import Any
+
+from msgspec import Struct
+
+from autograph_cli.engines.protocol import Output, key_of
+from autograph_cli.record.names.modules import CallEvent
+from autograph_cli.record.names.source_locations import Site
+
+OPERATION, LEAF, INPUT, UNTRACKED = "operation", "leaf", "input", "untracked"
+
+
+class BackwardEvent:
+    """One backward call."""
+
+    __slots__ = (
+        "call", "create_graph", "error", "failed", "inputs", "newest", "newest_key", "number", "order", "outside",
+        "ran", "results", "roots", "site",
+    )  # fmt: skip
+
+    def __init__(self, number: int, call: str, create_graph: bool) -> None:
+        self.number = number
+        self.call = call
+        self.create_graph = create_graph
+        self.newest = self.newest_key = 0
+        """The newest event when the call began, and the highest sequence number of a node."""
+        self.outside = 0
+        """How many calls of modules were going on when it began."""
+        self.error = 0
+        """The id of the exception that was being handled when the call began."""
+        self.failed = False
+        self.site: Site | None = None
+        self.roots: tuple[Output, ...] = ()
+        self.ran: list[int] = []
+        self.inputs: list[Output | None] = []
+        """What it was asked to differentiate by, if anything."""
+        self.results: list[Output | None] = []
+        """The derivatives by these; none of one that has no graph."""
+        self.order = 1
+
+
+class Event(Struct, frozen=True, eq=False):
+    """An operation, with a node or without, a leaf (however often its node is made anew), or an input.
+
+    A `Struct`, which is made faster than a tuple of so many fields and read by name faster than one by position.
+    """
+
+    number: int
+    """Its position in the order in which things were met."""
+    key: int
+    """The node's sequence number; of an input, a negative one."""
+    kind: str
+    ref: weakref.ref[Any]
+    """The node; of leaves and inputs, the tensor."""
+    cls: Any
+    """The class of the node; of what left none, the operation; None for inputs, and leaves that no gradient goes to."""
+    like: Any
+    next: tuple[Output | None, ...] = ()
+    args: tuple[Output, ...] = ()
+    parent: int | None = None
+    made_by: BackwardEvent | None = None
+    site: Site | None = None
+    op: str = ""
+    """The operation's name where the class does not tell it: of changes in place."""
+    call: CallEvent | None = None
+    """The call of a module that it ran in, or in which an input was made."""
+    owner: str = ""
+    """The path of the module that a leaf or an input belongs to."""
+    constants: Any = None
+    """What the node keeps that is no tensor, as the engine's `saved_constants` reads it."""
+    plain: Any = None
+    """The arguments that are no tensors, as the engine's `arguments` reads them."""
+    base: Output | None = None
+    """What an input, or the outputs of an operation that stands for one, are views of."""
+    cut: Collection[Output] = ()
+    """Of what left no node: those of `args` that required a gradient when it ran."""
+
+    @property
+    def is_operation(self) -> bool:
+        return self.kind == OPERATION
+
+    @property
+    def followed(self) -> bool:
+        """Whether it is an operation that ran while the recorder followed the engine."""
+        return self.kind == OPERATION
+
+    @property
+    def order(self) -> int:
+        return 0 if self.made_by is None else self.made_by.order
+
+
+class Earlier(Event, frozen=True, eq=False):
+    """An operation that only what led to it asks for: it ran before the recorder followed, or in a forward that a
+    checkpoint runs once more."""
+
+    @property
+    def followed(self) -> bool:
+        return False
+
+
+class Look(Struct, frozen=True, eq=False):
+    """What nodes kept when a backward call began (`saved_tensors.py`)."""
+
+    events: list[Event]
+    """Operations."""
+    kept: list[Any]
+    """What the engine told of each."""
+    others: list[Event]
+    """The leaves and inputs that they hung on."""
+    memory: list[int]
+    """The memory of each."""
+
+
+class StepLog:
+    """What one thread has done since its last step ended."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.finished = False
+        self.untracked: list[tuple[int, int]] = []
+        """The tensors that operations without a node made, by id, and the numbers that they are known by."""
+        self.bare: set[Output] = set()
+        """Outputs of its operations that no gradient goes to."""
+        self.changed: dict[Output, Output] = {}
+        """Of what was changed in place without a node: the output that came of it."""
+        self.used: set[Output] = set()
+        """What its first `used_by` events were computed from."""
+        self.used_by = 0
+        self.sharing: dict[int, Output] = {}
+        """Of events that only made tensors over the memory of their first argument, or changed it, by key: that one."""
+        self.passes: list[BackwardEvent] = []
+        self.running: list[BackwardEvent] = []
+        """The backward calls that are going on, the innermost last."""
+        self.variables: list[tuple[str, Output]] = []
+        """The variables that were found at the last backward call."""
+        self.derived: tuple[Any, str | None] = None, ""
+        """What makes its derivative graph, and how that came about, as of the last backward call."""
+        self.looked: list[Look] = []
+        self.leaves: dict[int, weakref.ref[Any]] = {}
+        """The leaves that its nodes lead to, by key."""
+        self.outer: set[int] = set()
+        """What its nodes hang on beside themselves, as of its first `seen` events."""
+        self.seen = 0
+        self.found: Any = None
+        """What was measured, if anything was to be."""
+
+    def begins_at(self, newest: int) -> int:
+        """Return the number of its first event; `newest` is that of the last event of all, which is before it if it has
+        none."""
+        return self.events[0].number if self.events else newest + 1
+
+    def reads_nothing(self, event: Event) -> None:
+        """What an operation made is over the memory of its first argument, which was not read for that."""
+        if event.args:
+            self.sharing[event.key] = event.args[0]
+
+    def uses(self, output: Output) -> bool:
+        """Whether something was computed from this output, or from what shares its memory."""
+        for event in self.events[self.used_by :]:
+            for arg in event.args[1:] if event.key in self.sharing else event.args:
+                used: Output | None = arg
+                while used is not None and used not in self.used:
+                    self.used.add(used)
+                    used = self.sharing.get(key_of(used))
+        self.used_by = len(self.events)
+        return output in self.used
+
+    @property
+    def has_operations(self) -> bool:
+        return any(event.followed for event in self.events) or any(entry.ran for entry in self.passes)

@@ -1,0 +1,61 @@
+"""The bytes that a step holds: its parameters, their gradients, and the state of optimizers."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from autograph_cli.engines.protocol import TensorFacts
+from autograph_cli.graph import DeviceMemory, Memory
+from autograph_cli.record.names.variables import items_of
+from autograph_cli.record.run.public_names import is_ours
+
+
+def optimizers_in(engine: TensorFacts, spaces: Iterable[Mapping[str, Any]]) -> list[weakref.ref[Any]]:
+    """The optimizers that variables hold: themselves, in a container, or as an attribute."""
+    found: dict[int, Any] = {}
+    optimizer = engine.optimizers()
+    if optimizer is None:
+        return []
+    for space in spaces:
+        for value in list(space.values()):
+            for each in (value, *_parts(value, engine.tensor)):
+                if issubclass(type(each), optimizer):
+                    found[id(each)] = each
+    return [weakref.ref(each) for each in found.values()]
+
+
+def _parts(value: Any, tensor: type) -> Iterator[Any]:
+    """What a container or an object of the script's holds, read without code of its own."""
+    held = items_of(value)
+    if held is None and not issubclass(type(value), (type, tensor, list, tuple, dict)) and not is_ours(type(value)):
+        try:
+            held = items_of(object.__getattribute__(value, "__dict__"))
+        except AttributeError:
+            held = None
+    yield from [item for _, item in held or ()]
+
+
+def memory_of(
+    engine: TensorFacts, leaves: Iterable[weakref.ref[Any]], optimizers: Iterable[weakref.ref[Any]]
+) -> Memory:
+    """The bytes that are held now."""
+    living = [leaf for leaf in [ref() for ref in leaves] if leaf is not None]
+    states = [each.state.values() for each in [ref() for ref in optimizers] if each is not None]
+    kept = [item for state in states for entry in state for item in entry.values() if isinstance(item, engine.tensor)]
+    held = engine.leaf_bytes(living), engine.bytes_of(kept)
+    return Memory(*held[0], held[1], _by_device(engine, living, kept))
+
+
+def _by_device(engine: TensorFacts, leaves: list[Any], kept: list[Any]) -> tuple[DeviceMemory, ...]:
+    """The bytes that leaves, their gradients and the state of optimizers hold by device; none for the CPU alone."""
+    places = dict.fromkeys(map(engine.device, (*leaves, *kept)))
+    if places.keys() <= {"cpu"}:
+        return ()
+    found = []
+    for place in places:
+        there = [leaf for leaf in leaves if engine.device(leaf) == place]
+        state = [tensor for tensor in kept if engine.device(tensor) == place]
+        found.append(DeviceMemory(place, *engine.leaf_bytes(there), engine.bytes_of(state)))
+    return tuple(found)

@@ -1,0 +1,279 @@
+"""Which module runs: each call of one, the path under which the script keeps it, and what belongs to it."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from autograph_cli.engines.protocol import ModuleCall
+from autograph_cli.record.names.source_locations import bound_in_passing, script_frames
+from autograph_cli.record.names.variables import OPAQUE, variables_of
+
+MANY = 4_096
+"""Modules that are remembered before those which are gone are forgotten."""
+_LONGEST = 256
+"""Longer containers are not looked through for modules."""
+
+
+class CallEvent(Struct, frozen=True, eq=False):
+    """One call of a module, as long as an event of the log or a call within it needs it."""
+
+    about: About
+    parent: CallEvent | None
+    serial: int
+
+
+class Tree:
+    """A module and all in it, by id: what each is in, and under which name."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = id(root)
+        self.positions: dict[int, tuple[int, str]] = {}
+        self.grow(root)
+
+    def grow(self, root: Any) -> None:
+        """Take in what has come since."""
+        for outer, name, inner in _nested(root):
+            self.positions.setdefault(id(inner), (id(outer), name))
+
+    def path(self, outer: int, inner: int) -> str:
+        """The path from one module to another in it; empty where there is none."""
+        names: list[str] = []
+        while inner != outer:
+            if inner == self.root or inner not in self.positions:
+                return ""
+            inner, name = self.positions[inner]
+            names.append(name)
+        return ".".join(reversed(names))
+
+
+class About:
+    """What is known of a module, where it was called in the same surroundings."""
+
+    __slots__ = ("cls", "id", "parameters", "path", "ref", "tree")
+
+    def __init__(self, module: Any, path: str, tree: Tree) -> None:
+        self.ref, self.id = weakref.ref(module), id(module)
+        self.path, self.cls = path, type(module).__name__
+        self.tree = tree
+        """The modules in it, as part of those around it."""
+        self.parameters = 0
+
+    def key(self) -> int:
+        """One number for all that is known of the same living module."""
+        module = self.ref()
+        return id(self if module is None else module)
+
+
+def was_given(call: ModuleCall, tensor: Any, base: Any) -> bool:
+    """Whether the tensor, or what it is a view of, was among the arguments of a call."""
+    return any(x is tensor or (base is not None and x is base) for x in _items((*call.args, *call.kwargs.values())))
+
+
+class Modules:
+    """The modules that were met, and who owns which parameter and buffer."""
+
+    def __init__(self, tensor: type) -> None:
+        self.tensor = tensor
+        """The class of tensors."""
+        self.known: dict[tuple[int, int | None], About] = {}
+        """By the id of the module and of the one that called it."""
+        self.owners: dict[int, tuple[weakref.ref[Any], str]] = {}
+        """Of parameters and buffers by id: the tensor, and the path of its module."""
+        self.limit = MANY
+        self.waiting: list[About] = []
+        """Those whose parameters may not be there yet."""
+
+    def enter(self, known: list[CallEvent], calls: Sequence[ModuleCall]) -> CallEvent:
+        """Bring what is known of a thread's calls up to those that are going on now; returns the innermost."""
+        depth = len(known)
+        while depth and (depth > len(calls) or known[depth - 1].serial != calls[depth - 1].number):
+            depth -= 1
+        del known[depth:]
+        outer = known[-1] if depth else None
+        for call in calls[depth:]:
+            module = call.module
+            key = id(module), None if outer is None else outer.about.id
+            about = self.known.get(key)
+            if about is None or about.ref() is not module:
+                about = self.known[key] = self._met(module, outer)
+                self.waiting.append(about)
+            outer = CallEvent(about, outer, call.number)
+            known.append(outer)
+        return known[-1]
+
+    def _met(self, module: Any, outer: CallEvent | None) -> About:
+        """A module that is new here: a part of one that is running, or one by itself."""
+        while outer is not None:
+            above = outer.about
+            path, tree = _within(above, module)
+            if path:
+                path = f"{above.path}.{path}"
+                if tree is not None:
+                    self._own(module, path)
+                return About(module, path, tree or self._learn(module, path))
+            outer = outer.parent
+        path = _variable(module) or type(module).__name__
+        return About(module, path, self._learn(module, path))
+
+    def settle(self) -> None:
+        """Count the parameters of modules that were new: what waited for its first input has them now."""
+        counted: dict[int, int] = {}
+        for about in self.waiting:
+            module = about.ref()
+            if module is not None:
+                if id(module) not in counted:
+                    counted |= _counted(module)
+                about.parameters = counted[id(module)]
+        self.waiting = []
+
+    def owner(self, tensor: Any) -> str:
+        """The path of the module that a tensor is a parameter or a buffer of."""
+        ref, path = self.owners.get(id(tensor), _NOBODY)
+        return path if ref is not None and ref() is tensor else ""
+
+    def _learn(self, module: Any, path: str) -> Tree:
+        """Note the modules within, and the owners of all parameters and buffers."""
+        for inside, inner in parts(module):
+            self._own(inner, f"{path}.{inside}" if inside else path)
+        if len(self.known) + len(self.owners) > self.limit:
+            self.known = {key: it for key, it in self.known.items() if it.ref() is not None}
+            self.owners = {key: it for key, it in self.owners.items() if it[0]() is not None}
+            self.limit = max(MANY, 2 * (len(self.known) + len(self.owners)))
+        return Tree(module)
+
+    def _own(self, module: Any, path: str) -> None:
+        for store in ("_parameters", "_buffers"):
+            for tensor in getattr(module, store, {}).values():
+                if isinstance(tensor, self.tensor) and not self.owner(tensor):
+                    self.owners[id(tensor)] = weakref.ref(tensor), path
+
+
+_NOBODY: tuple[None, str] = None, ""
+
+
+def _within(about: About, module: Any) -> tuple[str, Tree | None]:
+    """The path of a module from the one that it is in, if it is in it: as a part, or in a list of its own."""
+    outer = about.ref()
+    if outer is None:
+        return "", None
+    path = about.tree.path(id(outer), id(module))
+    if path:
+        return path, about.tree
+    if about.tree.root != id(outer) or id(module) not in about.tree.positions:
+        about.tree = Tree(outer)  # it has more in it than it had, or something that is in another part as well
+        path = about.tree.path(id(outer), id(module))
+    return path or next((path for path, it in _contained(vars(outer)) if it is module), ""), None
+
+
+def _counted(module: Any) -> dict[int, int]:
+    """How many parameters a module and each one in it has, by id; what is in several positions counts once."""
+    nested = list(_nested(module))
+    every = [module, *(inner for _, _, inner in nested)]
+    own = {id(inner): [x for x in getattr(inner, "_parameters", {}).values() if x is not None] for inner in every}
+    found = {position: sum(map(_size, tensors)) for position, tensors in own.items()}
+    alone = len({id(x) for tensors in own.values() for x in tensors}) == sum(map(len, own.values()))
+    if len(every) != 1 + sum(_count_parts(inner) for inner in every) or not alone:
+        return {id(module): sum(map(_size, {id(x): x for tensors in own.values() for x in tensors}.values()))}
+    for outer, _, inner in reversed(nested):
+        found[id(outer)] += found[id(inner)]
+    return found
+
+
+def _count_parts(module: Any) -> int:
+    return sum(inner is not None for inner in getattr(module, "_modules", {}).values())
+
+
+def _variable(module: Any) -> str:
+    """The variable that leads to a module, the outermost frame's first.
+
+    What a loop or a call binds stands for one module after the other: it comes after all else.
+    """
+    frames = list(reversed(script_frames(4)))
+    spaces = [variables_of(frame) for frame in frames]
+    passing = [bound_in_passing(frame.f_code) for frame in frames]
+    met: set[int] = set()  # of modules in one another, each has a frame with all that are in it
+    for ways in (dict.items, _contained, partial(_attributes, met=met)):
+        for space, skipped in zip(spaces, passing, strict=True):
+            for path, value in ways(space):
+                if value is module and path[0] not in "_." and path not in skipped:
+                    return str(path)
+    variables = (item for space in spaces for item in space.items())
+    return next((name for name, value in variables if value is module and name[0] not in "_."), "")
+
+
+def _attributes(space: Mapping[str, Any], met: set[int]) -> Iterator[tuple[str, Any]]:
+    """What modules have in them, and other objects as attributes, with their paths; of modules only what is not among
+    those that were `met` in others."""
+    for name, value in list(space.items()):
+        if name[0] in "_." or type(value) in OPAQUE:
+            continue
+        try:
+            inside = object.__getattribute__(value, "__dict__")
+        except AttributeError:
+            continue
+        if isinstance(inside.get("_modules"), dict):
+            if id(value) not in met:
+                yield from ((f"{name}.{path}", inner) for path, inner in parts(value, met) if path)
+        elif type(inside) is dict:
+            attributes = {key: inner for key, inner in list(inside.items()) if isinstance(key, str) and key}
+            yield from ((f"{name}.{key}", inner) for key, inner in attributes.items())
+            yield from ((f"{name}.{path}", inner) for path, inner in _contained(attributes))
+
+
+def _nested(module: Any, met: set[int] | None = None) -> Iterator[tuple[Any, str, Any]]:
+    """What is in a module, each once: the module that it is in, its name there, and itself; without those that are
+    among the `met`, where what is given is noted."""
+    met = set() if met is None else met
+    stack = [(None, "", module)]
+    while stack:
+        outer, name, inner = stack.pop()
+        if outer is not None:
+            yield outer, name, inner
+        for name, part in reversed(list(getattr(inner, "_modules", {}).items())):
+            if part is not None and part is not module and id(part) not in met:
+                met.add(id(part))
+                stack.append((inner, name, part))
+
+
+def parts(module: Any, met: set[int] | None = None) -> Iterator[tuple[str, Any]]:
+    """A module and all in it, each once, with their paths; see `_nested` for `met`."""
+    paths = {id(module): ""}
+    yield "", module
+    for outer, name, inner in _nested(module, met):
+        above = paths[id(outer)]
+        paths[id(inner)] = f"{above}.{name}" if above else name
+        yield paths[id(inner)], inner
+
+
+def _contained(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What lists, tuples and dicts hold, with their paths."""
+    for name, value in list(space.items()):
+        if name[0] in "_.":
+            continue
+        if type(value) in (list, tuple) and len(value) <= _LONGEST:
+            yield from ((f"{name}[{position}]", item) for position, item in enumerate(value))
+        elif type(value) is dict and len(value) <= _LONGEST:
+            yield from ((f"{name}[{key!r}]", item) for key, item in list(value.items()) if isinstance(key, (str, int)))
+
+
+def _items(values: Iterable[Any], depth: int = 0) -> Iterator[Any]:
+    for value in values:
+        if type(value) in (tuple, list) and depth < 2:
+            yield from _items(value, depth + 1)
+        elif type(value) is dict and depth < 2:
+            yield from _items(value.values(), depth + 1)
+        else:
+            yield value
+
+
+def _size(parameter: Any) -> int:
+    """How many numbers a parameter holds; none as long as its shape is not known."""
+    try:
+        return int(parameter.numel())
+    except (AttributeError, RuntimeError, ValueError):
+        return 0

@@ -1,0 +1,158 @@
+"""The variables that name tensors: those of the frames that run, and the targets of assignments on their lines."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from autograph_cli.record.names.source_locations import USER, kind_of
+from autograph_cli.record.run.public_names import is_ours
+
+if TYPE_CHECKING:
+    from autograph_cli.engines.protocol import Output
+    from autograph_cli.record.log.event_log import EventLog
+
+OPAQUE = frozenset(
+    (
+        str,
+        bytes,
+        bool,
+        int,
+        float,
+        complex,
+        type(None),
+        range,
+        slice,
+        type,
+        ModuleType,
+        FunctionType,
+        BuiltinFunctionType,
+    )
+)
+"""Types of values in which there is no tensor."""
+_DEPTH = 2
+"""How many containers are opened, one inside the other."""
+LONGEST = 256
+"""Longer containers are data, not variables."""
+
+
+def variables_of(frame: FrameType) -> dict[str, Any]:
+    """The variables of a running frame, without leaving references behind."""
+    space = frame.f_locals
+    if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        return space
+    found = dict(space)
+    # Before Python 3.13 the frame keeps the dict, and with it tensors that the function has let go.
+    if sys.version_info < (3, 13) and sys.getrefcount(space) <= 3:
+        code = frame.f_code
+        for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
+            space.pop(name, None)
+    return found
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a variable does not name what it holds; `@` is where pytest keeps the parts of an assertion."""
+    return name[0] in "_.@"
+
+
+Settled = set[tuple[str, int]]
+"""Variables, by name and the id of their value, in which there was nothing but leaves when they were looked through."""
+
+
+def scan(
+    log: EventLog, spaces: Iterable[Mapping[str, Any]], settled: Settled | None = None
+) -> list[tuple[str, Output]]:
+    """Note in the log what names its outputs in these namespaces; returns the plain variables among them, in order.
+
+    What is `settled` is not looked through again, unless a leaf has come since: models and long lists take time.
+    """
+    variables: list[tuple[str, Output]] = []
+    tensor, note = log.engine.tensor, log.note
+    if settled is not None and log.new_leaves:
+        settled.clear()
+    log.new_leaves = False
+    for space in spaces:
+        for name, value in list(space.items()):
+            kind = type(value)
+            if kind in OPAQUE or is_hidden(name):
+                continue
+            if issubclass(kind, tensor):
+                output = note(value, name)
+                if output is not None:
+                    variables.append((name, output))
+            elif settled is None:
+                _look_through(log, name, value)
+            elif (name, id(value)) not in settled and _look_through(log, name, value):
+                settled.add((name, id(value)))
+    return variables
+
+
+def _look_through(log: EventLog, name: str, value: Any) -> bool:
+    """Note the names of the tensors in a container or an object; whether it need not be done again."""
+    only_leaves, found = True, False
+    for path, tensor in tensors_in(name, value, cls=log.engine.tensor):
+        log.note(tensor, path)
+        found = True
+        only_leaves = only_leaves and log.engine.is_leaf(tensor)
+    return only_leaves and (found or items_of(value) != [])
+
+
+def items_of(value: Any) -> list[tuple[Any, Any]] | None:
+    """What a list, a tuple or a dict holds, with its keys, read without code of the script's own.
+
+    None of anything else, and of what is so long that it is data, and no variable.
+    """
+    for kind, read in ((list, _numbered), (tuple, _numbered), (dict, dict.items)):
+        if issubclass(type(value), kind):
+            return list(read(value)) if kind.__len__(value) <= LONGEST else None
+    return None
+
+
+def _numbered(value: Any) -> Iterable[tuple[int, Any]]:
+    return enumerate(list.__iter__(value) if issubclass(type(value), list) else tuple.__iter__(value))
+
+
+def parameters_in(value: Any) -> Iterator[tuple[str, Any]]:
+    """The parameters and buffers of a module, unless the script has written how they are listed."""
+    for listing in ("named_parameters", "named_buffers"):
+        named = getattr(type(value), listing, None)
+        if isinstance(named, FunctionType) and kind_of(named.__code__.co_filename) != USER:
+            yield from named(value)
+
+
+def tensors_in(path: str, value: Any, depth: int = 0, *, cls: type) -> Iterator[tuple[str, Any]]:
+    """The tensors in a variable, with their paths: `w`, `params[0]`, `d['w']`, `model.fc1.weight`, `self.w`."""
+    kind = type(value)
+    if issubclass(kind, cls):
+        yield path, value
+    elif depth >= _DEPTH or kind in OPAQUE:
+        return
+    elif issubclass(kind, (list, tuple, dict)):
+        for key, item in items_of(value) or ():
+            if type(key) in (str, int):
+                yield from tensors_in(f"{path}[{key!r}]", item, depth + 1, cls=cls)
+    elif not issubclass(kind, type):
+        yield from _tensors_of(path, value, cls)
+
+
+def _tensors_of(path: str, value: Any, cls: type) -> Iterator[tuple[str, Any]]:
+    """The parameters of a module, or the tensors and the modules' parameters among the attributes of a plain object."""
+    for name, tensor in parameters_in(value):
+        yield f"{path}.{name}", tensor
+    if is_ours(type(value)):
+        return
+    try:
+        attributes = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return
+    for name, item in list(attributes.items()) if isinstance(attributes, dict) else ():
+        if isinstance(name, str) and not name.startswith("_"):
+            if issubclass(type(item), cls):
+                yield f"{path}.{name}", item
+            elif issubclass(type(item), (list, tuple, dict)):
+                yield from tensors_in(f"{path}.{name}", item, _DEPTH - 1, cls=cls)
+            else:
+                yield from ((f"{path}.{name}.{inner}", x) for inner, x in parameters_in(item))
