@@ -54,7 +54,7 @@ def test_a_trace_survives(traces: dict[str, Trace]) -> None:
 
 
 def test_the_text_is_json_that_can_be_written_as_utf8() -> None:
-    assert json.loads(to_json(TRACE).encode())["version"] == 5
+    assert json.loads(to_json(TRACE).encode())["version"] == 6
 
 
 def test_a_graph_alone_has_the_form_that_it_has_in_a_trace() -> None:
