@@ -78,7 +78,7 @@ def _in_none(seen: Seen) -> Iterator[Found]:
         if found is not None:
             told.setdefault(found, []).append(n)
     for (why, source), numbers in told.items():
-        if why == "plain":
+        if why in ("plain", "replaced"):
             attribute = book.ledger.parameters[numbers[0]].name.rpartition(".")[2]
             source = line_that(seen, re.compile(rf"\.{re.escape(attribute)}\s*=[^=]").search)
         yield _lost(book, why, source, numbers)
@@ -91,9 +91,25 @@ def _why_in_none(book: Book, n: int, stepped: list[int]) -> tuple[str, Source | 
     beside = [o for o in stepped if any(book.root(other) == book.root(n) for other in book.held[o])]
     if module is not None and beside and all(module.at > book.ledger.optimizers[o].at > 0 for o in beside):
         return "later", module.source
+    if module is not None and any(_was_replaced(book, n, o) for o in beside):
+        return "replaced", None
+    if module is not None and not beside and _same_twice(book, stepped):
+        return "forgotten", None
     if module is None and beside and "." in book.ledger.parameters[n].name:
         return "plain", None
     return None
+
+
+def _was_replaced(book: Book, n: int, optimizer: int) -> bool:
+    """Whether an optimizer holds another parameter of the same module, and one that no module has any more."""
+    module, held = book.ledger.parameters[n].module, book.held[optimizer]
+    stale = [x for x in held - book.reached if book.ledger.parameters[x].module is None]
+    return bool(stale) and any(book.ledger.parameters[x].module == module for x in held & book.reached)
+
+
+def _same_twice(book: Book, stepped: list[int]) -> list[int]:
+    """Two optimizers that were made for the same parameters, of which one was meant for others."""
+    return next(([a, b] for a in stepped for b in stepped if a < b and book.held[a] == book.held[b]), [])
 
 
 def _lost(book: Book, why: str, source: Source | None, numbers: list[int]) -> Found:
@@ -111,6 +127,21 @@ def _lost(book: Book, why: str, source: Source | None, numbers: list[int]) -> Fo
         return Found(
             f"{shown} {are} a tensor and no nn.Parameter, so parameters() leaves it out",
             source, (fact,), remedy="Wrap it in nn.Parameter, or give it to the optimizer by itself.",
+        )  # fmt: skip
+    if why == "forgotten":
+        pair = [number for number in range(len(book.ledger.optimizers)) if book.steps_of(number)]
+        first, second = _same_twice(book, pair)
+        return Found(
+            f"{book.optimizer(first)} and {book.optimizer(second)} hold the same parameters, and none holds {shown}",
+            book.ledger.optimizers[second].source,
+            (fact, f"the other is made{at(book.ledger.optimizers[first].source)}"),
+            remedy="Give each optimizer the parameters of its own network.",
+        )  # fmt: skip
+    if why == "replaced":
+        return Found(
+            f"{shown} took the place of what an optimizer holds, and {are} never changed",
+            source, (fact, "the optimizer still holds a parameter that no module has any more"),
+            remedy="Change a parameter in place, under no_grad, or make the optimizer after it is replaced.",
         )  # fmt: skip
     assert module is not None
     owners = [
@@ -253,7 +284,7 @@ def _behind(book: Book, number: int, turns: list[Turn]) -> Found | None:
     held = book.held[number]
     for turn in turns:
         following = next((each for each in book.backward if each.at > turn.step.at and book.given(each) & held), None)
-        if following is not None and following.after >= turn.step.at:
+        if following is not None and following.after > turn.step.at:
             return None
     step, backward = turns[0].step, next(each for each in book.backward if book.gave(each) & held)
     return Found(

@@ -26,7 +26,7 @@ FARTHEST, OBJECTS = 6, 20_000
 """So many containers and objects deep is looked, and at so many things."""
 Line = Callable[[Site | None], Source | None]
 _PLAIN = (str, bytes, int, float, bool, complex, type(None), type)
-_ITEM = re.compile(r"\[[^\[\]]*\]$")
+_ITEM, _NUMBERED = re.compile(r"\[[^\[\]]*\]$"), re.compile(r"\[\d+\]")
 
 
 class _Place:
@@ -117,7 +117,7 @@ class Keepers:
                 continue
             behind = self._behind(event.key) & wanted.keys()
             if behind:
-                ends, keys = held.setdefault(_ITEM.sub("", path), ([], set()))
+                ends, keys = held.setdefault(_container(path), ([], set()))
                 ends.append(event)
                 keys |= behind
         most = max((len(keys) for _, keys in held.values()), default=0)
@@ -183,6 +183,12 @@ class Keepers:
                 else:
                     further += _inside(path, value)
             things = further
+
+
+def _container(path: str) -> str:
+    """What takes in one more each time: the outermost list on the way to a tensor, else what holds it."""
+    outer = _NUMBERED.split(path)[0]
+    return outer if outer != path else _ITEM.sub("", path)
 
 
 def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
