@@ -35,8 +35,7 @@ from . import (
     special as special,
     version as version,
 )
-from ._arrays import dispatched as _dispatched
-from ._core import interpret as _interpret, layout as _layout, shared_memory as _shared_memory
+from ._core import interpret as _interpret, layout as _layout
 from ._namespace import (
     Size as Size,
     Tensor as Tensor,
