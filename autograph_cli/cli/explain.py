@@ -103,6 +103,9 @@ def explain(
         )
         again = f"`autograph {command} {opened.trace.script}` records them"
         say(f"It was recorded without numbers, so {', '.join(codes)} were not looked for; {again}.", err=True)
+    if opened.trace.steps and opened.trace.ledger is None:
+        others = ", ".join(rule.code for rule in RULES if rule.ledger)
+        say(f"An earlier version recorded it, without a ledger of training, so {others} were not looked for.", err=True)
     ctx.exit(FOUND if findings else opened.exit_code)
 
 

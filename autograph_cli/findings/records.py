@@ -45,6 +45,10 @@ class Found(Struct, frozen=True):
     """What to change, where that is not the same for all that the rule finds."""
     reason: str = ""
     """Why, likewise."""
+    covers: tuple[str, ...] = ()
+    """The parameters whose missing gradients it explains: no other finding tells of them."""
+    about: tuple[str, ...] = ()
+    """The parameters whose missing gradients it tells of, without a reason that the ledger has."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,8 @@ class Rule(Struct, frozen=True):
     find: Callable[[Seen], Iterable[Found]]
     record: tuple[str, ...] = ()
     """What must be recorded beside the graph for it to be found."""
+    ledger: bool = False
+    """Whether it reads the ledger of training, which traces of earlier versions do not have."""
     on_request: bool = False
     """Whether it is looked for only where its code is selected: advice on what is right."""
 
