@@ -256,16 +256,16 @@ class Pass(Record, frozen=True):
     """The derivatives by `inputs`, in the same order; None where one has no graph of its own."""
 
 
-def above(name: str) -> Any:
-    """Return a file of this package that is written against this one: it is imported here, when it is first needed."""
-    return importlib.import_module(f"{__package__}.{name}")
-
-
 if TYPE_CHECKING:
     Nodes = Sequence[Node]
 else:
     Nodes = tuple[Node, ...]
 """Those of a graph: as they are read, a tuple; of some, read when they are first looked at."""
+
+
+def above(name: str) -> Any:
+    """Return a file of this package that is written against this one: it is imported here, when it is first needed."""
+    return importlib.import_module(f"{__package__}.{name}")
 
 
 class Graph(Record, frozen=True, dict=True):

@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from msgspec.structs import force_setattr
 
@@ -91,18 +91,10 @@ def _text(data: bytes, name: str) -> str:
         raise TraceError(f"{name} is damaged: {error}.") from None
 
 
-class _Found(NamedTuple):
-    """The nodes that stood at a place of the text."""
-
-    graph: str
-    """Which graph of a step has them."""
-    nodes: Sequence[Node]
-
-
 def _streamed(data: bytes, name: str) -> Trace:
     """The trace, its nodes read line by line and the rest as a whole; raises ValueError where it is not laid out so."""
     rest = bytearray()
-    found: list[_Found] = []
+    found: list[tuple[str, Sequence[Node]]] = []
     try:
         with _open(data, name) as lines:
             for line in lines:
@@ -110,11 +102,11 @@ def _streamed(data: bytes, name: str) -> Trace:
                 if line.endswith(_NODES) and (begin := _BEGIN.search(line)):
                     graph = begin[1].decode()
                     if begin[2]:
-                        found.append(_Found(graph, ()))
+                        found.append((graph, ()))
                         continue
                     rows = _Rows(lines)
                     lazy = graph == "double" and not begin.start()
-                    found.append(_Found(graph, _Unread(data, lines.tell(), rows, name) if lazy else _nodes(rows)))
+                    found.append((graph, _Unread(data, lines.tell(), rows, name) if lazy else _nodes(rows)))
                     rest += rows.end
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError from error
@@ -123,7 +115,7 @@ def _streamed(data: bytes, name: str) -> Trace:
         raise ValueError
     trace = trace_of(head, name)
     graphs = [(key, graph) for step in trace.steps for key in _GRAPHS if (graph := getattr(step, key)) is not None]
-    if [key for key, _ in graphs] != [each.graph for each in found]:
+    if [key for key, _ in graphs] != [key for key, _ in found]:
         raise ValueError
     for (_, graph), (_, nodes) in zip(graphs, found, strict=True):
         force_setattr(graph, "nodes", nodes)

@@ -147,7 +147,6 @@ def _parse(text: str, name: str) -> dict[str, Any]:
     if isinstance(data, dict) and "format" not in data and "nodes" in data:  # one graph alone
         step = {"number": 0, "graph": data}
         data = {"format": FORMAT, "version": VERSION, "script": "", "engine": "", "total_steps": 1, "steps": [step]}
-        data["failure"] = ""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise TraceError(f"{name} is not an autograph trace.")
     return data

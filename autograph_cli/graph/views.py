@@ -206,73 +206,79 @@ def take(
 ) -> Graph:
     """These nodes under new ids; edges, parents and passes follow, and what leads outside is dropped."""
     nodes = [graph.nodes[old] for old in kept] if nodes is None else nodes
-    made_by = {node.pass_id for node in nodes}
-    passes = {old: number for number, old in enumerate(sorted(old for old in made_by if old is not None))}
-
-    positions = [-1] * len(graph.nodes)
-    for number, old in enumerate(kept):
-        positions[old] = number
-
-    def moved(edge: Edge) -> Edge:
-        position = positions[edge.node]
-        return edge if position == edge.node else Edge(position, edge.nr)
-
-    def new(old: int) -> int | None:
-        return None if positions[old] < 0 else positions[old]
-
-    every = len(kept) == len(graph.nodes)
-    stay = every and all(old == number for old, number in passes.items())
-    """Whether all have the numbers that they had."""
-
-    def all_moved(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-        return tuple(edges) if every else tuple([moved(edge) for edge in edges if positions[edge.node] >= 0])
-
-    def copied(number: int, node: Node) -> Node:
-        following = node.next if next_of is None else next_of(node)
-        args: Iterable[Edge] = node.args if args_of is None else args_of(node)
-        if stay:
-            return replace(node, next=tuple(following), args=tuple(args))
-        if not every:
-            following = [None if edge is None or positions[edge.node] < 0 else moved(edge) for edge in following]
-            args = [moved(edge) for edge in args if positions[edge.node] >= 0]
-        return Node(
-            number,
-            node.kind,
-            node.name,
-            node.op,
-            node.outputs,
-            tuple(following),
-            tuple(args),
-            node.order,
-            None if node.parent is None else new(node.parent),
-            None if node.pass_id is None else passes[node.pass_id],
-            node.source,
-            node.module,
-            node.saved,
-            node.measured,
-            node.call,
-            node.constants,
-        )
-
-    def copied_pass(number: int, entry: Pass) -> Pass:
-        ran = tuple([positions[old] for old in entry.ran if positions[old] >= 0])
-        shown = [position for position, edge in enumerate(entry.inputs) if positions[edge.node] >= 0]
-        inputs = all_moved(entry.inputs[position] for position in shown)
-        found = [entry.results[position] for position in shown] if entry.results else []
-        results = tuple([None if edge is None or positions[edge.node] < 0 else moved(edge) for edge in found])
-        return replace(entry, id=number, roots=all_moved(entry.roots), ran=ran, inputs=inputs, results=results)
-
-    if not (stay and next_of is None):
-        nodes = [copied(number, node) for number, node in enumerate(nodes)]
+    moved = _Moved(graph, kept, nodes)
+    if not (moved.stay and next_of is None):
+        nodes = [
+            moved.node(number, node, next_of(node) if next_of else node.next, args_of(node) if args_of else node.args)
+            for number, node in enumerate(nodes)
+        ]
     elif args_of is not None:
         nodes = [node if (args := args_of(node)) is node.args else replace(node, args=tuple(args)) for node in nodes]
     return Graph(
         tuple(nodes),
-        tuple(replace(root, node=positions[root.node]) for root in roots),
-        tuple(copied_pass(number, graph.passes[old]) for old, number in passes.items()),
+        tuple(replace(root, node=moved.positions[root.node]) for root in roots),
+        tuple(moved.entry(number, graph.passes[old]) for old, number in moved.passes.items()),
         graph.calls,
         kept,
     )
+
+
+class _Moved:
+    """The new ids of the nodes of a graph that are kept, and of the passes that made them."""
+
+    def __init__(self, graph: Graph, kept: Sequence[int], nodes: Sequence[Node]) -> None:
+        made_by = {node.pass_id for node in nodes}
+        self.passes = {old: number for number, old in enumerate(sorted(old for old in made_by if old is not None))}
+        self.positions = [-1] * len(graph.nodes)
+        for number, old in enumerate(kept):
+            self.positions[old] = number
+        self.every = len(kept) == len(graph.nodes)
+        self.stay = self.every and all(old == number for old, number in self.passes.items())
+        """Whether all have the numbers that they had."""
+
+    def _edge(self, edge: Edge) -> Edge:
+        position = self.positions[edge.node]
+        return edge if position == edge.node else Edge(position, edge.nr)
+
+    def edges(self, edges: Iterable[Edge]) -> tuple[Edge, ...]:
+        """Return the edges that lead to what is kept."""
+        if self.every:
+            return tuple(edges)
+        return tuple([self._edge(edge) for edge in edges if self.positions[edge.node] >= 0])
+
+    def each(self, edges: Iterable[Edge | None]) -> tuple[Edge | None, ...]:
+        """Return the edges, None for one that leads outside."""
+        if self.every:
+            return tuple(edges)
+        return tuple([None if edge is None or self.positions[edge.node] < 0 else self._edge(edge) for edge in edges])
+
+    def node(self, number: int, node: Node, following: Iterable[Edge | None], args: Iterable[Edge]) -> Node:
+        """Return a node with these edges, under its new id."""
+        if self.stay:
+            return replace(node, next=tuple(following), args=tuple(args))
+        parent = -1 if node.parent is None else self.positions[node.parent]
+        return replace(
+            node,
+            id=number,
+            next=self.each(following),
+            args=self.edges(args),
+            parent=None if parent < 0 else parent,
+            pass_id=None if node.pass_id is None else self.passes[node.pass_id],
+            cut=(),
+        )
+
+    def entry(self, number: int, entry: Pass) -> Pass:
+        """Return a pass under its new id."""
+        positions = self.positions
+        shown = [place for place, edge in enumerate(entry.inputs) if positions[edge.node] >= 0]
+        return replace(
+            entry,
+            id=number,
+            roots=self.edges(entry.roots),
+            ran=tuple([positions[old] for old in entry.ran if positions[old] >= 0]),
+            inputs=self.edges(entry.inputs[place] for place in shown),
+            results=self.each(entry.results[place] for place in shown) if entry.results else (),
+        )
 
 
 def is_change(node: Node) -> bool:

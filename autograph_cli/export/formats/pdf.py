@@ -1,8 +1,13 @@
-"""A placed scene as PDF 1.4: one page of lines, shapes and the fonts that every reader has."""
+"""A placed scene as PDF 1.4: one page of lines, shapes and the fonts that every reader has.
+
+Libraries were tried: fpdf2 takes seven times as long and has no `∂` or `…` in these fonts; reportlab takes as long, and
+brings 30 MB of packages and no font of our own for `↻`; those on cairo or pango embed the machine's fonts.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 from autograph_cli.export.errors import ExportError
@@ -15,136 +20,24 @@ _ROUND = 0.5523
 """How far the control points of a quarter circle are out, of its radius."""
 
 # Widths of Helvetica in thousandths, for the characters from space to tilde.
-_HELVETICA = (
-    278,
-    278,
-    355,
-    556,
-    556,
-    889,
-    667,
-    191,
-    333,
-    333,
-    389,
-    584,
-    278,
-    333,
-    278,
-    278,
-    *(556,) * 10,
-    278,
-    278,
-    584,
-    584,
-    584,
-    556,
-    1015,
-    667,
-    667,
-    722,
-    722,
-    667,
-    611,
-    778,
-    722,
-    278,
-    500,
-    667,
-    556,
-    833,
-    722,
-    778,
-    667,
-    778,
-    722,
-    667,
-    611,
-    722,
-    667,
-    944,
-    667,
-    667,
-    611,
-    278,
-    278,
-    278,
-    469,
-    556,
-    333,
-    556,
-    556,
-    500,
-    556,
-    556,
-    278,
-    556,
-    556,
-    222,
-    222,
-    500,
-    222,
-    833,
-    556,
-    556,
-    556,
-    556,
-    333,
-    500,
-    278,
-    556,
-    500,
-    722,
-    500,
-    500,
-    500,
-    334,
-    260,
-    334,
-    584,
-)
+_HELVETICA_WIDTHS = """
+    278 278 355 556 556 889 667 191 333 333 389 584 278 333 278 278 556 556 556 556 556 556 556 556 556 556 278 278
+    584 584 584 556 1015 667 667 722 722 667 611 778 722 278 500 667 556 833 722 778 667 778 722 667 611 722 667 944
+    667 667 611 278 278 278 469 556 333 556 556 500 556 556 278 556 556 222 222 500 222 833 556 556 556 556 333 500
+    278 556 500 722 500 500 500 334 260 334 584
+"""
+_HELVETICA = [int(width) for width in _HELVETICA_WIDTHS.split()]
 _OTHER = {"·": 278, "…": 1000, "\xa0": 278, "×": 584}
 # Letters that only the font Symbol has: their code there, and their width.
+_SYMBOL_GLYPHS = """
+    ∂ B6 494  ′ A2 247  α 61 631  β 62 549  γ 67 411  δ 64 494  ε 65 439  ζ 7A 494  η 68 603
+    θ 71 521  ι 69 329  κ 6B 549  λ 6C 549  μ 6D 576  ν 6E 521  ξ 78 493  ο 6F 549  π 70 549
+    ρ 72 549  σ 73 603  τ 74 439  υ 75 576  φ 66 521  χ 63 549  ψ 79 686  ω 77 686  Γ 47 603
+    Δ 44 612  Θ 51 741  Λ 4C 686  Ξ 58 645  Π 50 768  Σ 53 592  Φ 46 763  Ψ 59 795  Ω 57 768
+    ∇ D1 713  → AE 987  ↓ AF 603
+"""
 _SYMBOL = {
-    "∂": (0xB6, 494),
-    "′": (0xA2, 247),
-    "α": (0x61, 631),
-    "β": (0x62, 549),
-    "γ": (0x67, 411),
-    "δ": (0x64, 494),
-    "ε": (0x65, 439),
-    "ζ": (0x7A, 494),
-    "η": (0x68, 603),
-    "θ": (0x71, 521),
-    "ι": (0x69, 329),
-    "κ": (0x6B, 549),
-    "λ": (0x6C, 549),
-    "μ": (0x6D, 576),
-    "ν": (0x6E, 521),
-    "ξ": (0x78, 493),
-    "ο": (0x6F, 549),
-    "π": (0x70, 549),
-    "ρ": (0x72, 549),
-    "σ": (0x73, 603),
-    "τ": (0x74, 439),
-    "υ": (0x75, 576),
-    "φ": (0x66, 521),
-    "χ": (0x63, 549),
-    "ψ": (0x79, 686),
-    "ω": (0x77, 686),
-    "Γ": (0x47, 603),
-    "Δ": (0x44, 612),
-    "Θ": (0x51, 741),
-    "Λ": (0x4C, 686),
-    "Ξ": (0x58, 645),
-    "Π": (0x50, 768),
-    "Σ": (0x53, 592),
-    "Φ": (0x46, 763),
-    "Ψ": (0x59, 795),
-    "Ω": (0x57, 768),
-    "∇": (0xD1, 713),
-    "→": (0xAE, 987),
-    "↓": (0xAF, 603),
+    character: (int(code, 16), int(width)) for character, code, width in re.findall(r"(\S) (\S+) (\S+)", _SYMBOL_GLYPHS)
 }
 _TURN, _TURN_WIDTH = "↻", 800
 """No font of readers has it: the file brings one with this glyph alone."""
