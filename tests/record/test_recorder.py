@@ -189,7 +189,7 @@ def test_recording_changes_nothing_that_a_script_prints(
     steps: str, tmp_path: Path, python: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
-    start = "from autograph_cli.record import runner; target = runner.Target.of('script.py'); runner"
+    start = "from autograph_cli.record.run import runner; target = runner.Target.of('script.py'); runner"
     plain = python("-c", f"{start}.run(target)")
     recorded = python("-c", f"{start}.record(target, {steps!r})")
     assert plain.stdout.count("hook") == 3

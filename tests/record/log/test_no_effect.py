@@ -148,7 +148,7 @@ def test_a_program_does_under_a_recorder_what_it_does_without(
 ) -> None:
     lines = PROGRAMS[name].strip("\n").split("\n")
     (tmp_path / "script.py").write_text("\n".join(line[8:] for line in lines))
-    start = "import sys; from autograph_cli.record import runner; target = runner.Target.of('script.py')"
+    start = "import sys; from autograph_cli.record.run import runner; target = runner.Target.of('script.py')"
     plain = python("-c", f"{start}; sys.exit(runner.run(target).exit_code)")
     recorded = python("-c", f"{start}; sys.exit(runner.record(target)[0].exit_code)")
     assert (recorded.stdout, recorded.stderr, recorded.returncode) == (plain.stdout, plain.stderr, plain.returncode)
