@@ -61,6 +61,8 @@ def trace_of(data: dict[str, Any], name: str) -> Trace:
         return msgspec.convert(body, Trace, dec_hook=_special)
     except msgspec.ValidationError as error:
         raise TraceError(f"{name} is malformed: {_problem(str(error), body)}.") from None
+    except UnicodeEncodeError:  # which msgspec raises instead
+        raise TraceError(f"{name} is malformed: it has a text with a lone surrogate where none can be.") from None
     except RecursionError:
         raise TraceError(f"{name} is malformed: it is nested too deeply.") from None
 

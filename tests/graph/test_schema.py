@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from autograph_cli.graph import from_json, read_snapshot, to_json
+from autograph_cli.graph import TraceError, from_json, read_snapshot, to_json
 from autograph_cli.graph.snapshot import VERSION as SNAPSHOT_VERSION
 from autograph_cli.graph.trace_writer import VERSION
 from autograph_cli.record.run.runner import Target, record
@@ -46,6 +49,37 @@ def test_the_schema_refuses_what_the_reader_refuses(schema: Any) -> None:
         broken = json.loads(json.dumps(plain))
         broken["steps"][0]["graph"]["nodes"][0] = node | change
         assert not jsonschema.Draft202012Validator(schema).is_valid(broken), change
+
+
+STRANGE = (
+    *(None, -1, 0, 1.5, 2.0, True, 1 << 63, -1 << 70, float("nan"), float("inf")),
+    *("", "x", "nan", "leaf", "float32[3]", "float32[ 3]", "\ud800"),
+    *([], {}, [0], [0, 0], [0, 0, 0], [None], ["a", "b"], [["a", "b"]], {"strange": 1}),
+)
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Each container of a text in JSON with each of its keys."""
+    for key in value if isinstance(value, dict) else range(len(value)):
+        yield value, key
+        if isinstance(value[key], (dict, list)):
+            yield from places(value[key])
+
+
+def test_whatever_is_changed_is_read_as_the_schema_says_or_refused_in_one_sentence(schema: Any) -> None:
+    validator = pytest.importorskip("jsonschema").Draft202012Validator(schema)
+    text = KEPT[-1].read_text("utf-8")
+    chance = random.Random(7)
+    for _ in range(int(os.environ.get("AUTOGRAPH_TRACES", "300"))):
+        data = json.loads(text)
+        value, key = chance.choice(list(places(data)))
+        value[key] = chance.choice(STRANGE)
+        try:
+            from_json(json.dumps(data))
+        except TraceError as error:
+            assert str(error).count("\n") == 0
+        else:
+            assert validator.is_valid(data), (key, value[key])
 
 
 _LAST = (("trace", VERSION), ("snapshot", SNAPSHOT_VERSION))

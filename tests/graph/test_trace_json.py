@@ -109,6 +109,8 @@ def node_with(**fields: Any) -> Callable[[dict[str, Any]], None]:
         (node_with(id=True), "nodes[0].id must be a whole number from 0, not true"),
         (node_with(names=3), "nodes[0] has the unknown field 'names'"),
         (node_with(name=None), "nodes[0].name must be a string, not null"),
+        (node_with(kind="\ud800"), "it has a text with a lone surrogate where none can be"),
+        (node_with(id="\ud800"), "it has a text with a lone surrogate where none can be"),
         (node_with(id=4), "step 3: node 4 (Input) stands at position 0"),
         (
             lambda data: data["steps"][0]["graph"].update(numbers=[0]),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .._compiled import compiled
 from . import dispatch
 from .errors import refused
+from .operands import is_operand
 from .overrides import NOBODY, asked_instead, is_function, looking, looks, unasked, unknown_operand
 from .schema import REQUIRED
 from .state import process_state
@@ -60,12 +61,12 @@ def operator_of(op: Operation) -> Any:
             return found
         given = in_order(op, args, kwargs)
         first, second = given[:2]
-        if (second.__class__ is not Tensor and not dispatch.is_operand(second)) or not isinstance(first, Tensor):
+        if (second.__class__ is not Tensor and not is_operand(second)) or not isinstance(first, Tensor):
             return unknown_operand(op, first, second)
         return op.function(first, second) if process_state.asks else dispatch.run(op, given)
 
-    operator = named(op, op.identifier, look, public=True)
-    return looks(operator)
+    operator = looks(named(op, op.identifier, look, public=True))
+    return operator
 
 
 def named(
@@ -122,19 +123,16 @@ def in_order(op: Operation, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
     many, names = len(args), op.names
     if not kwargs and op.least <= many <= op.positional:
         return (*args, *op.defaults[many:])
+    by_name = dict(zip(names, op.defaults, strict=True)) | dict(zip(names[: op.positional], args, strict=False))
+    for name, x in kwargs.items():
+        if name not in by_name:
+            raise refused(TypeError, f"{op.identifier}() got an unexpected keyword argument {name!r}")
+        if name in names[: min(many, op.positional)]:
+            raise refused(TypeError, f"{op.identifier}() got multiple values for argument {name!r}")
+        by_name[name] = x
     if many > op.positional:
-        raise _too_many(op, many, sum(name in names for name in kwargs))
-    if not kwargs:
-        args += op.defaults[many:]
-    else:
-        by_name = dict(zip(names, op.defaults, strict=True)) | dict(zip(names, args, strict=False))
-        for name, x in kwargs.items():
-            if name not in by_name:
-                raise refused(TypeError, f"{op.identifier}() got an unexpected keyword argument {name!r}")
-            if name in names[:many]:
-                raise refused(TypeError, f"{op.identifier}() got multiple values for argument {name!r}")
-            by_name[name] = x
-        args = tuple(by_name.values())
+        raise _too_many(op, many, sum(name in names[op.positional :] for name in kwargs))
+    args = tuple(by_name.values())
     missing = [repr(name) for name, x in zip(names, args, strict=True) if x is REQUIRED]
     if missing:
         plural = "s" if len(missing) > 1 else ""

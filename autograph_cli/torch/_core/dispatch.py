@@ -23,19 +23,17 @@ from .._arrays.storages import resized, window
 from .._arrays.unusual import BY_OPERATIONS, UNUSUAL
 from . import autocast, device_dispatch, dims, dtypes, overlapping
 from .class_names import type_name
-from .device_dispatch import kernels  # noqa: F401
 from .dtype_checks import check_cast
 from .errors import refused
 from .memory_format import settled, strides_of
 from .node import Edge, Node, View, edge_of, extra_of, output_meta
 from .op_namespace import table
-from .parsing import parser
+from .operands import operands
 from .saved_tensors import SavedList, SavedResult, save
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, inference_result, make, materialize
 from .user_warnings import warn
 from .views import bump, check_overlap, check_own_memory, make_view, write
-from .wrapped_numbers import wrap_number
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -265,11 +263,16 @@ def as_floating(raw: Any) -> Any:
     return raw.astype(process_state.default_dtype) if raw.dtype.kind in "biu" else raw
 
 
+_SCALARS = frozenset((np.float32, np.float64, np.int64, np.bool_))
+
+
 def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
     """Raw tensor arguments cast to their common dtype."""
     first = raws[op.positions[0][0]]
+    kind = first.__class__ if first.__class__ in _SCALARS else None  # two of one class have one dtype
     for i, _ in op.positions:
-        if raws[i] is None or raws[i].dtype is not first.dtype:
+        raw = raws[i]
+        if raw is None or (raw.__class__ is not kind and raw.dtype is not first.dtype):
             break
     else:
         return raws
@@ -359,92 +362,6 @@ def put(target: Tensor, made: Tensor) -> None:
     tell_change(table["copy"], (target, made), target)
 
 
-# ---------------------------------------------------------------- arguments
-
-
-NUMBERS = frozenset((bool, int, float, complex))
-
-
-def is_operand(x: Any) -> bool:
-    """Whether `x` can stand beside a tensor in arithmetic."""
-    return isinstance(x, (Tensor, bool, int, float, complex, np.generic))
-
-
-def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments with Python numbers wrapped where a tensor is wanted; a TypeError for anything else."""
-    numbers = op.promotes and not op.strict
-    for i, parameter in op.positions:
-        x = args[i]
-        if x.__class__ is Tensor:
-            continue
-        if numbers and x.__class__ in NUMBERS and i and isinstance(args[0], Tensor):
-            args = (*args[:i], _wrapped(op, x, args[0]), *args[i + 1 :])
-        elif not _fits(parameter, x):
-            break
-    else:
-        return args
-    tensors = [x for p, x in zip(op.schema.parameters, args, strict=True) if p.is_tensor and isinstance(x, Tensor)]
-    if not tensors:
-        check_call(op, args)
-    fixed = []
-    for position, (parameter, x) in enumerate(zip(op.schema.parameters, args, strict=True)):
-        if _fits(parameter, x):
-            fixed.append(x)
-        elif (
-            numbers
-            and (tensors or op.number_first)
-            and (position or op.number_first)
-            and isinstance(x, (bool, int, float, complex, np.generic))
-        ):
-            fixed.append(_wrapped(op, x, tensors[0] if tensors else OF_BOOLS))
-        else:
-            check_call(op, args)
-            raise argument_error(op, parameter.name, position, parameter.type, x)
-    return tuple(fixed)
-
-
-def _wrapped(op: Operation, number: Any, beside: Tensor) -> Tensor:
-    if op.check is not None and number.__class__ is bool:
-        op.check(beside._ag_raw, number)
-    return wrap_number(number, beside, op.promotes == "floating")
-
-
-def check_call(op: Operation, args: tuple[Any, ...]) -> None:
-    """Raise what PyTorch says of wrong arguments of the function that an operation is."""
-    read = parser("torch", op.name)
-    if read is not None:
-        given = list(zip(op.schema.parameters, args, strict=True))
-        positions = tuple(x for p, x in given if not p.keyword_only)
-        read.check(positions, {p.name: x for p, x in given if p.keyword_only and x is not p.default})
-
-
-def _fits(parameter: Any, x: Any) -> bool:
-    if parameter.is_tensor:
-        return isinstance(x, Tensor) or (x is None and parameter.type == "Tensor?")
-    if parameter.is_list:
-        optional = parameter.type.startswith("Tensor?")
-        return isinstance(x, (tuple, list)) and all(isinstance(t, Tensor) or (t is None and optional) for t in x)
-    return True
-
-
-def argument_error(op: Operation, name: str, position: int, kind: str, x: Any) -> TypeError:
-    """PyTorch's sentence for an argument of the wrong type."""
-    shown = "input" if name == "self" else name
-    if isinstance(x, (tuple, list)) and "[" in kind:
-        index, wrong = next(((i, t) for i, t in enumerate(x) if not isinstance(t, Tensor)), (0, x))
-        return refused(
-            TypeError, f"expected Tensor as element {index} in argument {position}, but got {type_name(wrong)}"
-        )
-    expected = "tuple of Tensors" if "[" in kind else "Tensor"
-    return refused(
-        TypeError, f"{op.name}(): argument '{shown}' (position {position + 1}) must be {expected}, not {type_name(x)}"
-    )
-
-
-OF_BOOLS = make(np.False_)
-"""What numbers stand beside that come without a tensor: any number has its own dtype there."""
-
-
 # ---------------------------------------------------------------- the node
 
 
@@ -524,12 +441,17 @@ def differentiable(op: Operation, index: int, output: Tensor) -> bool:
 _new = object.__new__
 
 
-def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Any, ...]) -> list[Any]:
-    """What the formulas of the wanted gradients need, in the order of `op.saved_names`."""
+def saved_items(
+    op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Any, ...] | None
+) -> list[Any]:
+    """What the formulas of the wanted gradients need, in the order of `op.saved_names`; without `edges` of all, with
+    the outputs as they are."""
     items: list[Any] = []
     for guard, output, position, tail in op.saving:
-        if guard is not None and edges[guard] is None:
+        if edges is not None and guard is not None and edges[guard] is None:
             items.append(() if tail else None)
+        elif output is not None and edges is None:
+            items.append(outputs[output])
         elif output is not None:
             made = outputs[output]
             if made._ag_counter is None:

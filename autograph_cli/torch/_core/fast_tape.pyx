@@ -351,6 +351,7 @@ cdef object like_of(PyObject *raw, PyObject *edge):
 
 include "fast_columns.pxi"
 include "fast_forward.pxi"
+include "fast_functions.pxi"
 include "fast_changes.pxi"
 include "fast_formulas.pxi"
 include "fast_custom.pxi"

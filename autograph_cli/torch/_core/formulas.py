@@ -12,7 +12,7 @@ from .saved_tensors import freed, opened_raw, unpack
 
 if TYPE_CHECKING:
     from .node import Node
-    from .operation import Derivative, Operation
+    from .operation import Operation
 
 GRAD, ONLY_GRAD, SAVED_TENSOR, SAVED_LIST, SAVED_VALUE, WANTED, TOTAL = range(7)
 """Where an argument comes from: the gradient, the gradient of the first of several outputs, what the node saved, which
@@ -41,12 +41,9 @@ def formulas_of(op: Operation, recorded: bool) -> tuple[Formula, ...]:
         derivatives = tuple(sorted(derivatives, key=lambda d: (op.last in d.inputs, ", ".join(d.inputs))))
     position = {p.name: i for i, p in enumerate(op.inputs)}
     return tuple(
-        Formula(d.formula, tuple(position[name] for name in d.inputs), d.joint, _needs(op, d)) for d in derivatives
+        Formula(d.formula, tuple(position[name] for name in d.inputs), d.joint, tuple(_source(op, n) for n in d.needs))
+        for d in derivatives
     )
-
-
-def _needs(op: Operation, derivative: Derivative) -> tuple[tuple[int, int], ...]:
-    return tuple(_source(op, name) for name in derivative.needs)
 
 
 def _source(op: Operation, name: str) -> tuple[int, int]:

@@ -28,7 +28,6 @@ from .memory_format import strides_of
 from .node import Node, View, edge_of, extra_of, output_meta
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
-from .saved_tensors import SavedList
 from .state import next_sequence_nr, thread_state
 from .tensor import Tensor, Wrapped, make, materialize
 from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zero_where, zeros_like
@@ -373,19 +372,9 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     node._ag_output_meta = likes if op.multiple else likes[0]
     named = dict(zip((p.name for p in op.schema.parameters), primals, strict=True))
     again = recomputed.outputs_of(op, named)
-    items: list[Any] = []
+    items = dispatch.saved_items(op, primals, outputs, None)
     for index, name in enumerate(op.saved_names):
-        if name in again:
-            item: Any = again[name]
-        elif name in op.schema.outputs:
-            item = outputs[op.schema.outputs.index(name)]
-        elif name in named:
-            item = named[name]
-            item = SavedList(item) if isinstance(item, (tuple, list)) and op.is_tensor(name) else item
-        else:
-            head, _, tail = name.rpartition("_")
-            item = dispatch.property_of(outputs[0] if head == "result" else named[head], tail)
-        items.append(item)
+        item = items[index] = again.get(name, items[index])
         if isinstance(item, Tensor) and item._ag_counter is not None and item._ag_counter[0]:
             extra = extra_of(node)
             extra.versions = {**(extra.versions or {}), index: item._ag_counter[0]}

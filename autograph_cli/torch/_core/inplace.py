@@ -15,6 +15,7 @@ from .calling import fast_tape
 from .dtype_checks import check_cast
 from .node import INFERENCE, Edge, Node, edge_of, extra_of
 from .op_namespace import operations
+from .operands import operands
 from .saved_tensors import Packed
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, counter, make
@@ -40,7 +41,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         changed: Tensor | None = fast.change(op, args)
         if changed is not None:
             return changed
-    args = dispatch.operands(op, args)
+    args = operands(op, args)
     if op.constants:
         dispatch.check_constants(op, args)
     raws = None if process_state.special else _plain(op, args)

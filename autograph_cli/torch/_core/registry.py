@@ -14,6 +14,7 @@ from .calling import in_order, named
 from .class_names import type_name
 from .errors import refused
 from .inplace import run_inplace
+from .operands import is_operand
 from .operation import Operation, OperationFunction, operations
 from .overrides import NOBODY, asked_instead, looks, record_of
 from .state import process_state, thread_state
@@ -116,7 +117,7 @@ def in_place_operator(op: Operation) -> Callable[[Tensor, Any], Any]:
         if process_state.asks and (found := asked_instead(operator, args, kwargs)) is not NOBODY:
             return found
         target, other, *more = in_order(op, args, kwargs)
-        if not isinstance(other, Tensor) and not dispatch.is_operand(other):
+        if not isinstance(other, Tensor) and not is_operand(other):
             return NotImplemented
         return run_inplace(op, (target, other, *more))
 

@@ -11,9 +11,9 @@ from .._arrays.stand_in import MISSING, cannot_batch
 from .._core import docstrings, dtypes
 from .._core.class_names import type_name
 from .._core.device_dispatch import missing
-from .._core.dispatch import is_operand
 from .._core.errors import refused
 from .._core.inplace import run_inplace
+from .._core.operands import is_operand
 from .._core.operation import camel, operation
 from .._core.overrides import NOBODY, asked_instead, looks
 from .._core.registry import composite, functions, in_place_operator, methods, overloaded, publish

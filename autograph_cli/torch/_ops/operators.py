@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.dispatch import is_operand
+from .._core.operands import is_operand
 from .._core.overrides import NOBODY, asked_instead, looks
 from .._core.registry import in_place_operator, methods
 from .._core.state import process_state

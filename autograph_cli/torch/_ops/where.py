@@ -7,7 +7,7 @@ from typing import Any
 from .._arrays.meta import readable
 from .._core import batching_rules, dtypes
 from .._core.device_dispatch import is_meta
-from .._core.dispatch import OF_BOOLS
+from .._core.operands import OF_BOOLS
 from .._core.operation import operation
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
