@@ -12,6 +12,7 @@ from autograph_cli.export.layout.direction import DIRECTIONS
 from autograph_cli.export.scene.colouring import COLOURS
 from autograph_cli.graph import Slice, Watched
 from autograph_cli.graph.facts import USUAL
+from autograph_cli.graph.reader_level import LEVELS
 
 if TYPE_CHECKING:
     from autograph_cli.findings import Finding
@@ -58,6 +59,11 @@ class RenderOptions(Struct, frozen=True, kw_only=True):
     """The facts that stand on the nodes (`graph.facts.WORDS`)."""
     inside: str | None = None
     """Not the view is drawn, but what the backward of this node of it ran."""
+    level: Annotated[
+        str, Flag("Draw the forward view as the script was written, or each operation that ran.", LEVELS)
+    ] = LEVELS[0]
+    """Formats for other programs, and pages, have all operations. A picture of `user` is folded until it fits a page,
+    unless all is to be open."""
     depth: Annotated[int | None, Flag("Open modules so deep; those further in are a box each.", least=0)] = None
     max_nodes: Annotated[
         int | None,

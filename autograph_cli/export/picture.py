@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograph_cli.export.options import RenderOptions
+from autograph_cli.export.options import PARAMETERS, RenderOptions
 from autograph_cli.export.scene.building import differentiated_in
 from autograph_cli.formulas import Formula, formulas_of
 from autograph_cli.graph import Graph, Step, backward, double_backward, forward, open_node, tracked
@@ -16,6 +16,7 @@ from autograph_cli.graph.facts import check_recorded
 from autograph_cli.graph.marks import Mark, marks_of
 from autograph_cli.graph.names import told_apart, visible
 from autograph_cli.graph.nesting import flattened
+from autograph_cli.graph.reader_level import USER, as_written
 
 DEEPEST = 64
 """Frames within one another, at most: what is deeper is drawn in the innermost of these."""
@@ -25,6 +26,8 @@ VIEWS: dict[str, View] = {
     "backward": lambda graph, roots, order, data: backward(graph, roots),
     "double-backward": lambda graph, roots, order, data: double_backward(graph, roots, order, data=data),
 }
+DRAWN = ("svg", "png", "pdf", "dot", "mermaid")
+"""Formats that are pictures, which show what the script wrote."""
 WHOLE = ("graphml", "gexf", "cytoscape", "model-explorer", "onnx", "text", "json")
 """Formats in which modules may be as deep in one another as they are."""
 
@@ -67,6 +70,12 @@ class Picture(Struct, frozen=True):
     """The marks of faults, by node."""
     differentiated: Collection[str] | None = None
     sums: Mapping[int, str] | None = None
+    written: bool = False
+    """Whether it is drawn as the script was written."""
+    chips: bool = False
+    """Whether the parameters and buffers of modules stand on what uses them."""
+    single: Collection[int] = ()
+    """The calls of modules that are one node each."""
 
 
 def whole_of(source: Graph | Step, view: str, options: RenderOptions, *, formulas: bool) -> Whole:
@@ -103,6 +112,14 @@ def picture_of(whole: Whole, view: str, format: str, options: RenderOptions) -> 
         every, cut = len(cut), options.part.of(cut)
         title = f"{title} · {options.part.words()} ({len(cut)} of {every} nodes)".removeprefix(" · ")
         numbers = [numbers[number] for number in cut.numbers]
+    marks = [] if opened else _shown_marks(numbers, whole.marks)
+    chips, single = options.level == USER and format in DRAWN and not opened, frozenset[int]()
+    written = chips and view == "forward"
+    if written:
+        level = as_written(cut)
+        cut, single = level.graph, level.calls
+        numbers = [numbers[old] for old in level.lasts()]
+        marks = [(level.places[node], words) for node, words in marks if node in level.places]
     shallow = cut if format in WHOLE else flattened(cut, DEEPEST)
     sums = {place: whole.sums[number] for place, number in enumerate(numbers) if number in whole.sums}
     return Picture(
@@ -117,9 +134,12 @@ def picture_of(whole: Whole, view: str, format: str, options: RenderOptions) -> 
         whole=None if opened else graph,
         numbers=numbers,
         formulas=whole.formulas,
-        marks=[] if opened else _shown_marks(numbers, whole.marks),
+        marks=marks,
         differentiated=whole.differentiated,
         sums=None if opened else sums,
+        written=written,
+        chips=chips and PARAMETERS[options.parameters] is not False,
+        single=single,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from autograph_cli.export.errors import ExportError
+from autograph_cli.export.layout.budget import within_budget
 from autograph_cli.export.layout.fitting import fitted
 from autograph_cli.export.layout.placed import Placed
 from autograph_cli.export.options import PARAMETERS
@@ -13,7 +14,7 @@ from autograph_cli.export.scene.building import build
 from autograph_cli.export.scene.colouring import amounts, coloured
 from autograph_cli.export.scene.formula_lines import with_formulas
 from autograph_cli.export.scene.modules import framed
-from autograph_cli.export.scene.parameters import inline, inline_if_many
+from autograph_cli.export.scene.parameters import inline, inline_if_many, with_state
 from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.records import Scene
 from autograph_cli.export.simplify.bundling import bundled
@@ -24,19 +25,36 @@ from autograph_cli.export.simplify.repeats import fold_repeats
 from autograph_cli.export.simplify.rolling import roll, rolled_if_smaller
 from autograph_cli.export.simplify.said_once import said_once
 from autograph_cli.graph import Graph
+from autograph_cli.graph.reader_level import USER
 
 LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
+MANY, FEWER, MANY_FEWER = 2_000, 0.6, 0.25
+"""The part of its boxes that a picture is to get down to, each time that it does not fit a page, where there were no
+more boxes than this, or more."""
 
 
 def placed(picture: Picture) -> Placed:
-    """Lay out the scene as it fits a page: to the right, or broken into columns."""
-    return fitted(drawable(picture), picture.options.direction, columns=picture.options.columns)
+    """Lay out the scene as it fits a page: to the right, or broken into columns; by default folded until it does."""
+    options = picture.options
+    whole = opened(picture, options.max_nodes)
+    first = _drawable(finished(made_small(whole, picture.graph, options.depth, options.max_nodes), picture))
+    if options.level != USER or options.max_nodes is None or options.depth is not None:
+        return fitted(first, options.direction, columns=options.columns)
+
+    def folded(limit: int) -> Scene:
+        return finished(made_small(whole, picture.graph, None, limit, across=False), picture)
+
+    fewer = FEWER if len(whole.boxes) <= MANY else MANY_FEWER
+    return within_budget(first, folded, fewer, options.direction, columns=options.columns)
 
 
 def drawable(picture: Picture) -> Scene:
     """Make the scene of a picture; raise `ExportError` if there is nothing to show, or too much."""
-    scene = scene_of(picture, picture.options.max_nodes)
+    return _drawable(scene_of(picture, picture.options.max_nodes))
+
+
+def _drawable(scene: Scene) -> Scene:
     if len(scene.boxes) > LARGEST:
         raise ExportError(
             f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): "
@@ -47,13 +65,17 @@ def drawable(picture: Picture) -> Scene:
 
 def scene_of(picture: Picture, limit: int | None = None) -> Scene:
     """Make the scene of a view, folded above this many boxes; raise `ExportError` if there is nothing to show."""
-    graph = picture.graph
+    scene = opened(picture, limit)
+    scene = made_small(scene, picture.graph, picture.options.depth, limit)
+    return finished(scene, picture)
+
+
+def opened(picture: Picture, limit: int | None) -> Scene:
+    """Make the scene with all modules open; where there is a limit, loops are rolled if that makes it much smaller."""
     scene = boxes_and_arrows(picture)
     scene = with_loops(scene, picture, limit)
-    scene = framed(scene, graph)
-    scene = with_parameters(scene, picture)
-    scene = made_small(scene, graph, picture.options.depth, limit)
-    return finished(scene, picture)
+    scene = framed(scene, picture.graph, picture.single)
+    return with_parameters(scene, picture)
 
 
 def boxes_and_arrows(picture: Picture) -> Scene:
@@ -71,6 +93,8 @@ def boxes_and_arrows(picture: Picture) -> Scene:
         flows=not picture.page and (picture.data or not picture.sliced),
         differentiated=picture.differentiated,
         sums=picture.sums,
+        written=picture.written,
+        apart=picture.chips,
     )
     if picture.options.colour is not None:
         taken = amounts(picture.graph, picture.options.colour, picture.view, picture.title)
@@ -97,13 +121,18 @@ def with_loops(scene: Scene, picture: Picture, limit: int | None) -> Scene:
 def with_parameters(scene: Scene, picture: Picture) -> Scene:
     """Write leaves on the operations that use them, if that is asked for, or if there are many operations."""
     wanted = False if picture.page else PARAMETERS[picture.options.parameters]
+    if picture.chips:
+        scene = with_state(scene, picture.graph)
     if wanted is None:
-        return inline_if_many(scene)
+        return inline_if_many(scene, beside=picture.written)
     return inline(scene) if wanted else scene
 
 
-def made_small(scene: Scene, graph: Graph, depth: int | None, limit: int | None) -> Scene:
-    """Close modules below a depth; then fold, by one means after the other, until there are no more boxes than that."""
+def made_small(scene: Scene, graph: Graph, depth: int | None, limit: int | None, *, across: bool = True) -> Scene:
+    """Close modules below a depth; then fold, by one means after the other, until there are no more boxes than that.
+
+    The last means is to cut it across, where that is allowed.
+    """
     small = _opened(scene, graph, depth)
     if limit is None or len(small.boxes) <= limit:
         return small
@@ -111,7 +140,7 @@ def made_small(scene: Scene, graph: Graph, depth: int | None, limit: int | None)
     small = close_to(small, graph, limit, outermost=2)
     small = fold(small, limit)
     small = close_to(small, graph, limit)
-    return cut_across(small, graph, limit)
+    return cut_across(small, graph, limit) if across else small
 
 
 def _opened(scene: Scene, graph: Graph, depth: int | None) -> Scene:

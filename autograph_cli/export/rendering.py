@@ -35,6 +35,7 @@ from autograph_cli.graph import Graph, Step, Trace, computed, forward
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.names import visible_bytes, visible_joined
 from autograph_cli.graph.nesting import flattened
+from autograph_cli.graph.reader_level import LEVELS
 
 
 class Format(Struct, frozen=True):
@@ -149,6 +150,7 @@ def _check(view: str, format: str, asked: RenderOptions) -> None:
         ("format", format, FORMATS),
         ("flow", asked.flow, FLOWS),
         ("direction", asked.direction, DIRECTIONS),
+        ("level", asked.level, LEVELS),
         ("colour", asked.colour, (None, *COLOURS)),
     ):
         if name not in words:

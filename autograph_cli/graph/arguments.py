@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -46,20 +47,23 @@ def arguments_text(node: Node, shapes: Sequence[tuple[int, ...]] = (), room: int
     >>> arguments_text(Node(0, "operation", "PowBackward0", "pow", (), saved=(Saved("_saved_exponent", value="2"),)))
     '2'
     """
-    kept = tuple([(saved.name, saved.value) for saved in node.saved if saved.type is None and saved.value != PACKED])
-    return _text(node.op, kept, node.constants, tuple(shapes), room)
+    return _text(node.op, _plain(node), tuple(shapes), room)
+
+
+def _plain(node: Node) -> tuple[tuple[str, str], ...]:
+    """The plain arguments, those that are kept first."""
+    kept = [(saved.name, saved.value) for saved in node.saved if saved.type is None and saved.value != PACKED]
+    return (*[(name.removeprefix("_saved_"), value) for name, value in kept], *node.constants)
 
 
 @lru_cache(1 << 12)
 def _text(
     op: str,
-    kept: tuple[tuple[str, str], ...],
-    constants: tuple[tuple[str, str], ...],
+    given: tuple[tuple[str, str], ...],
     shapes: tuple[tuple[int, ...], ...],
     room: int,
 ) -> str:
-    plain = {name.removeprefix("_saved_"): _value(value) for name, value in kept}
-    plain |= {name: _value(value) for name, value in constants}
+    plain = {name: _value(value) for name, value in given}
     write = _WRITTEN.get(op.rstrip("_"))
     text = _listed(plain) if write is None else write(plain, shapes)
     if len(text) <= room:
@@ -98,6 +102,47 @@ def _is_shape(name: str) -> bool:
     return "_sym_" in name or name.endswith(_SHAPES)
 
 
+def operation_text(node: Node, shapes: Sequence[tuple[int, ...]] = (), room: int = LONGEST) -> str:
+    """The operation that ran, with its plain arguments."""
+    return f"{node.op} {arguments_text(node, shapes, room)}".rstrip()
+
+
+_REDUCTION, _REDUCED = re.compile(r"\breduction ([02])\b"), {0: "each", 2: "sum"}
+_PARTS = re.compile(r"^_+|^native_|_with_indices$|_forward$")
+
+
+def step_text(node: Node, shapes: Sequence[tuple[int, ...]] = (), room: int = LONGEST) -> str:
+    """An operation with its plain arguments as a reader would write it: `[:, 0]`, `1 −`, `max_pool2d 2×2`.
+
+    >>> step_text(Node(0, "operation", "RsubBackward1", "rsub", (), constants=(("other", "1"),)))
+    '1 −'
+    """
+    text = _REDUCTION.sub(lambda found: _REDUCED[int(found[1])], arguments_text(node, shapes, room))
+    write = _STEPS.get(node.op)
+    if text and write is not None:
+        return write(text, {name: _value(value) for name, value in _plain(node)})
+    return f"{_PARTS.sub('', node.op)} {text}".rstrip()
+
+
+def _sign(op: str) -> Callable[[str, Plain], str]:
+    """The sign of an operation with a number beside it; its name where it has other arguments."""
+    return lambda words, plain: f"{op} {words}" if words[0].isalpha() else words.replace("- ", "− ").replace(" -", " −")
+
+
+def _index(words: str, plain: Plain) -> str:
+    """An index along one side."""
+    dim, index = plain.get("dim"), plain.get("index", words.rpartition(", ")[2])
+    alike = ":, " * dim if isinstance(dim, int) and dim >= 0 else "…, "
+    return f"[{alike}{index}]"
+
+
+_STEPS: dict[str, Callable[[str, Plain], str]] = {
+    **{op: _sign(op) for op in ("add", "sub", "rsub", "mul", "div")},
+    **dict.fromkeys(("select", "slice"), _index),
+}
+"""Operations that are a sign or an index: from their arguments."""
+
+
 def _by(sign: str, name: str) -> Callable[[Plain, Sequence[tuple[int, ...]]], str]:
     """A number beside the operation's sign."""
     return lambda plain, shapes: f"{sign} {_short(plain[name])}".strip() if plain.get(name) is not None else ""
@@ -113,7 +158,7 @@ def _added(sign: str) -> Callable[[Plain, Sequence[tuple[int, ...]]], str]:
     return write
 
 
-def _window(plain: Plain, kernel: Sequence[int]) -> str:
+def window(plain: Plain, kernel: Sequence[int]) -> str:
     """A window as papers tell it: `3×3 s2 p1`, without what is usual."""
     words = ["×".join(map(str, kernel))] if kernel else []
     for letter, name, usual in (("s", "stride", 1), ("p", "padding", 0), ("d", "dilation", 1)):
@@ -128,14 +173,14 @@ def _window(plain: Plain, kernel: Sequence[int]) -> str:
 
 
 def _convolution(plain: Plain, shapes: Sequence[tuple[int, ...]]) -> str:
-    return _window(plain, shapes[1][2:] if len(shapes) > 1 else ())
+    return window(plain, shapes[1][2:] if len(shapes) > 1 else ())
 
 
 def _pooling(plain: Plain, shapes: Sequence[tuple[int, ...]]) -> str:
     kernel = plain.get("kernel_size", ())
     kernel = kernel if isinstance(kernel, tuple) else (kernel,)
     whole = plain.get("stride") in (kernel, ())
-    return _window({name: value for name, value in plain.items() if not (whole and name == "stride")}, kernel)
+    return window({name: value for name, value in plain.items() if not (whole and name == "stride")}, kernel)
 
 
 def _slice(plain: Plain, shapes: Sequence[tuple[int, ...]]) -> str:

@@ -1,16 +1,17 @@
-"""A graph with the calls of modules closed: one node for all that ran in one, for a text that shows the outline."""
+"""A graph with several nodes as one each: calls of modules closed, for a text that shows the outline."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Generic, TypeVar
 
 from msgspec.structs import replace
 
 from autograph_cli.graph.nesting import Nesting
 from autograph_cli.graph.records import Edge, Graph, Node
 
-Key = tuple[int, int]
-"""A call and an order."""
+Key = TypeVar("Key", bound=Hashable)
 
 
 def close_modules(graph: Graph, depth: int) -> Graph:
@@ -18,18 +19,23 @@ def close_modules(graph: Graph, depth: int) -> Graph:
 
     Its outputs are the tensors that are used outside; what only it uses is left out. Its name tells how much.
     """
-    return _Closing(graph, depth).graph() if graph.calls else graph
+    return _Closing(graph, _keys(graph, depth)).graph() if graph.calls else graph
 
 
-class _Closing:
-    def __init__(self, whole: Graph, depth: int) -> None:
-        self.whole, self.depth = whole, depth
-        self.nesting = Nesting(whole)
-        users: dict[int, list[int]] = {}
-        for node in whole:
-            for edge in _edges(node):
-                users.setdefault(edge.node, []).append(node.id)
-        self.key = [self._key(node, users.get(node.id, ())) for node in whole]
+def users_of(graph: Graph) -> dict[int, list[int]]:
+    """The nodes that use each node, along the data or the gradient."""
+    users: dict[int, list[int]] = {}
+    for node in graph:
+        for edge in _edges(node):
+            users.setdefault(edge.node, []).append(node.id)
+    return users
+
+
+class Merging(Generic[Key]):
+    """Makes one node of all that have the same key, in the place of the last that computes."""
+
+    def __init__(self, whole: Graph, keys: Sequence[Key | None]) -> None:
+        self.whole, self.key = whole, keys
         self.members: dict[Key, list[Node]] = {}
         for node in whole:
             key = self.key[node.id]
@@ -39,20 +45,22 @@ class _Closing:
         self.operations = {key: members for key, members in its.items() if members}
         self.position: dict[Edge, Edge] = {}
         """Where each output is now."""
+        self.place: dict[int, int] = {}
+        """The numbers of the nodes that are left."""
 
-    def _key(self, node: Node, users: Iterable[int]) -> Key | None:
-        """The closed call that a node disappears in, with its order."""
-        calls = list(self.nesting.around(self.nesting.home(node, list(users))))
-        return (calls[-1 - self.depth], node.order) if len(calls) > self.depth else None
+    @abstractmethod
+    def merged(self, key: Key, node: Node, outputs: Sequence[Edge]) -> Node:
+        """The node, which stands for all of a key and has these of their outputs, with its words."""
 
     def graph(self) -> Graph:
+        """The graph with the nodes of each key merged."""
         last = {its[-1].id: key for key, its in self.operations.items()}
         kept = [node for node in self.whole if self.key[node.id] is None or node.id in last]
         used = self._used()
         for number, node in enumerate(kept):
             its = used[last[node.id]] if node.id in last else [Edge(node.id, nr) for nr in range(len(node.outputs))]
             self.position |= {edge: Edge(number, nr) for nr, edge in enumerate(its)}
-        new = {node.id: number for number, node in enumerate(kept)}
+        new = self.place = {node.id: number for number, node in enumerate(kept)}
         nodes = []
         for number, node in enumerate(kept):
             moved = self._closed(node, last[node.id], used) if node.id in last else self._open(node)
@@ -67,10 +75,11 @@ class _Closing:
             for entry in self.whole.passes
         )
         named = tuple(replace(root, node=edge.node, nr=edge.nr) for root, edge in roots if edge is not None)
-        return Graph(tuple(nodes), named, passes, self.whole.calls)
+        numbers = [self.whole.numbers[node.id] for node in kept] if self.whole.numbers else ()
+        return Graph(tuple(nodes), named, passes, self.whole.calls, numbers)
 
     def _used(self) -> dict[Key, list[Edge]]:
-        """The outputs of each closed call that are used outside of it, in order."""
+        """The outputs of each key that are used outside of it, in order."""
         found: dict[Key, dict[Edge, None]] = {key: {} for key in self.members}
         outside = [Edge(root.node, root.nr) for root in self.whole.roots]
         outside += [edge for node in self.whole for edge in _edges(node) if self.key[edge.node] != self.key[node.id]]
@@ -93,28 +102,39 @@ class _Closing:
         )
 
     def _closed(self, node: Node, key: Key, used: dict[Key, list[Edge]]) -> Node:
-        """The node instead of a closed call; its edges are its `args`, or `next` in a graph without them."""
+        """The node instead of all of a key; its edges are their `args`, or `next` in a graph without them."""
+        args = self._given(key, [edge for member in self.members[key] for edge in member.args])
+        following = self._given(key, [edge for member in self.members[key] for edge in member.next if edge is not None])
+        outputs = tuple(self.whole[edge.node].outputs[edge.nr] for edge in used[key])
+        node = replace(node, args=args, outputs=outputs, next=() if args else following)
+        return self.merged(key, node, used[key])
+
+    def _given(self, key: Key, edges: Iterable[Edge]) -> tuple[Edge, ...]:
+        """Of these edges those that lead out of the nodes of a key, each once."""
+        moved = (self.position.get(edge) for edge in edges if self.key[edge.node] != key)
+        return tuple(dict.fromkeys(edge for edge in moved if edge is not None))
+
+
+def _keys(graph: Graph, depth: int) -> list[tuple[int, int] | None]:
+    """Of each node the closed call that it disappears in, with its order."""
+    nesting, users = Nesting(graph), users_of(graph)
+
+    def key(node: Node) -> tuple[int, int] | None:
+        calls = list(nesting.around(nesting.home(node, users.get(node.id, ()))))
+        return (calls[-1 - depth], node.order) if len(calls) > depth else None
+
+    return [key(node) for node in graph]
+
+
+class _Closing(Merging[tuple[int, int]]):
+    """Makes one node of a call of a module."""
+
+    def merged(self, key: tuple[int, int], node: Node, outputs: Sequence[Edge]) -> Node:
         call = self.whole.calls[key[0]]
         count = len(self.operations[key])
         words = f"{count} node{'s' * (count != 1)}" + (f", {call.parameters:,} parameters" if call.parameters else "")
         name = f"{call.path}: {call.cls}" + (f" (call {call.turn})" if call.turns > 1 else "")
-        args = self._given(key, [edge for member in self.members[key] for edge in member.args])
-        following = self._given(key, [edge for member in self.members[key] for edge in member.next if edge is not None])
-        return replace(
-            node,
-            name=f"{name} {{{words}}}",
-            op=f"{name} {{{words}}}",
-            saved=(),
-            source=None,
-            args=args,
-            outputs=tuple(self.whole[edge.node].outputs[edge.nr] for edge in used[key]),
-            next=() if args else following,
-        )
-
-    def _given(self, key: Key, edges: Iterable[Edge]) -> tuple[Edge, ...]:
-        """Of these edges those that lead out of a closed call, each once."""
-        moved = (self.position.get(edge) for edge in edges if self.key[edge.node] != key)
-        return tuple(dict.fromkeys(edge for edge in moved if edge is not None))
+        return replace(node, name=f"{name} {{{words}}}", op=f"{name} {{{words}}}", saved=(), source=None)
 
 
 def _edges(node: Node) -> list[Edge]:

@@ -185,6 +185,9 @@ class Node(Record, frozen=True, gc=False, rename={"pass_id": "pass"}):
     """What the operation was given that is no tensor and that `saved` does not have, by name: `("other", "3")`."""
     cut: tuple[Count, ...] = ()
     """Of what is untracked: where among `args` stands what required a gradient then, which ends here."""
+    written: tuple[Count, str] | None = None
+    """Of operations that one expression of the script ran together: a number that they share, and its words, as in
+    `(3, "cross_entropy sum")`."""
 
     @property
     def is_operation(self) -> bool:
@@ -216,6 +219,8 @@ class ModuleCall(Record, frozen=True, rename={"cls": "class"}):
     """How many there are."""
     parameters: Count = 0
     """The numbers in its parameters, those of the modules in it included."""
+    layer: str | None = None
+    """Of a class of `torch.nn`: what it was made with, in its words: `in_features=20, out_features=64, bias=True`."""
 
 
 class Root(Record, frozen=True):

@@ -34,11 +34,14 @@ _SYMBOL_GLYPHS = """
     θ 71 521  ι 69 329  κ 6B 549  λ 6C 549  μ 6D 576  ν 6E 521  ξ 78 493  ο 6F 549  π 70 549
     ρ 72 549  σ 73 603  τ 74 439  υ 75 576  φ 66 521  χ 63 549  ψ 79 686  ω 77 686  Γ 47 603
     Δ 44 612  Θ 51 741  Λ 4C 686  Ξ 58 645  Π 50 768  Σ 53 592  Φ 46 763  Ψ 59 795  Ω 57 768
-    ∇ D1 713  → AE 987  ↓ AF 603
+    ∇ D1 713  → AE 987  ↓ AF 603  − 2D 549  ◦ B0 400
 """
 _SYMBOL = {
     character: (int(code, 16), int(width)) for character, code, width in re.findall(r"(\S) (\S+) (\S+)", _SYMBOL_GLYPHS)
 }
+_CIRCLED = {chr(ord("①") + number): 0xAC + number for number in range(10)}
+"""The numbers that the font ZapfDingbats has."""
+_CIRCLE = 788
 _TURN, _TURN_WIDTH = "↻", 800
 """No font of readers has it: the file brings one with this glyph alone."""
 
@@ -140,6 +143,8 @@ def _runs(text: str) -> list[tuple[str, bytes]]:
             font, code = "F2", bytes([_SYMBOL[character][0]])
         elif character == _TURN:
             font, code = "F3", b"t"
+        elif character in _CIRCLED:
+            font, code = "F4", bytes([_CIRCLED[character]])
         else:
             try:
                 code = character.encode("cp1252")
@@ -160,6 +165,8 @@ def helvetica_width(text: str) -> float:
             total += _SYMBOL[character][1]
         elif character == _TURN:
             total += _TURN_WIDTH
+        elif character in _CIRCLED:
+            total += _CIRCLE
         elif " " <= character <= "~":
             total += _HELVETICA[ord(character) - 32]
         else:
@@ -176,13 +183,14 @@ def _file(placed: Placed, content: bytes) -> bytes:
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
         f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {_number(placed.width)} {_number(placed.height)}] "
-        "/Contents 4 0 R /Resources << /Font << /F1 5 0 R /F2 6 0 R /F3 7 0 R >> >> >>".encode(),
+        "/Contents 4 0 R /Resources << /Font << /F1 5 0 R /F2 6 0 R /F3 7 0 R /F4 9 0 R >> >> >>".encode(),
         _stream(content),
         *(font.encode() for font in fonts),
         b"<< /Type /Font /Subtype /Type3 /FontBBox [0 -100 %d 800] /FontMatrix [0.001 0 0 0.001 0 0] "
         b"/CharProcs << /turn 8 0 R >> /Encoding << /Type /Encoding /Differences [116 /turn] >> "
         b"/FirstChar 116 /LastChar 116 /Widths [%d] /Resources << >> >>" % (_TURN_WIDTH, _TURN_WIDTH),
         _stream(_turn().encode()),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /ZapfDingbats >>",
     ]
     out = bytearray(b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")
     positions = []

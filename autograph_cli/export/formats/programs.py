@@ -55,8 +55,12 @@ def png(placed: Placed, layout: str | None = None) -> bytes:
     if name == LAYOUTS[1]:
         if strange := next(filter(_is_strange, text), None):
             return _run([_rsvg(strange), f"--dpi-x={dpi}", f"--dpi-y={dpi}"], to_svg(placed))
-        text = text.replace("↻", "○")  # its font lacks the arrow
+        text = text.translate(_PLAIN)
     return _run([find_program(name), "-Kneato", "-n2", "-Tpng", f"-Gdpi={dpi}"], text)
+
+
+_PLAIN = str.maketrans({"↻": "○", **{chr(ord("①") + number): f"({number + 1})" for number in range(10)}})
+"""What stands for signs that the font of graphviz-pure lacks."""
 
 
 def _is_strange(character: str) -> bool:

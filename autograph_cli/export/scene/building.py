@@ -41,6 +41,8 @@ def build(
     flows: bool = True,
     differentiated: Collection[str] | None = None,
     sums: Mapping[int, str] | None = None,
+    written: bool = False,
+    apart: bool = False,
 ) -> Scene:
     """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`.
 
@@ -49,12 +51,13 @@ def build(
     wrong at a node; `brief` tooltips say which node a box shows, and no more. If numbers are shown, they stand at the
     arrows that they go along, unless `flows` is false. Roots that were `differentiated` have a look of their own:
     unless told otherwise those at which passes of this graph began; likewise `sums` are the derivatives that add up
-    gradients, and of which tensor.
+    gradients, and of which tensor. `written` draws a
+    script's steps, and `apart` what belongs to modules at each use.
     """
     if differentiated is None:
         differentiated = differentiated_in(graph)
     sums = gradient_sums(graph) if sums is None else sums
-    return _Builder(graph, data, shown, tags, marks, brief, flows, differentiated, sums).scene(title)
+    return _Builder(graph, data, shown, tags, marks, brief, flows, differentiated, sums, written, apart).scene(title)
 
 
 def differentiated_in(graph: Graph) -> set[str]:
@@ -75,6 +78,8 @@ class _Builder:
         flows: bool,
         differentiated: Collection[str],
         sums: Mapping[int, str],
+        written: bool,
+        apart: bool,
     ) -> None:
         self.graph, self.data, self.marks = graph, data, marks
         self.rooted: dict[tuple[int, int], list[str]] = {}
@@ -94,12 +99,17 @@ class _Builder:
         flows = flows and not NUMBERS.isdisjoint(shown)
         arrows = Counter([(used, nr) for _, used, nr in self._uses()] if flows else ())
         arrows.update(self.rooted.keys() if flows else ())
-        self.labels = Labels(graph, data, several, shown, brief, arrows, sums)
+        self.labels = Labels(graph, data, several, shown, brief, arrows, sums, written)
         self.keys = [f"n{number}" for number in range(len(graph))]
         """The box of each node."""
         self.band = self._bands()
         marked = {self._source(Edge(node)).node for node, _ in marks}
         self.repeated = self._repeated(users) - marked if tags else set()
+        self.untold: set[int] = set()
+        """What belongs to modules and is drawn at each use, as long as none of its facts stand anywhere."""
+        if apart:
+            self.untold = {used for used, its in users.items() if len(its) > 1 and graph[used].module} - marked
+            self.repeated |= self.untold
         self.kept = kept_tensors(graph) if "saved" in shown else []
         self.ends: list[End] = []
         """The end for the first output of each node."""
@@ -295,7 +305,9 @@ class _Builder:
                 if used in tags:
                     far = f"t{number}_{position}"
                     kind, title, tip = tags[used]
-                    self.boxes.append(Box(far, kind, title, "", (), tip, band, True))
+                    lines = self.labels.lines(self.graph.nodes[used]) if used in self.untold else ()
+                    self.untold.discard(used)
+                    self.boxes.append(Box(far, kind, title, "", lines, tip, band, True))
                     dashed = False
                 if edge is not given:
                     label, dashed = f"{DETACH} {label}".rstrip(), True

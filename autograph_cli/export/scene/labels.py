@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
-from autograph_cli.graph.arguments import LONGEST, arguments_text
+from autograph_cli.graph.arguments import LONGEST, operation_text, step_text
 from autograph_cli.graph.derivatives import incoming_gradients
 from autograph_cli.graph.facts import FACTS, FEW, RECORDED, USUAL, bytes_text, facts_of, values_line
 from autograph_cli.graph.names import output_names, shown_name, visible
@@ -30,7 +30,7 @@ class Labels:
 
     `brief` tooltips only say which node it is, for one who knows the rest. `flows` tells for each output how many
     arrows stand for it, where its numbers may stand at these. `sums` are the derivatives that add up gradients, and
-    of which tensor.
+    of which tensor. Operations are `written` as in a script.
     """
 
     def __init__(
@@ -42,7 +42,9 @@ class Labels:
         brief: bool = False,
         flows: Mapping[tuple[int, int], int] = MappingProxyType({}),
         sums: Mapping[int, str] = MappingProxyType({}),
+        written: bool = False,
     ) -> None:
+        self.write = step_text if written else operation_text
         self.graph, self.data, self.several, self.shown = graph, data, several, frozenset(shown)
         self.brief, self.sums = brief, sums
         self.naming = "names" in self.shown
@@ -115,7 +117,7 @@ class Labels:
             return node.op
         shapes = [self.graph.nodes[edge.node].outputs[edge.nr].type.shape for edge in node.args]
         room = min(LONGEST, LONGEST_LABEL - len(node.op) - 1)
-        return f"{node.op} {arguments_text(node, shapes, room)}".rstrip()
+        return self.write(node, shapes, room)
 
     def _says_operation(self, node: Node) -> bool:
         return bool(node.op) and (self.data or node.order > 0 or node.kind == "untracked")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from msgspec.structs import replace
@@ -21,14 +21,15 @@ _TURNS = re.compile(r"(?:↻ )?× ([\d,]+)")
 _KEY = re.compile(r"([ntr])(\d+)(?:_(\d+))?")
 
 
-def framed(scene: Scene, graph: Graph) -> Scene:
+def framed(scene: Scene, graph: Graph, single: Collection[int] = ()) -> Scene:
     """The scene of this graph with a frame for each call of a module, in each band in which something of it is drawn.
 
-    Boxes that a frame holds have shorter names: `weight` in the frame of `model.conv1`.
+    Calls that are a `single` box have none. Boxes that a frame holds have shorter names: `weight` in the frame of
+    `model.conv1`.
     """
     if not graph.calls:
         return scene
-    framing = _Framing(scene, graph)
+    framing = _Framing(scene, graph, single)
     return replace(scene, boxes=tuple(map(framing.box, scene.boxes)), frames=tuple(framing.frames()))
 
 
@@ -38,12 +39,12 @@ def frame_id(call: int, band: int) -> str:
 
 
 class _Framing:
-    def __init__(self, scene: Scene, graph: Graph) -> None:
-        self.scene, self.graph = scene, graph
+    def __init__(self, scene: Scene, graph: Graph, single: Collection[int]) -> None:
+        self.scene, self.graph, self.single = scene, graph, single
         self.nesting = Nesting(graph)
         self.home = self._homes()
         homes = {(self.home[box.id], box.band) for box in scene.boxes}
-        self.seen = {(call, band) for home, band in homes for call in self.nesting.around(home)}
+        self.seen = {(call, band) for home, band in homes for call in self.nesting.around(home) if call not in single}
         self.times = self._times()
         self.turn = _turns(graph)
 
@@ -52,7 +53,8 @@ class _Framing:
         if call is None:
             return box
         title = self._short(box, call) if box.style in ("leaf", "input", *RESULTS) else box.title
-        return replace(box, title=title, frame=frame_id(call, box.band))
+        drawn = next((outer for outer in self.nesting.around(call) if outer not in self.single), None)
+        return replace(box, title=title, frame="" if drawn is None else frame_id(drawn, box.band))
 
     def _short(self, box: Box, call: int) -> str:
         """A name without what the frames around it say: the path of their modules, by whichever variable."""

@@ -26,6 +26,7 @@ from autograph_cli.graph import (
     TensorType,
 )
 from autograph_cli.graph.collector import resting
+from autograph_cli.record.graphs.expressions import written_together
 from autograph_cli.record.log.changes import output_of
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Event, StepLog
@@ -133,6 +134,7 @@ class _Builder:
         self.versions: Versions = {}
         self.described: dict[tuple[Any, str], tuple[Kind, str, str]] = {}
         self.given = {self.storage_of[event.number] for event in self.events if event.number in self.storage_of}
+        self.written = written_together(self.events)
         self.calls = self._calls()
         self.call_ids = {call.serial: position for position, call in enumerate(self.calls)}
 
@@ -196,6 +198,7 @@ class _Builder:
             None if call is None else self.call_ids[call.serial],
             () if event.plain is None else self._constants(event, kept),
             self._positions(event.cut, args) if event.cut else (),
+            self.written.get(event.number),
         )
 
     def _positions(self, cut: Iterable[Output], args: Sequence[Edge]) -> tuple[int, ...]:
@@ -267,7 +270,9 @@ class _Builder:
             about, key = call.about, call.about.key()
             met[key] += 1
             parent = None if call.parent is None else self.call_ids[call.parent.serial]
-            yield ModuleCall(position, about.path, about.cls, parent, met[key], turns[key], about.parameters)
+            yield ModuleCall(
+                position, about.path, about.cls, parent, met[key], turns[key], about.parameters, about.layer
+            )
 
     def _constants(self, event: Event, kept: Iterable[Saved]) -> tuple[tuple[str, str], ...]:
         """The plain arguments that are not among what the node keeps for its backward."""

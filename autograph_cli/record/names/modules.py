@@ -54,7 +54,7 @@ class Tree:
 class About:
     """What is known of a module, where it was called in the same surroundings."""
 
-    __slots__ = ("cls", "id", "parameters", "path", "ref", "tree")
+    __slots__ = ("cls", "id", "layer", "parameters", "path", "ref", "tree")
 
     def __init__(self, module: Any, path: str, tree: Tree) -> None:
         self.ref, self.id = weakref.ref(module), id(module)
@@ -62,11 +62,32 @@ class About:
         self.tree = tree
         """The modules in it, as part of those around it."""
         self.parameters = 0
+        self.layer = "" if is_layer(type(module)) else None
+        """What a layer of `torch.nn` was made with, once its parameters are counted."""
 
     def key(self) -> int:
         """One number for all that is known of the same living module."""
         module = self.ref()
         return id(self if module is None else module)
+
+
+def is_layer(cls: type) -> bool:
+    """Whether a class of modules is one of `torch.nn`, under either of its names."""
+    return f"{cls.__module__}.".startswith(("torch.nn.", "autograph_cli.torch.nn."))
+
+
+_UNSAID = ("num_heads", "reduction")
+"""What layers do not say of themselves, though readers ask for it."""
+
+
+def made_with(layer: Any) -> str:
+    """What a layer of `torch.nn` was made with, as it says itself, and what it leaves out."""
+    try:
+        said = type(layer).extra_repr(layer)
+    except (AttributeError, RuntimeError, TypeError):
+        said = ""  # a layer whose attributes a script took away
+    more = [f"{name}={value!r}" for name in _UNSAID if isinstance(value := vars(layer).get(name), (int, str))]
+    return ", ".join(filter(None, [said, *more]))
 
 
 def was_given(call: ModuleCall, tensor: Any, base: Any) -> bool:
@@ -129,6 +150,8 @@ class Modules:
                 if id(module) not in counted:
                     counted |= _counted(module)
                 about.parameters = counted[id(module)]
+                if about.layer is not None:
+                    about.layer = made_with(module)
         self.waiting = []
 
     def owner(self, tensor: Any) -> str:

@@ -46,7 +46,7 @@ def lightness(fill: str) -> int:
     ],
 )
 def test_more_is_darker(step: Step, colour: str, view: str, amount: object) -> None:
-    found = fills(export.render(step, view, "svg", colour=colour))
+    found = fills(export.render(step, view, "svg", colour=colour, level="aten"))
     operations = [node for node in VIEWS[view](step.graph, None, None, False) if node.kind == "operation"]
     taken = sorted((amount(node), -lightness(found[f"n{node.id}"])) for node in operations)
     assert taken == sorted(taken, key=lambda pair: pair[1]) and taken[0][1] < taken[-1][1]
@@ -69,10 +69,10 @@ def test_graphviz_draws_the_same_colours(step: Step) -> None:
 
 
 def test_a_closed_module_has_the_sum_of_what_is_in_it(step: Step) -> None:
-    found = fills(export.render(step, "forward", "svg", colour="flops", depth=1))
+    found = fills(export.render(step, "forward", "svg", colour="flops", depth=1, level="aten"))
     modules = [lightness(fill) for key, fill in sorted(found.items()) if key.startswith("m")]
     assert len(modules) == 3 and min(modules) == modules[0] and modules[1] == max(modules) == 3 * 255
-    unnamed = fills(export.render(step, "forward", "svg", colour="gradient", depth=1))
+    unnamed = fills(export.render(step, "forward", "svg", colour="gradient", depth=1, level="aten"))
     assert {fill for key, fill in unnamed.items() if key.startswith("m")} == {"#E4E6EB"}
 
 

@@ -49,5 +49,5 @@ def test_many_operations_have_their_parameters_on_them(count: int, inlined: bool
 
 @pytest.mark.parametrize(("parameters", "shown"), [("inline", True), ("boxes", False), (None, False)])
 def test_the_option_says_how_parameters_are_drawn(parameters: str | None, shown: bool) -> None:
-    picture = render(layers(3), "forward", "svg", parameters=parameters).decode()
+    picture = render(layers(3), "forward", "svg", parameters=parameters, level="aten").decode()
     assert ("• layer1.weight" in picture or "• weight" in picture) == shown

@@ -197,7 +197,7 @@ loss = h.sum()
 loss.backward()
 """,
     )
-    assert "[3] → [3]" in render(step, "forward", "svg", roll=True, depth=0).decode()
+    assert "[3] → [3]" in render(step, "forward", "svg", roll=True, depth=0, level="aten").decode()
 
 
 @pytest.mark.parametrize("format", ["pdf", "png"])

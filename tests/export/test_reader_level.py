@@ -1,0 +1,158 @@
+"""The level of the reader: what a script wrote is one box, nothing of it is lost, and a page can show it."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from autograph_cli.export import READABLE, render
+from autograph_cli.export.layout.budget import FLATTEST, HIGH, SMALLEST, STEEPEST, WIDE
+from autograph_cli.graph import Graph, Trace, forward
+from autograph_cli.graph.reader_level import as_written
+from autograph_cli.record.run.runner import Target, record
+from tests.export.pages import ROOT
+
+SCRIPTS = {
+    "layers": """
+        net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 3))
+        loss = F.cross_entropy(net(torch.randn(5, 4)), torch.randint(0, 3, (5,)), reduction="sum")
+    """,
+    "functions": """
+        w = torch.randn(3, 4, requires_grad=True)
+        y = F.linear(torch.randn(2, 5, 4), w)
+        z = [F.softmax(F.linear(part, w.T), dim=1) for part in y]
+        loss = (z[0] * z[1])[:, 0, None].sum()
+    """,
+    "attention": """
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        loss = nn.TransformerEncoder(layer, 6)(torch.randn(2, 3, 8)).view(2, 3, 2, 4).transpose(1, 2).sum()
+    """,
+    "tied": """
+        emb, out = nn.Embedding(9, 4), nn.Linear(4, 9, bias=False)
+        out.weight = emb.weight
+        loss = out(emb(torch.tensor([1, 2]))).logsumexp(1).sum()
+    """,
+    "loop": """
+        cell, head = nn.LSTMCell(3, 4), nn.Linear(4, 1)
+        h = c = torch.zeros(2, 4)
+        loss = 0.0
+        for x in torch.randn(12, 2, 3):
+            h, c = cell(x, (h, c))
+            loss = loss + head(h).pow(2).mean()
+    """,
+    "given": """
+        bce = nn.BCEWithLogitsLoss()
+        net = nn.Linear(3, 1)
+        loss = bce(net(torch.randn(4, 3)), torch.ones(4, 1))
+    """,
+    "derivative": """
+        net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+        x = torch.rand(6, 2, requires_grad=True)
+        (g,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+        loss = (g[:, :1] - net(x)).pow(2).mean()
+    """,
+}
+"""Programs of strangers in short, each for something that went wrong once."""
+SEEN = {
+    "layers": (
+        ["0: Linear 4→8", "1: BatchNorm1d 8", "2: ReLU", "3: Dropout p=0.5", "4: Linear 8→3", "cross_entropy sum"],
+        ["• weight [8, 4]", "◦ running_mean [8]"],
+        ["zero_", "bernoulli", "addmm", "nll_loss"],
+    ),
+    "functions": (["linear", "[:, 0, None]"], [], ["t", "mm", "_unsafe_view"]),
+    "attention": ([], ["TransformerEncoderLayer × 6"], ["bmm"]),
+    "tied": (
+        ["emb: Embedding 9→4", "out: Linear 4→9, no bias"],
+        ["• weight ① [9, 4]", "• emb.weight ① [9, 4]"],
+        ["mm"],
+    ),
+    "loop": (["cell: LSTMCell 3→4"], ["× 1"], ["unsafe_split", "addmm"]),
+    "given": (["net: Linear 3→1", "bce: BCEWithLogitsLoss mean", "ones"], [], []),
+    "derivative": (["0: Linear 2→8", "… mm"], [], ["addmm"]),
+}
+"""Titles that are there, words that are somewhere, and titles that are not."""
+HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\ntorch.manual_seed(0)\n"
+PROGRAMS = sorted([*(ROOT / "tests" / "programs").glob("*.py"), *(ROOT / "samples").glob("*.py")])
+TOO_BIG = {("actor_critic", "forward")}
+"""Pictures that do not fit a page yet: several networks over the turns of a game."""
+EVERY = int(os.environ.get("AUTOGRAPH_PICTURES", "9"))
+"""Of the programs of this project every so manieth is drawn."""
+
+
+def recorded(path: Path, monkeypatch: pytest.MonkeyPatch) -> Trace:
+    monkeypatch.chdir(path.parent)
+    return record(Target.of(path.name, ()))[1]
+
+
+@pytest.fixture
+def traced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Trace:
+    lines = [line[8:] for line in SCRIPTS[request.param].splitlines()]
+    (tmp_path / "script.py").write_text(HEAD + "\n".join(lines) + "\nloss.backward()\n")
+    return recorded(tmp_path / "script.py", monkeypatch)
+
+
+def texts(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
+@pytest.mark.parametrize(("traced", "seen"), SEEN.items(), indirect=["traced"], ids=list(SEEN))
+def test_what_the_script_wrote_is_one_box(traced: Trace, seen: tuple[list[str], list[str], list[str]]) -> None:
+    titles, words, absent = seen
+    svg = render(traced.steps[-1], max_nodes=READABLE).decode()
+    told = texts(svg)
+    assert set(titles) <= set(told)
+    assert all(any(word in text for text in told) for word in words)
+    assert not set(absent) & set(told)
+
+
+@pytest.mark.parametrize("traced", SCRIPTS, indirect=True, ids=list(SCRIPTS))
+def test_nothing_is_lost(traced: Trace) -> None:
+    view = forward(traced.steps[-1].graph)
+    keeps_all(view)
+
+
+def keeps_all(view: Graph) -> None:
+    """Every leaf and input is there, and leads where it led; every operation is one node or a part of one."""
+    level = as_written(view)
+    level.graph.verify()
+    at = level.places
+    for node in view:
+        if node.id not in at:
+            assert node.kind in ("untracked", "input"), "only how a buffer was filled is left out"
+            continue
+        new = level.graph[at[node.id]]
+        if node.kind == "leaf":
+            assert (new.kind, new.outputs) == (node.kind, node.outputs)
+        if new.kind == "input":
+            continue
+        leads = {edge.node for edge in new.args}
+        assert {at[edge.node] for edge in node.args} <= leads | {new.id}
+    assert [root.name for root in level.graph.roots] == [root.name for root in view.roots]
+
+
+@pytest.mark.parametrize("path", PROGRAMS[:: max(1, EVERY)], ids=lambda path: path.stem)
+def test_pictures_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    step = recorded(path, monkeypatch).main_step()
+    assert step is not None
+    keeps_all(forward(step.graph))
+    for view in ("forward", "backward"):
+        if (path.stem, view) not in TOO_BIG:
+            readable(render(step, view, max_nodes=READABLE).decode())
+
+
+@pytest.mark.parametrize("traced", SCRIPTS, indirect=True, ids=list(SCRIPTS))
+def test_pictures_of_strangers_can_be_read(traced: Trace) -> None:
+    for view in ("forward", "backward"):
+        readable(render(traced.steps[-1], view, max_nodes=READABLE).decode())
+
+
+def readable(svg: str) -> None:
+    """A picture fits a page, is neither a ribbon nor a tower, and its smallest text can be read there."""
+    width, height = map(float, re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)[0])
+    shrunk = min(1.0, WIDE / width)
+    assert min(map(float, re.findall(r'font-size="([\d.]+)"', svg))) * shrunk >= SMALLEST
+    assert height * shrunk <= HIGH
+    assert FLATTEST - 0.03 <= height / width <= STEEPEST + 0.05
