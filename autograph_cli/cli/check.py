@@ -18,6 +18,7 @@ from msgspec import Struct, to_builtins
 
 from autograph_cli import engines
 from autograph_cli.cli import check_many, completion
+from autograph_cli.cli.check_independence import check_independence
 from autograph_cli.cli.options import SCRIPTS, Real, UsageError, Whole, engine_of, engine_option, sweep_options
 from autograph_cli.cli.printing import say
 from autograph_cli.record.graphs.applied import Applied, Listening, wrong_nodes
@@ -56,6 +57,9 @@ class Verdict(Struct, frozen=True):
 @click.option("--order", type=Whole(1, 4), default=2, show_default=True, help="Derivatives up to this one.")
 @click.option("--limit", type=Real(0), default=20, show_default=True, help="Seconds for each.")
 @click.option("--json", "as_json", is_flag=True, help="A list of objects on stdout.")
+@click.option(
+    "--independence", is_flag=True, help="Whether examples, times, inputs and parameters count as they should."
+)
 @engine_option
 @sweep_options("Of several files, how many")
 @click.pass_context
@@ -67,6 +71,7 @@ def check(
     order: int,
     limit: float,
     as_json: bool,
+    independence: bool,
     engine: str | None,
     jobs: int,
     over_mpi: bool,
@@ -79,12 +84,21 @@ def check(
     from the right, there is a kink, which is counted and not compared. The exit code is 1 where a derivative is wrong,
     and 2 where what was asked for cannot be checked.
 
+    With --independence the models of FILE are called again with one part of their inputs changed: are the examples of a
+    batch apart, does the future leak through a mask, does each input and each parameter count? The exit code is 1 where
+    something does not.
+
     \b
       autograph check expr.py
       autograph check expr.py Sinh --order 3
       autograph check train.py::loss_of
+      autograph check train.py --independence
       autograph check -j 4 samples/       each script in a process of its own
     """
+    if independence:
+        if not file.endswith(SCRIPTS):
+            raise UsageError(f"{file} is no script: its name does not end in .py.")
+        ctx.exit(check_independence(file, args, engine_of(engine), as_json=as_json))
     names = [file, *([] if name is None else [name, *args])]
     if jobs > 1 or over_mpi or check_many.are_many(names):
         ctx.exit(

@@ -14,6 +14,7 @@ from autograph_cli.cli.options import SCRIPTS, StepsType, UsageError
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.findings import RULES, Finding, explain as findings_of
+from autograph_cli.findings.fixes import diff, fixed
 from autograph_cli.findings.formats import FORMATS
 from autograph_cli.findings.ranks import RULES as RANK_RULES, explain_ranks
 from autograph_cli.findings.read import scripts_of
@@ -45,6 +46,8 @@ class CodesType(click.ParamType[tuple[str, ...]]):
 @click.option("--select", type=CodesType(), default="", metavar="CODES", help="Only these: AG1,AG301.")
 @click.option("--ignore", type=CodesType(), default="", metavar="CODES", help="Not these.")
 @click.option("-f", "--format", "format_", type=click.Choice(list(FORMATS)), default="text", show_default=True)
+@click.option("--fix", is_flag=True, help="Make the edits that are safe, and show them.")
+@click.option("--diff", "only_shown", is_flag=True, help="Show the edits that --fix would make.")
 @click.option("--picture", is_flag=True, help="Draw the part of the graph that each finding is about, to a file each.")
 @click.option("--steps", type=StepsType(), help="The steps of FILE.py to record.  [default: first,last]")
 @source_options
@@ -55,6 +58,8 @@ def explain(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     format_: str,
+    fix: bool,
+    only_shown: bool,
     picture: bool,
     steps: str | None,
 ) -> None:
@@ -68,8 +73,13 @@ def explain(
       autograph explain
       autograph explain train.py --select AG3 -- --epochs 1
       autograph explain train.py --steps all
+      autograph explain train.py --fix
+      autograph explain AG301             what this code stands for
       autograph explain train.py --format sarif
     """
+    if (page := rule_page(source.name or "")) is not None:
+        say(page)
+        return
     if steps is not None and source.name != "-" and not (source.name or "").endswith(SCRIPTS):
         raise UsageError("--steps is for a script that is run: a trace has the steps that were kept.")
     record = sorted({word for rule in RULES for word in rule.record})
@@ -84,6 +94,8 @@ def explain(
         say(FORMATS[format_](findings))
     else:
         say(_nothing(opened))
+    if fix or only_shown:
+        _fix(script_of(opened.trace, source), findings, made=fix)
     if opened.trace.steps and not has_values(opened.trace):
         codes = [rule.code for rule in RULES if rule.record]
         command = (
@@ -91,7 +103,38 @@ def explain(
         )
         again = f"`autograph {command} {opened.trace.script}` records them"
         say(f"It was recorded without numbers, so {', '.join(codes)} were not looked for; {again}.", err=True)
+    if opened.trace.steps and opened.trace.ledger is None:
+        others = ", ".join(rule.code for rule in RULES if rule.ledger)
+        say(f"An earlier version recorded it, without a ledger of training, so {others} were not looked for.", err=True)
     ctx.exit(FOUND if findings else opened.exit_code)
+
+
+def rule_page(code: str) -> str | None:
+    """What a code stands for, why it matters and what to change; None for what is no code.
+
+    >>> print(rule_page("AG007").splitlines()[0])
+    AG007: backward from more than one number
+    """
+    every = [(rule.code, rule.title, rule.reason, rule.remedy) for rule in RULES]
+    every += [(rule.code, rule.title, rule.reason, rule.remedy) for rule in RANK_RULES]
+    found = next((one for one in every if one[0] == code), None)
+    if found is None:
+        return None
+    _, title, reason, remedy = found
+    return f"{code}: {title}\n\nwhy:   {reason}\ndo:    {remedy}\nmore:  docs/findings.md"
+
+
+def _fix(file: Path, findings: Sequence[Finding], *, made: bool) -> None:
+    """Show the edits of a script that are safe, and make them."""
+    before = file.read_text("utf-8")
+    after = fixed(before, file.name, findings)
+    if before == after:
+        say("No finding has an edit that is safe.", err=True)
+        return
+    say(diff(before, after, str(file)).rstrip("\n"))
+    if made:
+        write(file, after.encode())
+        say(f"{file} was changed.", err=True)
 
 
 def has_values(trace: Trace) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import click
+from msgspec import to_builtins
 
 from autograph_cli import graph
 from autograph_cli.cli.opening import (
@@ -17,6 +19,7 @@ from autograph_cli.cli.opening import (
     source_options,
 )
 from autograph_cli.cli.options import (
+    UsageError,
     Whole,
     open_option,
     root_option,
@@ -29,6 +32,7 @@ from autograph_cli.cli.printing import say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.formulas import formulas_of
 from autograph_cli.graph import facts
+from autograph_cli.graph.ledger_text import ledger_text
 from autograph_cli.graph.names import told_apart
 
 _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | None], graph.Graph]] = {
@@ -58,6 +62,8 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 @click.option("--tracked-only", is_flag=True, help="Leave out the operations that autograd did not record.")
 @click.option("--formula", is_flag=True, help="Only the derivatives, as formulas (needs sympy).")
 @click.option("--details", is_flag=True, help="Also source lines, modules and saved values.")
+@click.option("--ledger", is_flag=True, help="Only what happened beside operations: optimizers, steps, clips, hooks.")
+@click.option("--json", "as_json", is_flag=True, help="With --ledger: as JSON.")
 @source_options
 @click.pass_context
 def show(
@@ -74,6 +80,8 @@ def show(
     opened_node: str | None,
     tracked_only: bool,
     formula: bool,
+    ledger: bool,
+    as_json: bool,
 ) -> None:
     """Print the graph of the last run, of a TRACE, or of FILE.py, which is run first, as text.
 
@@ -84,10 +92,15 @@ def show(
       autograph show expr.py --backward
       autograph show expr.py > expr.txt
     """
+    if as_json and not ledger:
+        raise UsageError("--json is for --ledger; `autograph render -f json` writes the graph.")
     opened = open_trace(source, step, quiet_stdout=True, record=to_record(shown, opened_node))
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     say_ranks(opened)
+    if ledger:
+        _say_ledger(opened.trace, as_json)
+        ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
     if order is not None:
         view = "double-backward"
@@ -117,3 +130,11 @@ def show(
         cut = graph.close_modules(cut, depth)
     say(graph.to_text(cut, details=details, shown=shown), end="")
     ctx.exit(opened.exit_code)
+
+
+def _say_ledger(trace: graph.Trace, as_json: bool) -> None:
+    """What was heard of training."""
+    if trace.ledger is None:
+        raise click.ClickException("this trace has no ledger: an earlier version recorded it; record the script again")
+    text = json.dumps(to_builtins(trace.ledger), indent=1) + "\n" if as_json else ledger_text(trace.ledger)
+    say(text, end="")

@@ -7,6 +7,7 @@ what has no node, a tensor without gradient, gets a negative number from the rec
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -59,6 +60,16 @@ def of_changed(applied: Applied, outputs: Iterable[Any]) -> list[Output]:
     """What a custom Function changed, which are the tensors that it was given and returned."""
     made = set(map(id, outputs))
     return [each for x, *before in applied if id(x) in made for each in before if each is not None]
+
+
+def uncounted(function: Any) -> Any:
+    """Let warnings and logging pass over a function that stands between those of the script and of an engine.
+
+    They know the frames that they do not count, those of the import system, by the name of the file.
+    """
+    folder, file = os.path.split(function.__code__.co_filename)
+    function.__code__ = function.__code__.replace(co_filename=os.path.join(folder, "importlib._bootstrap", file))
+    return function
 
 
 class BackwardCall(Protocol):
@@ -245,6 +256,12 @@ class Events(Protocol):
     """Whether the listener is told of what was `made`."""
     telling: tuple[str, ...]
     """The methods by which the listener is told."""
+    replaced: dict[str, Any]
+    """The methods of tensors that the engine puts others in the place of when it listens: what these come down to."""
+
+    def between(self, function: Any) -> Any:
+        """Let warnings, logging and compilers pass over a function that stands between those of the script and of the
+        engine."""
 
     def start(self) -> None:
         """Tell the listener what happens from now on."""

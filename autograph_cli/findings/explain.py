@@ -10,13 +10,22 @@ from msgspec.structs import replace
 from autograph_cli.findings import (
     derivatives,
     failures,
+    last_layer,
+    linear,
     losses,
     missing,
     modes,
     numbers,
     over_time,
+    raised,
+    reshaped,
+    scales,
     shapes,
+    stages,
     steps,
+    stuck,
+    training,
+    training_gradients,
     waste,
 )
 from autograph_cli.findings.records import Finding, Found, Rule, Seen
@@ -25,16 +34,25 @@ from autograph_cli.record.names.bindings import Script
 
 RULES: tuple[Rule, ...] = (
     *failures.RULES,
+    *raised.RULES,
     *derivatives.RULES,
     *missing.RULES,
     *numbers.RULES,
     *over_time.RULES,
+    *stuck.RULES,
+    *scales.RULES,
     *steps.RULES,
     *waste.RULES,
     *shapes.RULES,
     *losses.RULES,
+    *last_layer.RULES,
+    *linear.RULES,
+    *reshaped.RULES,
     *modes.RULES,
+    *stages.RULES,
     *waste.MEMORY,
+    *training.RULES,
+    *training_gradients.RULES,
 )
 """By importance; the first digit of a code is its family."""
 _NUMBERED = re.compile(r"%\d+")
@@ -63,18 +81,20 @@ def explain(
     # A script that failed before it recorded anything has a failure to explain all the same.
     kept = trace.steps or ((Step(0, Graph()),) if trace.failure else ())
     trace = replace(trace, steps=kept)
-    found: dict[tuple[str, str, object], Finding] = {}
+    told: list[tuple[Rule, Found, Step]] = []
     for rule in RULES:
-        if not _chosen(rule, select, ignore):
+        if _chosen(rule, select, ignore):
+            told += [(rule, one, step) for step in kept for one in rule.find(Seen(trace, step, scripts))]
+    explained = {name for _, one, _ in told for name in one.covers}
+    found: dict[tuple[str, str, object], Finding] = {}
+    for rule, one, step in told:
+        if _is_ignored(one, rule.code, scripts) or (one.about and explained.issuperset(one.about)):
             continue
-        for step in kept:
-            for one in rule.find(Seen(trace, step, scripts)):
-                if not _is_ignored(one, rule.code, scripts):
-                    where = (one.source.file, one.source.line) if one.source else None
-                    # What has no name has another number in each step.
-                    key = rule.code, _NUMBERED.sub("%", one.said), where
-                    if key not in found or step.number == at:
-                        found[key] = _finding(rule, one, step)
+        where = (one.source.file, one.source.line) if one.source else None
+        # What has no name has another number in each step.
+        key = rule.code, _NUMBERED.sub("%", one.said), where
+        if key not in found or step.number == at:
+            found[key] = _finding(rule, one, step)
     return list(found.values())
 
 

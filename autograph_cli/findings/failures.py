@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from autograph_cli.findings.calls import argument, assignment, failed_calls, plain_grad
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.graph import Edge, Node, Pass, Source
 from autograph_cli.graph.cuts import LISTED, reasons, where
@@ -20,7 +21,7 @@ _CHANGED = re.compile(
 )
 
 
-def _failing(*texts: str) -> Callable[[Callable[[Seen], Iterable[Found]]], Callable[[Seen], Iterable[Found]]]:
+def failing(*texts: str) -> Callable[[Callable[[Seen], Iterable[Found]]], Callable[[Seen], Iterable[Found]]]:
     """The rule looks at the last step of a script that failed with one of these texts."""
 
     def limited(find: Callable[[Seen], Iterable[Found]]) -> Callable[[Seen], Iterable[Found]]:
@@ -44,7 +45,7 @@ def _named(edges: Sequence[Edge], seen: Seen) -> str:
     return ", ".join(listed) + (", ..." if len(edges) > LISTED else "")
 
 
-@_failing("Trying to backward through the graph a second time")
+@failing("Trying to backward through the graph a second time")
 def _freed(seen: Seen) -> Iterator[Found]:
     at, failed = seen.trace.failed_at, _failed_pass(seen)
     needed = seen.graph[failed.ran[-1]] if failed is not None and failed.ran else None
@@ -81,7 +82,7 @@ def _same(node: Node, other: Node) -> bool:
     return (node.name, node.source, node.outputs[0].type) == (other.name, other.source, other.outputs[0].type)
 
 
-@_failing("has been modified by an inplace operation")
+@failing("has been modified by an inplace operation")
 def _changed(seen: Seen) -> Iterator[Found]:
     match = _CHANGED.search(seen.trace.failure)
     if match is None:
@@ -112,12 +113,24 @@ def _changed(seen: Seen) -> Iterator[Found]:
     facts.append(f"it is at version {match[5]}, and version {match[6]} was saved")
     target = first.args[0] if first is not None else kept[0][1] if kept else None
     name = seen.name(target) if target is not None else f"{match[1]} [{match[2]}]"
-    name = changed[0][0] if changed else name
+    name = changed[0][0] if changed else _in_text(line, name)
     nodes = (*[node.id for node, _ in kept], *([] if first is None else [first.id]))
     by_optimizer = changed and changed[0][1].text.endswith(".step()")
     remedy = "Run all backward passes before the step, or compute the loss anew after it." if by_optimizer else ""
     said = f"{name}, which a backward needs, was changed in place"
     yield Found(said, line or seen.trace.failed_at, tuple(facts), nodes, remedy)
+
+
+def _in_text(line: Source | None, name: str) -> str:
+    """The variable that a line changes in place, where the tensor has no name of its own."""
+    if line is None or not name.startswith("%"):
+        return name
+    try:
+        parts = ast.parse(line.text).body
+    except SyntaxError:  # the statement goes over several lines
+        return name
+    found = [_changed_name(part) for body in parts for part in ast.walk(body)]
+    return next(filter(None, found), name)
 
 
 def _stepped(seen: Seen, savers: Sequence[Node]) -> list[tuple[str, Source]]:
@@ -175,26 +188,33 @@ def _changed_name(part: ast.AST) -> str:
     return ""
 
 
-@_failing("a leaf Variable that requires grad", "a view of a leaf Variable that requires grad")
+@failing("a leaf Variable that requires grad", "a view of a leaf Variable that requires grad")
 def _leaf_changed(seen: Seen) -> Iterator[Found]:
     at = seen.trace.failed_at
     text = at.text if at else ""
     yield Found(f"a leaf is changed in place while it is recorded: {text}", at)
 
 
-@_failing("does not require grad and does not have a grad_fn")
+@failing("does not require grad and does not have a grad_fn")
 def _constant(seen: Seen) -> Iterator[Found]:
     at = seen.trace.failed_at
     match = _CALL.search(at.text) if at else None
-    name = match[1] if match else "the tensor"
+    roots = [ast.unparse(part) for call in failed_calls(seen, "grad") for part in argument(call, 0, "outputs")]
+    name = match[1] if match else roots[0] if roots else "the tensor"
     facts = [
         f"{file}:{one.line} `{one.text}`: {', '.join(dict.fromkeys(cause.words for cause in one.causes))}"
-        for file, one in _cuts_above(seen, name)
+        for file, one in cuts_above(seen, name)
     ]
-    yield Found(f"{name} has no history: nothing that requires grad leads to it", at, tuple(facts[:LISTED]))
+    made = assignment(seen, name.partition(".")[0].partition("[")[0])
+    remedy = ""
+    if at is not None and made is not None and plain_grad(made) is not None:
+        facts.append(f"{at.file}:{made.lineno} makes it by grad without create_graph, which records nothing")
+        remedy = "Make the first derivative with create_graph=True."
+    said = f"{name} has no history: nothing that requires grad leads to it"
+    yield Found(said, at, tuple(facts[:LISTED]), (), remedy)
 
 
-def _cuts_above(seen: Seen, name: str) -> Iterator[tuple[str, Binding]]:
+def cuts_above(seen: Seen, name: str) -> Iterator[tuple[str, Binding]]:
     """The statements that cut gradients on the way to a variable of the line that failed."""
     at = seen.trace.failed_at
     script = seen.scripts.get(at.file) if at else None
@@ -209,7 +229,7 @@ def _cuts_above(seen: Seen, name: str) -> Iterator[tuple[str, Binding]]:
             waiting += [earlier for use in sorted(one.uses) for earlier in script.before(use, one.line)]
 
 
-@_failing("appears to not have been used in the graph")
+@failing("appears to not have been used in the graph")
 def _unused(seen: Seen) -> Iterator[Found]:
     entry = _failed_pass(seen)
     if entry is None:
@@ -256,7 +276,7 @@ def _why(seen: Seen, starts: Sequence[Position], edge: Edge) -> tuple[str, ...]:
     return tuple((found or reasons(seen.graph, starts, ends))[:LISTED])
 
 
-@_failing("'NoneType'")
+@failing("'NoneType'")
 def _none(seen: Seen) -> Iterator[Found]:
     at = seen.trace.failed_at
     match = _GRAD_READ.search(at.text) if at else None
@@ -283,7 +303,7 @@ def _none(seen: Seen) -> Iterator[Found]:
         yield Found(said, at, facts, tuple(edge.node for edge in made), remedy)
 
 
-@_failing("grad can be implicitly created only for scalar outputs")
+@failing("grad can be implicitly created only for scalar outputs")
 def _no_scalar(seen: Seen) -> Iterator[Found]:
     at, entry = seen.trace.failed_at, _failed_pass(seen)
     match = _CALL.search(at.text) if at else None
@@ -291,7 +311,7 @@ def _no_scalar(seen: Seen) -> Iterator[Found]:
     yield Found(f"{what} is no scalar, so backward needs to be told its gradient", at)
 
 
-@_failing("marked with @once_differentiable")
+@failing("marked with @once_differentiable")
 def _once(seen: Seen) -> Iterator[Found]:
     named = ", ".join(dict.fromkeys(n.op for n in seen.graph if n.order == 0 and n.name == f"{n.op}Backward"))
     yield Found(

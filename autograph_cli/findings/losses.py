@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from autograph_cli.findings.last_layer import NLL
 from autograph_cli.findings.numbers import largest, over_one, value_of
 from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.findings.ways import maker
 from autograph_cli.graph import Edge, Node
 from autograph_cli.graph.cuts import where
 
@@ -17,7 +19,6 @@ _TWICE = {
     "binary_cross_entropy_with_logits": ("sigmoid",),
 }
 """What takes any numbers and does the same to them once more."""
-_NLL = ("nll_loss_forward", "nll_loss", "nll_loss2d_forward", "nll_loss2d", "nll_loss_nd")
 _SUMS = ("sum", "nansum", "cumsum")
 _EXACT = {"float16": 2_048, "bfloat16": 256}
 """Up to here whole numbers are exact: what is added to more is rounded to it."""
@@ -36,14 +37,14 @@ def _twice(seen: Seen) -> Iterator[Found]:
     for node in seen.graph:
         if node.order or not node.args:
             continue
-        maker = seen.graph[node.args[0].node]
-        if maker.op in _TWICE.get(node.op, ()):
-            said = f"{where(node)} is given the result of {where(maker)}, and is to be given what that was given"
-            yield Found(said, node.source, (), (maker.id, node.id))
-        elif node.op in _NLL and (largest(value_of(seen, node.args[0])) or 0) > 0 and _is_positive(seen, node.args[0]):
+        made = maker(seen, node.args[0])
+        if made.op in _TWICE.get(node.op, ()):
+            said = f"{where(node)} is given the result of {where(made)}, and is to be given what that was given"
+            yield Found(said, node.source, (), (made.id, node.id))
+        elif node.op in NLL and (largest(value_of(seen, node.args[0])) or 0) > 0 and _is_positive(seen, node.args[0]):
             said = f"{where(node)} is given {seen.shown(node.args[0])}, which are no logarithms of probabilities"
             remedy = "Use log_softmax before nll_loss, or cross_entropy on what has no softmax."
-            yield Found(said, node.source, (f"they are made by {where(maker)}",), (maker.id, node.id), remedy)
+            yield Found(said, node.source, (f"they are made by {where(made)}",), (made.id, node.id), remedy)
 
 
 def _is_positive(seen: Seen, edge: Edge) -> bool:
@@ -52,10 +53,6 @@ def _is_positive(seen: Seen, edge: Edge) -> bool:
     if values is None:
         return False
     return not any("-" in text.replace("e-", "") for text in (*values.whole, values.low))
-
-
-def _shape(seen: Seen, edge: Edge) -> tuple[int, ...]:
-    return seen.graph[edge.node].outputs[edge.nr].type.shape
 
 
 def _in_half(seen: Seen) -> Iterator[Found]:

@@ -33,6 +33,7 @@ def _unused(seen: Seen) -> Iterator[Found]:
                 tuple(dict.fromkeys(each.node.id for each in there)),
                 remedy([each.kind for each in there], scripts),
                 _ENDS if there else "",
+                about=(notice.name,),
             )
 
 
@@ -85,6 +86,7 @@ def _unreached(seen: Seen) -> Iterator[Found]:
             (node.id, there[0].node.id if there else users[0].id),
             remedy(kinds, seen.scripts),
             _ENDS if kinds else "",
+            about=(name,),
         )
 
 

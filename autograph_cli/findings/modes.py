@@ -97,7 +97,7 @@ def _assigned(body: Sequence[ast.AST]) -> set[str]:
     }
 
 
-def _stopped_one_by_one(script: Script) -> bool:
+def stopped_one_by_one(script: Script) -> bool:
     """Whether a script calls `eval` on modules that a loop chooses among others, as on batch norms alone."""
     chosen = {
         name.id
@@ -118,7 +118,7 @@ def _trained_in_eval(seen: Seen) -> Iterator[Found]:
     first = seen.trace.steps[0].graph
     if not seen.is_last or first is seen.graph or _calls_method(seen.scripts, "train"):
         return
-    if any(map(_stopped_one_by_one, seen.scripts.values())):
+    if any(map(stopped_one_by_one, seen.scripts.values())):
         return
     before, now = _in_training(first), _in_training(seen.graph)
     classes = {call.path: call.cls for call in first.calls}

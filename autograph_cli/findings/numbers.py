@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
 from autograph_cli.findings.records import Found, Rule, Seen
-from autograph_cli.graph import Edge, Node, Values
+from autograph_cli.graph import Edge, Node, Source, Values
 from autograph_cli.graph.cuts import LISTED, behind, where
 
 _NOT_FINITE = re.compile(r"\b(nan|inf)\b")
@@ -163,7 +164,53 @@ def _there_before(seen: Seen, results: set[int]) -> Iterator[Found]:
     remedy = f"It was made in an earlier step: record them too, {again}. " if unkept else ""
     remedy += _WHERE_MADE
     nodes = tuple(node.id for node in given)
-    yield Found(said, users[0].source if users else None, facts if unkept else (), nodes, remedy)
+    told = facts if unkept else ()
+    adam = _adam_in_half(seen, given)
+    if adam is not None:
+        yield Found(said, adam, (*told, f"{adam.text} has no eps"), nodes, _LARGER_EPS, _NO_EPS)
+    elif (far := first_update(seen)) is not None and all(node.kind == "leaf" for node in given):
+        yield Found(f"{said}, and {far[1]}", far[0], told, nodes, SMALLER_RATE, TOO_FAR)
+    else:
+        yield Found(said, users[0].source if users else None, told, nodes, remedy)
+
+
+def first_update(seen: Seen) -> tuple[Source, str] | None:
+    """The line of the optimizer and what its first update is, where that is larger than the weights themselves."""
+    first = Seen(seen.trace, seen.trace.steps[0])
+    for file, script in seen.scripts.items():
+        for part in ast.walk(script.tree):
+            name = ast.unparse(part.func).rpartition(".")[2] if isinstance(part, ast.Call) else ""
+            rate = _rate(part) if isinstance(part, ast.Call) and name in ("SGD", *_ADAPTIVE) else None
+            for leaf in first.graph if rate is not None and first.step is not seen.step else ():
+                sizes = largest(value_of(first, Edge(leaf.id))), largest(gradient_of(first, Edge(leaf.id)))
+                weights, slope = (size or 0.0 for size in sizes)
+                update = (rate or 0.0) * (slope if name == "SGD" else float(slope > 0))
+                known = leaf.kind == "leaf" and bool(leaf.outputs[0].names)
+                if isinstance(part, ast.Call) and known and 0 < weights < update < float("inf"):
+                    source = Source(file, part.lineno, script.line(part.lineno))
+                    said = f"the update of {leaf.outputs[0].names[0]} in step {first.step.number}, by {name} with "
+                    said += f"lr={rate:g} at {file}:{part.lineno}, goes up to {update:.2g}, and its numbers to "
+                    return source, said + f"{weights:.2g}"
+    return None
+
+
+def _rate(call: ast.Call) -> float | None:
+    """The learning rate that an optimizer is given as a plain number."""
+    given = [*(word.value for word in call.keywords if word.arg == "lr"), *call.args[1:2]]
+    value = given[0].value if given and isinstance(given[0], ast.Constant) else None
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _adam_in_half(seen: Seen, leaves: list[Node]) -> Source | None:
+    """The line of an optimizer that divides by the root of a mean of squares and eps, in float16, which has no 1e-8."""
+    if any(node.kind != "leaf" or node.outputs[0].type.dtype != "float16" for node in leaves):
+        return None
+    for file, script in seen.scripts.items():
+        for part in ast.walk(script.tree):
+            adaptive = isinstance(part, ast.Call) and ast.unparse(part.func).rpartition(".")[2] in _ADAPTIVE
+            if isinstance(part, ast.Call) and adaptive and all(word.arg not in ("eps", None) for word in part.keywords):
+                return Source(file, part.lineno, script.line(part.lineno))
+    return None
 
 
 def _leads_on(seen: Seen, node: Node, results: set[int]) -> bool:
@@ -375,6 +422,15 @@ def given_count(seen: Seen, edge: Edge) -> int:
     return 0 if values is None else values.count
 
 
+_ADAPTIVE = ("Adam", "AdamW", "NAdam", "RAdam", "RMSprop")
+_NO_EPS = "In float16 its eps of 1e-8 is 0, and so is the square of a small gradient: it divides by zero."
+_LARGER_EPS = "Keep the parameters in float32 and use torch.autocast with a GradScaler; in float16, eps=1e-4."
+TOO_FAR = (
+    "An update that is larger than what it changes throws the weights past where the gradient leads, further each time."
+)
+SMALLER_RATE = (
+    "Use a learning rate that is smaller by orders of magnitude, clip the gradients, or bring the data near to one."
+)
 _UNPICKED = "Let the loss pick nothing that is masked, or mask with a large finite number, such as -1e9."
 _WHERE_MADE = "What is given from outside, such as data, is to be looked at where it is made."
 _UNTRAINED = "Use other initial values, of the bias first, or an activation with a slope everywhere."

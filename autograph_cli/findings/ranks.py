@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from msgspec import Struct
 
+from autograph_cli.findings.book import Book
 from autograph_cli.findings.records import Finding, Found, line_of
 from autograph_cli.graph import Collective, Trace
 from autograph_cli.graph.cuts import LISTED
@@ -105,6 +106,42 @@ def _left_alone(ranks: Sequence[Rank], trace: Trace) -> Iterator[Found]:
             yield Found(f"no collective reduces the gradient of {', '.join(left[:LISTED])}{more}", source, facts)
 
 
+def _sometimes(ranks: Sequence[Rank], trace: Trace) -> Iterator[Found]:
+    """Steps of an optimizer whose gradients no collective has reduced, where those of other steps are, or where a
+    wrapper is there to see to it."""
+    if trace.ledger is None or trace.ranks < 2 or trace.failure:
+        return
+    book = Book(trace.ledger)
+    reducing = {each.step for each in trace.collectives if each.during is not None or _is_of_gradients(each)}
+    wrapped = next((each for each in trace.ledger.modules if each.cls == _WRAPPER), None)
+    for number in range(len(trace.ledger.optimizers)):
+        turns = [turn for turn in book.turns(number) if turn.step.ready and turn.wrote]
+        alone = [turn for turn in turns if not any(each.step in reducing for each in turn.calls())]
+        if not alone or (len(alone) == len(turns) and wrapped is None):
+            continue
+        call, name = alone[0].calls()[-1], book.optimizer(number)
+        facts = [f"{len(alone)} of {len(turns)} steps of {name} use gradients that no collective has reduced"]
+        if wrapped is not None:
+            before = [turn for turn in alone if turn.step.at < wrapped.at]
+            facts.append(
+                f"{_WRAPPER} is made at {line_of(wrapped.source)}{', after the first steps' if before else ''}"
+            )
+        if len(alone) == len(turns):
+            said = (
+                f"no gradient of backward at {line_of(call.source)} is reduced: the wrapped model is not what is called"
+            )
+        else:
+            said = f"the gradients of backward at {line_of(call.source)} are reduced in some steps only"
+        yield Found(said, call.source, tuple(facts))
+
+
+_WRAPPER = "DistributedDataParallel"
+
+
+def _is_of_gradients(each: Collective) -> bool:
+    return any(name.endswith(".grad") for name in each.tensors)
+
+
 def _words(group: Sequence[Rank]) -> str:
     return words([each.rank for each in group])
 
@@ -135,5 +172,13 @@ RULES = (
         "Each rank adds its own gradient: from the next step on the ranks have different parameters.",
         "Wrap the whole model in DistributedDataParallel, or reduce this gradient as those of the others.",
         _left_alone,
+    ),
+    RankRule(
+        "AG904",
+        "a step by gradients that are not reduced",
+        "Each rank takes this step by its own gradients: from then on the ranks have different parameters.",
+        "Wrap the model before the first step, call the wrapped one, and use no_sync for the backward calls before the "
+        "last one of a step only.",
+        _sometimes,
     ),
 )

@@ -45,6 +45,10 @@ class Found(Struct, frozen=True):
     """What to change, where that is not the same for all that the rule finds."""
     reason: str = ""
     """Why, likewise."""
+    covers: tuple[str, ...] = ()
+    """The parameters whose missing gradients it explains: no other finding tells of them."""
+    about: tuple[str, ...] = ()
+    """The parameters whose missing gradients it tells of, without a reason that the ledger has."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,11 @@ class Seen:
         """The nodes that some backward call ran."""
         return {number for entry in self.graph.passes for number in entry.ran}
 
+    @cached_property
+    def differentiated(self) -> set[int]:
+        """These, and what some call of `grad` gave the gradient of."""
+        return self.reached | {edge.node for entry in self.graph.passes for edge in entry.inputs}
+
     def name(self, edge: Edge) -> str:
         """A tensor's name."""
         return self.names[edge.node][edge.nr]
@@ -109,6 +118,8 @@ class Rule(Struct, frozen=True):
     find: Callable[[Seen], Iterable[Found]]
     record: tuple[str, ...] = ()
     """What must be recorded beside the graph for it to be found."""
+    ledger: bool = False
+    """Whether it reads the ledger of training, which traces of earlier versions do not have."""
     on_request: bool = False
     """Whether it is looked for only where its code is selected: advice on what is right."""
 

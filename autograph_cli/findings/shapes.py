@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from math import prod
 
 from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.findings.ways import shape_of
 from autograph_cli.graph import Edge
 from autograph_cli.graph.cuts import behind, where
 
@@ -13,48 +15,50 @@ def _outer(seen: Seen) -> Iterator[Found]:
     for node in seen.graph:
         if node.kind != "operation" or len(node.args) != 2 or len(node.outputs) != 1 or node.order:
             continue
-        args = [_before_expanding(seen, edge) for edge in node.args]
-        column = next((edge for edge in args if _is_column(seen, edge)), None)
-        row = next((edge for edge in args if len(_shape(seen, edge)) == 1), None)
-        if column is None or row is None or not _is_meant_as_column(seen, column, row):
-            continue
-        (size,) = _shape(seen, row)
+        row, column = sorted(map(_before_expanding(seen), node.args), key=lambda edge: len(shape_of(seen, edge)))
+        given, other, made = (shape_of(seen, edge) for edge in (row, column, Edge(node.id)))
+        table = broadcast(given, other)
         # Of a pairwise table one meant to reduce one dimension; a loss is the sum or mean of everything.
-        made = Edge(node.id)
-        if _shape(seen, column)[0] == size and (not _shape(seen, made) or _is_all_reduced(seen, made)):
-            yield Found(
-                f"{where(node)} compares {size} x {size} numbers of {seen.shown(column)} and {seen.shown(row)}",
-                node.source,
-                ("they are reduced to one number",),
-                (node.id, column.node, row.node),
-            )
+        reduced = not made or (made == table and _is_all_reduced(seen, Edge(node.id)))
+        if not reduced or table is None or not _is_meant(seen, column, row):
+            continue
+        if _without_ones(given) == _without_ones(other) and prod(table) > prod(given):
+            numbers = " x ".join(map(str, table))
+            said = f"{where(node)} compares {numbers} numbers of {seen.shown(column)} and {seen.shown(row)}"
+            yield Found(said, node.source, ("they are reduced to one number",), (node.id, column.node, row.node))
+        elif node.op in _FUSED and given != other and min(prod(given), prod(other)) > 1:
+            said = f"{where(node)} compares {seen.shown(column)} and {seen.shown(row)}, whose shapes differ"
+            fact = f"what is missing is repeated, and {prod(table)} pairs are compared"
+            yield Found(said, node.source, (fact,), (node.id, column.node, row.node), _ONE_SHAPE, _REPEATED)
 
 
-def _before_expanding(seen: Seen, edge: Edge) -> Edge:
-    """What a square was broadcast from, if it was."""
-    node = seen.graph[edge.node]
-    shape = _shape(seen, edge)
-    if len(node.args) == 1 and len(shape) == 2 and shape[0] == shape[1]:
-        before = _shape(seen, node.args[0])
-        if before in ((shape[0], 1), shape[:1]):
-            return node.args[0]
-    return edge
+def broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape that two shapes go together to; None where they do not."""
+    length = max(len(one), len(other))
+    sides = list(zip((1,) * (length - len(one)) + one, (1,) * (length - len(other)) + other, strict=True))
+    return None if any(a != b and 1 not in (a, b) for a, b in sides) else tuple(b if a == 1 else a for a, b in sides)
 
 
-def _shape(seen: Seen, edge: Edge) -> tuple[int, ...]:
-    return seen.graph[edge.node].outputs[edge.nr].type.shape
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(side for side in shape if side != 1)
 
 
-def _is_column(seen: Seen, edge: Edge) -> bool:
-    shape = _shape(seen, edge)
-    return len(shape) == 2 and shape[1] == 1 and shape[0] > 1
+def _before_expanding(seen: Seen) -> Callable[[Edge], Edge]:
+    """What a tensor was broadcast from, if it was."""
+
+    def before(edge: Edge) -> Edge:
+        node = seen.graph[edge.node]
+        return before(node.args[0]) if node.op == "expand" and len(node.args) == 1 else edge
+
+    return before
 
 
-def _is_meant_as_column(seen: Seen, column: Edge, row: Edge) -> bool:
-    """Whether it was computed as a column, or given as one and compared with what was computed; not made one on purpose
-    from a row of as many numbers."""
+def _is_meant(seen: Seen, column: Edge, row: Edge) -> bool:
+    """Whether the one with more dimensions was computed so, or given so and compared with what was computed; not made
+    so on purpose from one with fewer."""
     node, other = seen.graph[column.node], seen.graph[row.node]
-    if any(_shape(seen, given) == _shape(seen, column)[:1] for given in node.args):
+    shape = _without_ones(shape_of(seen, column))
+    if any(shape_of(seen, edge) == shape != shape_of(seen, column) for edge in node.args):
         return False
     return node.kind == "operation" or (node.kind == "input" and other.kind == "operation")
 
@@ -67,14 +71,17 @@ def _is_all_reduced(seen: Seen, edge: Edge) -> bool:
         return False
     for user in users:
         shape = user.outputs[0].type.shape
-        others = [other for other in user.args if other != edge and _shape(seen, other) == _shape(seen, edge)]
+        others = [other for other in user.args if other != edge and shape_of(seen, other) == shape_of(seen, edge)]
         if any(edge.node not in behind(seen.graph, [(other.node, other.nr)]) for other in others):
             return False
-        if shape and not (shape == _shape(seen, edge) and _is_all_reduced(seen, Edge(user.id))):
+        if shape and not (shape == shape_of(seen, edge) and _is_all_reduced(seen, Edge(user.id))):
             return False
     return True
 
 
+_FUSED = ("mse_loss", "smooth_l1_loss", "huber_loss")
+_REPEATED = "Losses take both of one shape: what is missing of one is repeated for it, as PyTorch warns."
+_ONE_SHAPE = "Give both the same shape."
 RULES = (
     Rule(
         "AG501",

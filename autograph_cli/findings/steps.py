@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
+from autograph_cli.findings.training_gradients import kept_graphs
 from autograph_cli.graph import Edge, Node, Pass, Source
 from autograph_cli.graph.cuts import LISTED, behind
 from autograph_cli.record.names.bindings import Script
@@ -21,10 +22,13 @@ def _by_line(graph: Iterable[Node]) -> Counter[tuple[Source, str]]:
 
 
 def _grows(seen: Seen) -> Iterator[Found]:
-    """A line is in the last graph once for each step, and was not in the first; most of it was made in those steps."""
+    """What keeps graphs of earlier steps; where nothing is known to, a line that is in the last graph once for each
+    step, and was not in the first, most of it made in those steps."""
+    kept = [] if any(_retained(seen)) else list(kept_graphs(seen))
+    yield from kept
     steps = seen.trace.steps
     passed = seen.step.number - steps[0].number
-    if not seen.is_last or passed < FEWEST - 1:
+    if kept or not seen.is_last or passed < FEWEST - 1:
         return
     first, last = _by_line(steps[0].graph), _by_line(seen.graph)
     older = _by_line(seen.graph.nodes[: seen.step.older])

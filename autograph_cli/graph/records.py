@@ -8,7 +8,10 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
+
+from autograph_cli.graph.ledger import Ledger
+from autograph_cli.graph.source import Count as Count, Record as Record, Source as Source
 
 if TYPE_CHECKING:
     from autograph_cli.graph.diff import GraphDiff
@@ -16,10 +19,6 @@ if TYPE_CHECKING:
 Kind = Literal["operation", "leaf", "input", "untracked"]
 UNGRADED: tuple[Kind, ...] = ("input", "untracked")
 """What no gradient goes to."""
-
-
-Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
-"""A whole number of a trace, which 64 bits hold."""
 
 
 class Number(float):
@@ -57,24 +56,11 @@ def _tensor_type(dtype: str, shape: tuple[int, ...], device: str) -> TensorType:
     return made
 
 
-class Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A record of a trace; JSON has those of its fields that differ from their defaults."""
-
-
 class Edge(Record, frozen=True, gc=False, array_like=True):
     """One output of one node: `nr` is PyTorch's input number of a next function."""
 
     node: Count
     nr: Count = 0
-
-
-class Source(Record, frozen=True, gc=False):
-    """The line of the user's script that made a node."""
-
-    file: str
-    line: Count
-    text: str = ""
-    function: str = ""
 
 
 PACKED = "packed by a hook"
@@ -121,6 +107,8 @@ class Values(Record, frozen=True):
     """How many are laid out in each of 16 equal parts from the lowest to the highest finite one."""
     norm: str = ""
     """The root of the sum of the squares of those that are no NaN."""
+    alike: tuple[int, ...] = ()
+    """Of a leaf, the dimensions along which all its parts are equal, number by number."""
 
 
 class Run(Record, frozen=True):
@@ -479,6 +467,8 @@ class Trace(Record, frozen=True):
     """The exception that ended the script, in one line; empty when it ended well."""
     failed_at: Source | None = None
     """The script's line that raised it."""
+    details: str = ""
+    """The other lines of its message."""
     notices: tuple[Notice, ...] = ()
     watched: tuple[Watched, ...] = ()
     rank: Count = 0
@@ -486,6 +476,8 @@ class Trace(Record, frozen=True):
     """How many processes ran the script together."""
     collectives: tuple[Collective, ...] = ()
     """Those of the steps that were kept, and the last ones, in the order in which this rank began them."""
+    ledger: Ledger | None = None
+    """What happened beside operations; None in a trace of an earlier version."""
 
     def __repr__(self) -> str:
         """In short, for its graphs may be large."""

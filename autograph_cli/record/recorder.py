@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from msgspec.structs import replace
+
 from autograph_cli.engines import connect
 from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Connect, Output, key_of
 from autograph_cli.graph import Graph, Memory, Step, Trace
@@ -23,6 +25,7 @@ from autograph_cli.record.log import forgetting
 from autograph_cli.record.log.collectives import Collectives
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import BackwardEvent, StepLog
+from autograph_cli.record.log.ledger import Books
 from autograph_cli.record.log.noticed import CALLS, FEW, Noticed
 from autograph_cli.record.log.saved_tensors import look
 from autograph_cli.record.log.steps import Progress, Selection, may_be_last
@@ -112,6 +115,7 @@ class Recorder:
         self.log: EventLog = _Log(engine or connect("builtin"), self)
         self.noticed = Noticed(self.log)
         self.sources = Sources(os.getcwd())
+        self.books = Books(self.log, self._number, self.sources.source)
         self.collectives = Collectives(self.log, self.sources.source, self._number)
         self.measures = Measures(self.log, record) if record else None
         self.watch = Watch(self.log.engine, watch) if watch else None
@@ -140,6 +144,7 @@ class Recorder:
         file = getattr(sys.modules.get("__main__"), "__file__", None)
         if file and os.path.exists(file):
             self.sources.folder = os.path.dirname(os.path.realpath(file))
+        self.books.start()
         self.log.engine.start()
         self._follow()
         if self.measures is not None:
@@ -149,6 +154,7 @@ class Recorder:
     def finish(self, scope: Mapping[str, Any]) -> Trace:
         """Stop, and return what was recorded; `scope` are the script's variables, which name what is left."""
         with self.log.lock:
+            self.books.stop()
             self.log.engine.stop()
             if self.measures is not None:
                 self.measures.finish()
@@ -156,7 +162,7 @@ class Recorder:
                 if self.watch is not None:
                     self.watch.finish(scope)
                 self._look_at(scope)
-                found = self.trace()
+                found = replace(self.trace(), ledger=self.books.finish(scope))
                 self.kept.clear()  # whoever has the trace may let go of it
                 return found
             except Exception as error:
@@ -226,6 +232,7 @@ class Recorder:
             if traceback.tb_frame.f_code in codes:
                 raise error
             traceback = traceback.tb_next
+        self.books.stop()
         self.log.engine.stop()
         if self.measures is not None:
             self.measures.finish()
@@ -259,6 +266,7 @@ class Recorder:
                     self.noticed.look_at(self._optimizers, spaces)
             if self._notices(call):
                 self.noticed.begins()
+        self.books.begins(call, step.running)
         if self.measures is not None:
             self.measures.begins(log, call)
 
@@ -268,6 +276,7 @@ class Recorder:
             self.measures.ends(call, entry)
         if self._notices(call) and not entry.failed and self._wanted():
             self.noticed.ends(entry, self.total)
+        self.books.ends(call, entry)
         if not (entry.failed or call.keeps_graph or self.log.step.running):
             if self.watch is not None:
                 self.watch.ends(self._given(call, entry), self.total)
@@ -309,6 +318,7 @@ class Recorder:
     def passed(self) -> None:
         """A step has ended that was not followed."""
         self.total += 1
+        self.books.steps += 1
         if self.watcher is not None:
             self.watcher(Progress(self.total, 0, len(self.kept)))
         self._follow()
@@ -359,6 +369,7 @@ class Recorder:
             forgetting.drop(log, step)
         log.finish()
         self.total += 1
+        self.books.steps += 1
         self.collectives.ended([step.number for step in self.kept])
         if self.watcher is not None:
             self.watcher(Progress(self.total, len(step.events), len(self.kept)))

@@ -308,3 +308,39 @@ F.apply(torch.ones(2, requires_grad=True) * 1).sum().backward()
 """)
     assert "order 2  right" in done.stdout
     assert done.exit_code == 0
+
+
+MIXED = """import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(6, 1)
+    def forward(self, x):
+        h = x.view(5, 4, 6){transposed}
+        return self.last(torch.tanh(h))
+net = Net()
+net(torch.randn(4, 5, 6)).sum().backward()
+print("done")
+"""
+
+
+def test_examples_that_influence_each_other_are_told_with_the_line(cli: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "mixed.py").write_text(MIXED.format(transposed=""))
+    told = cli("check", "--independence", "mixed.py")
+    assert told.exit_code == 1
+    assert told.stdout.startswith("mixed.py:8: Net: examples influence each other, from h = x.view(5, 4, 6)")
+    (one,) = json.loads(cli("check", "--independence", "--json", "mixed.py").stdout)
+    assert (one["kind"], one["source"]["line"]) == ("examples", 8)
+
+
+def test_models_whose_examples_are_apart_are_named(cli: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "apart.py").write_text(MIXED.replace("x.view(5, 4, 6)", "x").format(transposed=""))
+    told = cli("check", "--independence", "apart.py")
+    assert (told.exit_code, told.stdout) == (0, "Net: examples are apart, and each input and parameter counts.\n")
+
+
+def test_independence_is_of_scripts_that_have_models(cli: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "none.py").write_text("print(1)\n")
+    assert cli("check", "--independence", "none.py").stdout == "It called no module that learns.\n"
+    assert cli("check", "--independence", "none.txt").exit_code == 2

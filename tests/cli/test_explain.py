@@ -58,7 +58,7 @@ def wrong(tmp_path: Path) -> str:
 def test_what_was_not_looked_for_is_said(cli: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "expr.py").write_text("import torch\ntorch.ones(2, requires_grad=True).sum().backward()\n")
     cli("run", "expr.py", "-q")
-    said = "AG503 were not looked for; `autograph explain expr.py` records them."
+    said = "AG605 were not looked for; `autograph explain expr.py` records them."
     assert said in cli("explain").stderr
     assert said not in cli("explain", "expr.py").stderr
 
@@ -95,3 +95,50 @@ def test_a_project_ignores_codes(cli: Callable[..., Result], wrong: str, tmp_pat
     (tmp_path / "pyproject.toml").write_text('[tool.autograph.explain]\nignore = ["AG002"]\n')
     result = cli("explain", wrong)
     assert "no finding explains it" in result.stdout
+
+
+def test_a_code_is_explained(cli: Callable[..., Result]) -> None:
+    told = cli("explain", "AG301")
+    assert told.exit_code == 0
+    assert told.stdout.startswith("AG301: NaN or infinity is born in the forward pass\n\nwhy:   Every number")
+    assert "do:    Keep its inputs in the domain" in told.stdout
+    assert cli("explain", "AG999").exit_code != 0
+
+
+LOOP = """import torch
+w = torch.ones(3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+total = 0
+for step in range(6):
+    loss = (w ** 2).sum(){zeroed}
+    loss.backward()
+    optimizer.step()
+    total = total + {added}
+"""
+UNZEROED = (
+    LOOP.format(zeroed="", added="loss.item()"),
+    LOOP.format(zeroed="\n    optimizer.zero_grad()", added="loss.item()"),
+)
+SUMMED = (
+    LOOP.format(zeroed="; optimizer.zero_grad()", added="loss"),
+    LOOP.format(zeroed="; optimizer.zero_grad()", added="loss.item()"),
+)
+
+
+@pytest.mark.parametrize(("wrong", "right"), [UNZEROED, SUMMED])
+def test_a_safe_edit_is_shown_and_made(cli: Callable[..., Result], tmp_path: Path, wrong: str, right: str) -> None:
+    file = tmp_path / "loop.py"
+    file.write_text(wrong)
+    shown = cli("explain", "loop.py", "--diff")
+    assert shown.exit_code == 1
+    assert "--- loop.py\n+++ loop.py\n@@" in shown.stdout
+    assert file.read_text() == wrong
+    assert cli("explain", "loop.py", "--fix").exit_code == 1
+    assert file.read_text() == right
+    assert cli("explain", "loop.py").exit_code == 0
+
+
+def test_what_has_no_safe_edit_is_left_alone(cli: Callable[..., Result], wrong: str, tmp_path: Path) -> None:
+    told = cli("explain", wrong, "--fix")
+    assert "No finding has an edit that is safe." in told.stderr
+    assert (tmp_path / wrong).read_text() == WRONG

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from autograph_cli.engines.builtin.derive import gradients as derive
 from autograph_cli.engines.builtin.measuring import Measuring
@@ -22,6 +22,7 @@ from autograph_cli.engines.protocol import (
     Output,
     key_of,
     of_changed,
+    uncounted,
 )
 from autograph_cli.torch._core.modes import kept
 from autograph_cli.torch._core.node import Node, View
@@ -38,7 +39,9 @@ class Builtin(Tensors, Measuring):
     name = "autograph"
     folders: tuple[str, ...] = ()
     telling: tuple[str, ...] = ("applies", "created", "untracked", "begins", "ends")
+    replaced: ClassVar[dict[str, Any]] = {}
     kept = staticmethod(kept)
+    between = staticmethod(uncounted)
 
     def __init__(self, listener: Listener) -> None:
         super().__init__(listener)

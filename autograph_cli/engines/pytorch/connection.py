@@ -37,7 +37,9 @@ from autograph_cli.engines.pytorch.private import (
     current_node,
     history,
     is_recomputing,
+    own_methods,
     sequence_number,
+    uncounted,
     untouched,
 )
 
@@ -48,6 +50,8 @@ class PyTorch(Nodes, Measuring):
     name = "pytorch"
     folders = (os.path.join(os.path.dirname(torch.__file__), ""),)
     telling: tuple[str, ...] = ("tell",)
+    between = staticmethod(uncounted)
+    replaced = own_methods
 
     def __init__(self, listener: Listener) -> None:
         super().__init__(listener)

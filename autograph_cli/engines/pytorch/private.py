@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import os
 import sys
 import threading
 import types
@@ -26,7 +25,7 @@ from torch.nn.modules import module as modules
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.checkpoint import CheckpointFunction
 
-from autograph_cli.engines import EngineError
+from autograph_cli.engines import EngineError, protocol
 
 OLDEST = (2, 5)
 """The oldest PyTorch that this is written for: 2.4 does not tell the shapes of what a node made."""
@@ -134,13 +133,9 @@ _RESERVED = ("prim",)
 
 
 def uncounted(function: Any) -> Any:
-    """Let warnings and logging pass over a function that stands between those of the script and of PyTorch.
-
-    They know the frames that they do not count, those of the import system, by the name of the file. A compiler of
-    frames passes over it as well.
-    """
-    folder, file = os.path.split(function.__code__.co_filename)
-    function.__code__ = function.__code__.replace(co_filename=os.path.join(folder, "importlib._bootstrap", file))
+    """Let warnings, logging and a compiler of frames pass over a function that stands between those of the script and
+    of PyTorch."""
+    protocol.uncounted(function)
     _pass_over(function.__code__)
     return function
 
@@ -491,13 +486,13 @@ def replace_apply(function: Any) -> None:
 
 
 _HOOKS, _ALIASES = ("register_hook", "retain_grad"), {"detach": "detach", "as_subclass": "alias"}
-_own = {name: vars(torch.Tensor).get(name) for name in (*_HOOKS, *_ALIASES)}
+own_methods = {name: vars(torch.Tensor).get(name) for name in (*_HOOKS, *_ALIASES)}
 
 
 def watch_methods(hooked: Callable[[], None] | None, aliased: Callable[[str, Any, Any], None] | None) -> None:
     """Call these whenever a tensor is given a hook, and whenever one of `_FRESH` was called as a method or by
     `Variable`; None ends it."""
-    for name, own in _own.items():
+    for name, own in own_methods.items():
         if hooked is not None and aliased is not None:
             method = own or getattr(torch._C.TensorBase, name)
             notices = name in _HOOKS

@@ -74,7 +74,8 @@ class Tensors:
         if not is_readable(x):
             return None
         with hooks.unheard(), untouched(), torch.no_grad():
-            dense = x.detach().to_dense() if x.layout is not torch.strided else x.detach()
+            bare = torch._C.TensorBase.detach(x)  # the method that scripts call is heard
+            dense = bare.to_dense() if x.layout is not torch.strided else bare
             known = dense.float() if dense.dtype is torch.bfloat16 else dense
             return known.numpy(force=True)
 

@@ -12,12 +12,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from autograph_cli.engines.protocol import BackwardCall, Inside, NodeFacts, key_of, number_of
 from autograph_cli.graph.records import Graph, Measured, Number, Profile, Run, Values
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import INPUT, LEAF, BackwardEvent, Event
 from autograph_cli.record.measure.allocations import Allocations, Held, placed
-from autograph_cli.record.measure.values import is_finite, summary
+from autograph_cli.record.measure.values import alike, is_finite, summary
 
 if TYPE_CHECKING:
     from autograph_cli.record.measure.node_checks import NodeChecks, Point
@@ -324,7 +326,10 @@ class Measures:
         """Note the numbers of a leaf or an input."""
         tensor = None if event.is_operation else event.ref()
         if tensor is not None:
-            self._note((event.number, 0), self.engine.array(tensor))
+            array = self.engine.array(tensor)
+            self._note((event.number, 0), array)
+            if event.kind == LEAF and (same := alike(array)):
+                self.found.values[event.number, 0] = replace(self.found.values[event.number, 0], alike=same)
 
     def _note(self, position: tuple[int, int], array: Any) -> None:
         values = summary(array)

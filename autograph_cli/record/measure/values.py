@@ -30,6 +30,18 @@ def summary(raw: Any) -> Values | None:
         return _of_many(array)
 
 
+def alike(raw: Any) -> tuple[int, ...]:
+    """The dimensions, of the first two of several, along which all parts of an array are equal.
+
+    >>> alike(np.array([[1.0, 2.0], [1.0, 2.0]])), alike(np.zeros((3, 2))), alike(np.zeros(3))
+    ((0,), (0, 1), ())
+    """
+    if not isinstance(raw, np.ndarray) or raw.ndim < 2 or raw.dtype.kind not in "fcV":
+        return ()
+    turned = [(dim, raw.swapaxes(0, dim)) for dim in (0, 1) if raw.shape[dim] > 1]
+    return tuple(dim for dim, parts in turned if (parts[0] == parts[1]).all() and (parts == parts[0]).all())
+
+
 def is_finite(raw: Any) -> bool:
     """Whether none of the numbers of an array is NaN or infinite; of what has no numbers here, that is so."""
     if not isinstance(raw, (np.ndarray, np.generic)) or raw.dtype.kind not in "fcV":

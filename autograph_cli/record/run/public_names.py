@@ -8,6 +8,8 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import ModuleType
 
 _HOUSE = __name__.partition(".")[0] + "."
+loaded: list[Callable[[ModuleType], None]] = []
+"""Who is told of each module of the engine that is imported while scripts are served."""
 
 
 def is_ours(cls: type) -> bool:
@@ -89,3 +91,5 @@ class _Telling(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
         self._tell(module)
+        for tell in list(loaded):
+            tell(module)

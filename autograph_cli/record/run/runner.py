@@ -25,7 +25,7 @@ from autograph_cli import AutographError, engines
 from autograph_cli.graph import Source, Trace
 from autograph_cli.record.run.imports import serve
 from autograph_cli.record.run.own_imports import OwnImports
-from autograph_cli.record.run.tracebacks import line_that_raised, print_exception, summary
+from autograph_cli.record.run.tracebacks import details, line_that_raised, print_exception, summary
 
 INTERRUPTED = -signal.SIGINT
 """As that of a process which a signal ended."""
@@ -74,6 +74,7 @@ class Result(Struct, frozen=True):
     failure: str = ""
     failed_at: Source | None = None
     """The script's line that raised it."""
+    details: str = ""
     scope: dict[str, Any] = field(default_factory=dict)
 
 
@@ -248,7 +249,8 @@ def recording(
     finish = recorder.finish
 
     def after(result: Result) -> None:
-        traces.append(replace(finish(result.scope), failure=result.failure, failed_at=result.failed_at))
+        how = {"failure": result.failure, "failed_at": result.failed_at, "details": result.details}
+        traces.append(replace(finish(result.scope), **how))
 
     served = engines.chosen(engine) == "builtin"
     with contextlib.nullcontext() if until_exit else connection.kept():
@@ -336,7 +338,8 @@ def _ending(error: BaseException | None) -> Result:
     if isinstance(error, ModuleNotFoundError) and error.name == "safetensors":
         error.add_note("It runs on the engine, and is not a part of autograph: pip install safetensors")
     print_exception(error)
-    return Result(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1, summary(error), line_that_raised(error))
+    code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+    return Result(code, summary(error), line_that_raised(error), details(error))
 
 
 def _exit_code(code: object) -> int:

@@ -42,6 +42,19 @@ def summary(error: BaseException) -> str:
     return f"{name}: {lines[0]}" if lines else name
 
 
+def details(error: BaseException) -> str:
+    """The other lines of its message, as far as they are few; empty where that carries a traceback.
+
+    >>> details(ValueError("too small\\nby 1"))
+    'by 1'
+    """
+    text = str(error).strip()
+    return "" if "Traceback (most recent call last):" in text else "\n".join(text.splitlines()[1:MOST])
+
+
+MOST = 100
+
+
 def line_that_raised(error: BaseException) -> Source | None:
     """The innermost line of the script, or of what it imports, that an exception came through."""
     found, traceback = None, error.__traceback__

@@ -1,0 +1,56 @@
+"""The calls in the text of the line that failed, and what they were given."""
+
+from __future__ import annotations
+
+import ast
+
+from autograph_cli.findings.records import Seen
+from autograph_cli.record.names.bindings import Script
+
+
+def failed_script(seen: Seen) -> tuple[str, Script, int] | None:
+    """The script of the line that failed, and that line."""
+    at = seen.trace.failed_at
+    script = None if at is None else seen.scripts.get(at.file)
+    return None if at is None or script is None else (at.file, script, at.line)
+
+
+def failed_calls(seen: Seen, *names: str) -> list[ast.Call]:
+    """The calls of functions of these names that go over the line that failed."""
+    there = failed_script(seen)
+    found = [] if there is None else [part for part in ast.walk(there[1].tree) if isinstance(part, ast.Call)]
+    line = 0 if there is None else there[2]
+    return [call for call in found if call.lineno <= line <= (call.end_lineno or 0) and called(call) in names]
+
+
+def called(call: ast.Call) -> str:
+    """The last name of what is called: `grad` of `torch.autograd.grad`."""
+    return ast.unparse(call.func).rpartition(".")[2]
+
+
+def argument(call: ast.Call, position: int, name: str) -> list[ast.expr]:
+    """What a call is given there: the parts of a list, or the one thing."""
+    given = [*(word.value for word in call.keywords if word.arg == name), *call.args[position : position + 1]]
+    return [part for one in given[:1] for part in (one.elts if isinstance(one, (ast.List, ast.Tuple)) else [one])]
+
+
+def assignment(seen: Seen, name: str) -> ast.Assign | None:
+    """The last assignment of a name above the line that failed."""
+    there = failed_script(seen)
+    found = [part for part in ast.walk(there[1].tree) if isinstance(part, ast.Assign)] if there else []
+    line = there[2] if there else 0
+    above = [part for part in found if part.lineno < line and any(name in _names(target) for target in part.targets)]
+    return max(above, key=lambda part: part.lineno, default=None)
+
+
+def _names(target: ast.expr) -> set[str]:
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    return {ast.unparse(part) for part in parts}
+
+
+def plain_grad(made: ast.Assign | None) -> ast.Call | None:
+    """The call of `grad` without create_graph of which a value is made."""
+    calls = [] if made is None else [part for part in ast.walk(made.value) if isinstance(part, ast.Call)]
+    return next(
+        (c for c in calls if called(c) == "grad" and not any(w.arg == "create_graph" for w in c.keywords)), None
+    )

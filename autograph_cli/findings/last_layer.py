@@ -1,0 +1,290 @@
+"""The last layer against its loss: what it can never be, what it is normalized over, what the loss makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from autograph_cli.findings.numbers import over_one, value_of
+from autograph_cli.findings.records import Found, Rule, Seen, line_of
+from autograph_cli.findings.ways import (
+    behind_moves,
+    ends_in_loss,
+    is_given,
+    maker,
+    plain_op,
+    saved_value,
+    shape_of,
+    span,
+    span_of,
+    weights,
+)
+from autograph_cli.graph import Edge, Node
+from autograph_cli.graph.cuts import where
+
+_INF = float("inf")
+_RANGES = {
+    "relu": (0.0, _INF),
+    "softplus": (0.0, _INF),
+    "exp": (0.0, _INF),
+    "sigmoid": (0.0, 1.0),
+    "hardsigmoid": (0.0, 1.0),
+    "softmax": (0.0, 1.0),
+    "tanh": (-1.0, 1.0),
+}
+"""What an activation can make."""
+_BOUNDS = {"hardtanh": ("min_val", "max_val"), "clamp": ("min", "max")}
+"""The arguments that tell what these can make."""
+NLL = ("nll_loss_forward", "nll_loss", "nll_loss2d_forward", "nll_loss2d", "nll_loss_nd")
+_DIFFERENCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
+_LOGITS = "binary_cross_entropy_with_logits"
+_PROBABILITIES = ("softmax", "_softmax", "sigmoid")
+PART = 0.05
+"""Such a part of what the targets span must be out of reach."""
+ROUNDING = 1e-3
+
+
+def range_of(node: Node) -> tuple[float, float] | None:
+    """The lowest and the highest number that an activation can make; None of what is none, or has no bounds."""
+    op = plain_op(node)
+    if op in _BOUNDS:
+        low, high = (saved_value(node, name) for name in _BOUNDS[op])
+        return (_number(low, -_INF), _number(high, _INF)) if low or high else None
+    return _RANGES.get(op.removeprefix("_"))
+
+
+def _number(text: str, otherwise: float) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return otherwise
+
+
+def _forward(seen: Seen) -> Iterator[Node]:
+    """The operations that backward calls ran and that are no derivatives."""
+    yield from (node for node in seen.graph if node.id in seen.reached and not node.order and node.args)
+
+
+def compared(seen: Seen) -> Iterator[tuple[Node, Edge, Edge]]:
+    """The operations that take a difference which ends in a loss, the predictions, and the targets."""
+    for node in _forward(seen):
+        two = len(node.args) == 2 and node.kind == "operation"
+        if two and (node.op in _DIFFERENCES or (node.op in ("sub", "rsub") and ends_in_loss(seen, Edge(node.id)))):
+            for made, given in (node.args, node.args[::-1]):
+                if is_given(seen, given) and not is_given(seen, made):
+                    yield node, made, given
+
+
+def _words(low: float, high: float) -> str:
+    if high == _INF:
+        return f"never below {low:g}"
+    return f"never above {high:g}" if low == -_INF else f"always between {low:g} and {high:g}"
+
+
+def _out_of_reach(seen: Seen) -> Iterator[Found]:
+    for node, made, given in compared(seen):
+        last = maker(seen, made)
+        reach, targets = range_of(last), span_of(seen, given)
+        if reach is None or targets is None or last.kind != "operation":
+            continue
+        missed = max(reach[0] - targets[0], targets[1] - reach[1])
+        if missed > PART * (targets[1] - targets[0]) and missed > ROUNDING:
+            said = f"the predictions of {where(last)} are {_words(*reach)}, and the targets of {where(node)} are not"
+            facts = (f"{seen.shown(given)} goes from {targets[0]:.4g} to {targets[1]:.4g}",)
+            yield Found(said, last.source, facts, (last.id, node.id))
+
+
+def _squeezed(seen: Seen) -> Iterator[Found]:
+    """What takes any numbers, and is given those of an activation that makes a part of them."""
+    for node in _forward(seen):
+        if node.op == "binary_cross_entropy":
+            inner = maker(seen, node.args[0])
+            taker, given = (inner, inner.args[0]) if plain_op(inner) == "sigmoid" else (node, None)
+        else:
+            is_logits = node.op == _LOGITS or (node.op in ("log_softmax", "_log_softmax") and _is_loss(seen, node))
+            taker, given = node, node.args[0] if is_logits else None
+        last = None if given is None else maker(seen, given)
+        reach = None if last is None else range_of(last)
+        if last is None or reach is None or _is_double(node, last) or last.kind != "operation":
+            continue
+        said = f"{where(taker)}, which takes any numbers, is given those of {where(last)}, {_words(*reach)}"
+        yield Found(said, taker.source, (), (last.id, taker.id), _UNSQUEEZED, _reason(node, reach))
+
+
+def _is_loss(seen: Seen, node: Node) -> bool:
+    users = seen.users.get(Edge(node.id), ())
+    return any(user.op in NLL for user in users) or ends_in_loss(seen, Edge(node.id))
+
+
+def _is_double(node: Node, last: Node) -> bool:
+    """Whether it is that which AG503 tells of."""
+    op = plain_op(last).removeprefix("_")
+    return op == "softmax" if "softmax" in node.op else node.op == _LOGITS and op == "sigmoid"
+
+
+def _reason(node: Node, reach: tuple[float, float]) -> str:
+    if "softmax" in node.op:
+        least = "no class can have a score below 0, and where its score is 0 it gets no gradient" * (reach[1] == _INF)
+        return f"Scores are to be free: {least or 'within these bounds no probability comes near 0 or 1'}."
+    if reach[0] >= 0:
+        return "A score of 0 is a probability of one half: none is ever below that."
+    return "Within these bounds no probability comes near 0 or 1."
+
+
+def _targets_out_of_range(seen: Seen) -> Iterator[Found]:
+    for node in _forward(seen):
+        targets = span_of(seen, node.args[1]) if node.op == _LOGITS and len(node.args) > 1 else None
+        if targets is not None and (targets[0] < -ROUNDING or targets[1] > 1 + ROUNDING):
+            numbers = f"go from {targets[0]:.4g} to {targets[1]:.4g}"
+            said = f"the targets of {where(node)} {numbers}, and are to be between 0 and 1"
+            facts = (f"they are {seen.shown(node.args[1])}",)
+            yield Found(said, node.source, facts, (node.id,), _ZERO_TO_ONE, _ENDLESS)
+
+
+def _reach(seen: Seen) -> Iterator[Found]:
+    yield from _out_of_reach(seen)
+    yield from _squeezed(seen)
+    yield from _targets_out_of_range(seen)
+
+
+def _over_batch(seen: Seen) -> Iterator[Found]:
+    for node in _forward(seen):
+        dim = saved_value(node, "dim")
+        if "softmax" not in node.op or not dim.lstrip("-").isdigit() or over_one(seen, node):
+            continue
+        shape = shape_of(seen, node.args[0])
+        over, picked = int(dim) % max(len(shape), 1), _picked(seen, node)
+        if len(shape) < 2 or picked == over or (picked is None and (over or not _is_by_example(seen, node))):
+            continue
+        said = f"{where(node)} is over dimension {over} of {seen.shown(node.args[0])}"
+        said += ", that of the examples" if over == 0 else f", and the classes are dimension {picked}"
+        remedy = f"Take it over the classes: dim={len(shape) - 1 if picked is None else picked}."
+        yield Found(said, node.source, _loss_facts(seen, node), (node.id,), remedy)
+
+
+def _loss_facts(seen: Seen, node: Node) -> tuple[str, ...]:
+    users = [user for user in seen.users.get(Edge(node.id), ()) if user.op in NLL]
+    return tuple(f"nll_loss at {line_of(user.source)} picks a class of each example from it" for user in users[:1])
+
+
+def _picked(seen: Seen, node: Node) -> int | None:
+    """The dimension of the classes, as the loss has it that is given this result or its logarithm; None without."""
+    made = Edge(node.id)
+    shape = shape_of(seen, made)
+    for user in seen.users.get(made, ()):
+        if user.op in NLL:
+            return 1 if len(shape) > 1 else 0
+        if len(shape) == 2 and shape[0] != shape[1] and ends_in_loss(seen, Edge(user.id)):
+            counts = [prod(shape_of(seen, index)) for index in user.args[1:]]
+            if user.op == "gather" and counts == [shape[0]]:
+                return int(saved_value(user, "dim")) % 2
+            if user.op == "index" and counts == [shape[0]] * 2:
+                return 1
+        if user.op in ("log", "add", "clamp") and shape_of(seen, Edge(user.id)) == shape:
+            return _picked(seen, user)
+    return None
+
+
+def _is_by_example(seen: Seen, node: Node) -> bool:
+    """Whether dimension 0 is that of examples, each multiplied by the same weights, and all goes into a loss beside
+    targets of the same shape."""
+    product = maker(seen, node.args[0])
+    if product.op not in ("mm", "addmm") or weights(seen, product.args[-1]) is None:
+        return False
+    if shape_of(seen, node.args[0]) != shape_of(seen, Edge(product.id)):
+        return False
+    made = Edge(node.id)
+    users = [user for user in seen.users.get(made, ()) if not user.order]
+    given = [other for user in users for other in user.args if other != made and is_given(seen, other)]
+    return ends_in_loss(seen, made) and any(shape_of(seen, other) == shape_of(seen, made) for other in given)
+
+
+def _raw_scores(seen: Seen) -> Iterator[Found]:
+    for node in _forward(seen):
+        given = node.args[0] if node.op in NLL else _kl_input(seen, node)
+        numbers = None if given is None else span_of(seen, given)
+        if given is None or numbers is None or numbers[1] <= ROUNDING or (node.op in NLL and numbers[0] >= 0):
+            continue  # positive numbers alone, given to nll_loss, are told by AG503
+        last = maker(seen, given)
+        name = "nll_loss" if node.op in NLL else "kl_div"
+        said = (
+            f"{name} at {line_of(node.source)} is given {seen.shown(given)}, which are no logarithms of probabilities"
+        )
+        facts = (f"they go from {numbers[0]:.4g} to {numbers[1]:.4g}, and are made by {where(last)}",)
+        words = () if node.op in NLL else (_KL_REMEDY, _KL_REASON)
+        yield Found(said, node.source, facts, (last.id, node.id), *words)
+
+
+def _kl_input(seen: Seen, node: Node) -> Edge | None:
+    """What `kl_div` compares with targets, t * (log t - given), where this is its difference."""
+    if node.op != "sub" or len(node.args) != 2 or seen.graph[node.args[0].node].op != "xlogy":
+        return None
+    target, product = seen.graph[node.args[0].node].args[0], seen.graph[node.args[1].node]
+    others = [edge for edge in product.args if edge != target] if product.op == "mul" else []
+    return others[0] if len(others) == 1 and product.source == node.source and is_given(seen, target) else None
+
+
+def _absolute(seen: Seen) -> Iterator[Found]:
+    for node, made, given in compared(seen):
+        last = maker(seen, made)
+        users = seen.users.get(Edge(node.id), ())
+        by_size = node.op == "l1_loss" or (bool(users) and all(user.op == "abs" for user in users))
+        alone = len([user for user in seen.users.get(made, ()) if not user.order]) == 1
+        if by_size and alone and plain_op(last) in _PROBABILITIES and _is_yes_or_no(seen, given):
+            said = (
+                f"{where(node)} takes the absolute difference of the probabilities of {where(last)} and targets 0 or 1"
+            )
+            yield Found(said, node.source, (f"the targets are {seen.shown(given)}",), (last.id, node.id))
+
+
+def _is_yes_or_no(seen: Seen, edge: Edge) -> bool:
+    """Whether there are zeros and ones, and nothing else."""
+    values = value_of(seen, edge) or value_of(seen, behind_moves(seen, edge))
+    if values is None or span(values) != (0.0, 1.0):
+        return False
+    if values.whole:
+        return not "".join(values.whole).translate(str.maketrans("", "", "01[], \n"))
+    ones = values.count - values.zeros
+    return abs(float(values.mean) * values.count - ones) < ROUNDING * ones
+
+
+_UNSQUEEZED = "Take the activation off: the loss is to be given what the last linear layer makes."
+_ZERO_TO_ONE = "Give probabilities, or 0 and 1: (target + 1) / 2 of -1 and 1; for several classes use cross_entropy."
+_ENDLESS = "For such a target the loss has no lowest value: it falls for ever, and the scores grow without end."
+_KL_REASON = "kl_div takes the logarithms of what is predicted: of probabilities themselves it says nothing."
+_KL_REMEDY = "Give it log_softmax(scores, dim=-1), and the targets as probabilities."
+_VALUES = ("values",)
+RULES = (
+    Rule(
+        "AG505",
+        "the last layer cannot make what its loss asks for",
+        "These targets cannot be reached, whatever is learned, and where the activation is flat nothing is learned.",
+        "Take the activation off the last layer, or bring the targets to its range.",
+        _reach,
+        _VALUES,
+    ),
+    Rule(
+        "AG506",
+        "a softmax over the examples",
+        "The examples of a batch compete with each other, and the probabilities of an example do not sum to 1.",
+        "Take it over the classes: dim=-1.",
+        _over_batch,
+    ),
+    Rule(
+        "AG507",
+        "nll_loss of raw scores",
+        "nll_loss picks one number of each example and makes it grow, without limit: no other is made smaller.",
+        "Use log_softmax before nll_loss, or cross_entropy, which has it in it.",
+        _raw_scores,
+        _VALUES,
+    ),
+    Rule(
+        "AG508",
+        "absolute differences of probabilities",
+        "Its lowest value is at 0 or 1, whichever is the more frequent: probabilities go to one class, and the "
+        "gradient of what is wrong by far is no larger than of what is nearly right.",
+        "Use binary_cross_entropy_with_logits or cross_entropy on the scores.",
+        _absolute,
+        _VALUES,
+    ),
+)

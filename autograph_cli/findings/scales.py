@@ -1,0 +1,180 @@
+"""Numbers of the wrong size: a gradient that one operation makes huge, and data that were never brought near to one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from autograph_cli.findings.linear import layer_of
+from autograph_cli.findings.numbers import (
+    SMALLER_RATE,
+    TOO_FAR,
+    first_update,
+    gradient_of,
+    largest,
+    not_finite,
+    value_of,
+)
+from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.findings.ways import moves, shape_of, span_of
+from autograph_cli.graph import Edge, Node, Source, Values
+from autograph_cli.graph.cuts import where
+from autograph_cli.record.graphs.causes import first_binding
+
+HUGE = 1e8
+"""So many times the gradient that the pass began with is too much for a leaf."""
+JUMP = 1e4
+"""So many times what came to it an operation must pass on to be blamed."""
+_NORMS = ("native_batch_norm", "native_layer_norm", "native_group_norm", "cudnn_batch_norm")
+_BYTE = 255.0
+MANY = 64
+
+
+def _huge(seen: Seen) -> Iterator[Found]:
+    """The operation that makes the gradient of a leaf huge by itself, as a division by nearly nothing does."""
+    if not seen.graph.passes or any(not_finite(value_of(seen, edge)) for edge in seen.outcome()):
+        return
+    start = max((largest(gradient_of(seen, edge)) or 1.0 for edge in seen.outcome()), default=1.0)
+    leaves = [seen.graph[number] for number in sorted(seen.differentiated) if seen.graph[number].kind == "leaf"]
+    sizes = {node.id: largest(gradient_of(seen, Edge(node.id))) or 0.0 for node in leaves}
+    found: dict[int, list[Node]] = {}
+    for leaf in leaves:
+        if HUGE * max(start, 1.0) < sizes[leaf.id] < float("inf"):
+            blamed = _blamed(seen, leaf)
+            if blamed is not None:
+                found.setdefault(blamed.id, []).append(leaf)
+    for number, hit in found.items():
+        node = seen.graph[number]
+        names = ", ".join(seen.name(Edge(leaf.id)) for leaf in hit[:5])
+        came, passed = _came(seen, node), _passed(seen, node)
+        said = f"the gradient of {names} goes up to {max(sizes[leaf.id] for leaf in hit):.2g}, by {where(node)}"
+        facts = [f"the gradient that came to it goes up to {came:.2g}, and what it passes on to {passed:.2g}"]
+        facts += [f"given {seen.shown(edge)} = {_shown(value_of(seen, edge))}" for edge in dict.fromkeys(node.args)]
+        yield Found(said, node.source, tuple(facts), (number, *(leaf.id for leaf in hit)))
+
+
+def _came(seen: Seen, node: Node) -> float:
+    return max((largest(gradient_of(seen, Edge(node.id, nr))) or 0.0 for nr in range(len(node.outputs))), default=0.0)
+
+
+def _passed(seen: Seen, node: Node) -> float:
+    after = [edge for edge in node.next if edge is not None]
+    return max((largest(gradient_of(seen, edge)) or 0.0 for edge in after), default=0.0)
+
+
+def _blamed(seen: Seen, leaf: Node) -> Node | None:
+    """The operation of one number at a time, on the way to a leaf, that multiplies the gradient the most."""
+    senders = _senders(seen)
+    met, stack, found = {leaf.id}, [leaf.id], list[tuple[float, Node]]()
+    while stack:
+        for user in senders.get(stack.pop(), ()):
+            if user.id in met:
+                continue
+            met.add(user.id)
+            stack.append(user.id)
+            came, passed = _came(seen, user), _passed(seen, user)
+            if came > 0 and JUMP * came < passed < float("inf") and len(user.args) <= 2:
+                found.append((passed / came, user))
+    return max(found, key=lambda one: one[0])[1] if found else None
+
+
+def _senders(seen: Seen) -> dict[int, list[Node]]:
+    found: dict[int, list[Node]] = {}
+    for number in seen.reached:
+        node = seen.graph[number]
+        for edge in node.next if not node.order else ():
+            if edge is not None:
+                found.setdefault(edge.node, []).append(node)
+    return found
+
+
+def _shown(values: Values | None) -> str:
+    if values is None:
+        return "not recorded"
+    return " ".join(line.strip() for line in values.whole) if values.whole else f"{values.low} to {values.high}"
+
+
+def _bytes(seen: Seen) -> Iterator[Found]:
+    """Data from 0 to 255 that go into weights as they are."""
+    met: set[int] = set()
+    for node in seen.graph if seen.is_last else ():
+        layer = layer_of(seen, node)
+        if layer is None or _is_normalized(seen, node):
+            continue
+        given = _first_given(seen, layer.data)
+        if given.node in met or seen.graph[given.node].kind not in ("input", "untracked"):
+            continue
+        met.add(given.node)
+        if _is_image(seen, layer.data) or _was_bytes(seen, given):
+            numbers = span_of(seen, layer.data)
+            if numbers is not None and 0 <= numbers[0] < _BYTE / 8 and 0.75 * _BYTE < numbers[1] <= _BYTE:
+                said = f"{seen.shown(given)} goes from {numbers[0]:g} to {numbers[1]:g}, and {where(node)} takes it so"
+                made = first_binding(dict(seen.scripts), seen.name(given))
+                source = node.source if made is None else Source(made[0], made[2].line, made[2].text)
+                yield Found(said, source, (f"{seen.shown(layer.leaf)} are its weights",), (given.node, node.id))
+
+
+def _first_given(seen: Seen, edge: Edge) -> Edge:
+    """The tensor by which the script knows the data."""
+    while moves(seen.graph[edge.node]) and not seen.graph[edge.node].outputs[edge.nr].names:
+        edge = seen.graph[edge.node].args[0]
+    return edge
+
+
+def _is_image(seen: Seen, edge: Edge) -> bool:
+    """Whether each example has a row of at least so many numbers, and all of them are of one kind."""
+    shape = shape_of(seen, edge)
+    return len(shape) > 1 and prod(shape[1:]) >= MANY and (len(shape) > 2 or shape[1] >= MANY)
+
+
+def _was_bytes(seen: Seen, edge: Edge) -> bool:
+    while moves(seen.graph[edge.node]):
+        edge = seen.graph[edge.node].args[0]
+        if seen.graph[edge.node].outputs[edge.nr].type.dtype == "uint8":
+            return True
+    return False
+
+
+def _is_normalized(seen: Seen, node: Node) -> bool:
+    """Whether what the product makes is normalized next."""
+    return any(user.op in _NORMS for user in seen.users.get(Edge(node.id), ()))
+
+
+def _diverges(seen: Seen) -> Iterator[Found]:
+    """A loss that has grown by much since the first step, whose update was larger than the weights."""
+    first = Seen(seen.trace, seen.trace.steps[0])
+    if not seen.is_last or first.step is seen.step or seen.trace.failure:
+        return
+    sizes = [
+        max((largest(value_of(each, edge)) or 0.0 for edge in each.outcome()), default=0.0) for each in (first, seen)
+    ]
+    far = first_update(seen) if GROWN * max(sizes[0], 1e-6) < sizes[1] < float("inf") else None
+    if far is not None:
+        fact = f"the loss is {sizes[0]:.4g} in step {first.step.number}, and {sizes[1]:.4g} in step {seen.step.number}"
+        yield Found(f"the loss grows, and {far[1]}", far[0], (fact,), tuple(edge.node for edge in seen.outcome()))
+
+
+GROWN = 100.0
+"""By so many times a loss must have grown for it to be told."""
+_VALUES = ("values",)
+RULES = (
+    Rule(
+        "AG311",
+        "one operation makes a gradient huge",
+        "Here its derivative is huge, as that of a root, a logarithm or a fraction near zero: one step throws the leaf "
+        "far away.",
+        "Keep its input away from there: clamp it, or add a small number to what is under the root or the fraction.",
+        _huge,
+        _VALUES,
+    ),
+    Rule(
+        "AG312",
+        "data from 0 to 255",
+        "Weights begin for numbers near to one: with such data the first steps are too large by orders of magnitude, "
+        "and activations are in their flat parts.",
+        "Scale the data once, x / 255, or subtract the mean and divide by the deviation; the same for testing.",
+        _bytes,
+        _VALUES,
+    ),
+    Rule("AG313", "the loss diverges", TOO_FAR, SMALLER_RATE, _diverges, _VALUES),
+)

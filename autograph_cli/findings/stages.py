@@ -1,0 +1,243 @@
+"""Modules in the mode of another stage: dropout that no mode reaches, norms that never counted or never stop, and
+workers that draw the same numbers."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+from autograph_cli.findings.calls import called
+from autograph_cli.findings.modes import stopped_one_by_one
+from autograph_cli.findings.numbers import value_of
+from autograph_cli.findings.records import Found, Rule, Seen, line_of
+from autograph_cli.findings.ways import saved_value, span
+from autograph_cli.graph import Edge, Node, Source
+from autograph_cli.graph.cuts import LISTED
+from autograph_cli.record.names.bindings import Script
+
+_DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
+_NORM = "native_batch_norm"
+_GENERATORS = ("default_rng", "RandomState", "Random", "Generator")
+_LOADED = ("load_state_dict", "load", "from_pretrained")
+
+
+def _calls(scripts: Mapping[str, Script]) -> Iterator[tuple[str, Script, ast.Call]]:
+    for file, script in scripts.items():
+        for part in ast.walk(script.tree):
+            if isinstance(part, ast.Call):
+                yield file, script, part
+
+
+def _source(file: str, script: Script, line: int) -> Source:
+    return Source(file, line, script.line(line))
+
+
+def _evaluates(scripts: Mapping[str, Script]) -> Source | None:
+    """The first line that puts a module into evaluation mode."""
+    for file, script, call in _calls(scripts):
+        plain = called(call) == "eval" and isinstance(call.func, ast.Attribute) and not call.args
+        off = called(call) == "train" and any(isinstance(a, ast.Constant) and a.value is False for a in call.args)
+        if plain or off:
+            return _source(file, script, call.lineno)
+    return None
+
+
+def _always_on(seen: Seen) -> Iterator[Found]:
+    """Dropout that is a function without `training`, or a module that is made where it is called: of either the mode of
+    the model says nothing."""
+    evaluation = _evaluates(seen.scripts) if seen.is_last else None
+    if evaluation is None:
+        return
+    ran = {(node.source.file, node.source.line) for step in seen.trace.steps for node in step.graph if node.source}
+    for file, script, call in _calls(seen.scripts):
+        lines = range(call.lineno, (call.end_lineno or call.lineno) + 1)
+        if not _is_free_dropout(call) or not any((file, line) in ran for line in lines):
+            continue
+        made = isinstance(call.func, ast.Call)
+        said = f"{ast.unparse(call.func)} drops out in evaluation mode too, {file}:{call.lineno}"
+        fact = f"{evaluation.file}:{evaluation.line} puts the model into evaluation mode: {evaluation.text}"
+        remedy = "Make the module once, in __init__, where train() and eval() reach it." if made else ""
+        reason = "A module that is made in each call is in training mode, whatever the model is in." if made else ""
+        yield Found(said, _source(file, script, call.lineno), (fact,), (), remedy, reason)
+
+
+def _is_free_dropout(call: ast.Call) -> bool:
+    """Whether it is `F.dropout(x, 0.1)` or `nn.Dropout(0.1)(x)`."""
+    if isinstance(call.func, ast.Call):
+        return called(call.func).startswith("Dropout")
+    names = {word.arg for word in call.keywords}
+    functional = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value).rpartition(".")[2] in _FUNCTIONS
+    return called(call) in _DROPOUTS and functional and not names & {"training", None} and len(call.args) < 3
+
+
+_FUNCTIONS = ("F", "functional")
+
+
+def _never_counted(seen: Seen) -> Iterator[Found]:
+    """Batch norms that are trained with the statistics that they began with."""
+    if not seen.is_last or seen.trace.total_steps < 2:
+        return
+    norms = [node for node in seen.graph if node.op == _NORM and node.id in seen.reached and len(node.args) > 4]
+    found = [node for node in norms if _is_at_start(seen, node)]
+    where = _evaluates(seen.scripts)
+    # Norms that are chosen among others are stopped on purpose.
+    chosen = where is None or not re.match(r"\w+\.(eval|train)\(", where.text)
+    if found and not chosen and not any(map(stopped_one_by_one, seen.scripts.values())):
+        names = list(dict.fromkeys(node.module for node in found if node.module))
+        listed = ", ".join(names[:LISTED]) or "batch norm"
+        said = f"{listed} is trained in evaluation mode, with the mean 0 and the variance 1 that it began with"
+        facts = () if where is None else (f"{where.file}:{where.line}: {where.text}",)
+        yield Found(said, where or found[0].source, facts, tuple(node.id for node in found))
+
+
+def _is_at_start(seen: Seen, node: Node) -> bool:
+    given, mean, variance = (node.args[position] for position in (1, 3, 4))
+    learned = seen.graph[given.node].kind == "leaf"
+    start = span(value_of(seen, mean)) == (0.0, 0.0) and span(value_of(seen, variance)) == (1.0, 1.0)
+    return learned and start and saved_value(node, "training") == "False"
+
+
+def _dropout_off(seen: Seen) -> Iterator[Found]:
+    """A model with dropout that a script puts into evaluation mode before its loop, and never out of it."""
+    where = _evaluates(seen.scripts) if seen.is_last and seen.trace.total_steps > 1 else None
+    calls = list(_calls(seen.scripts))
+    if where is None or any(called(call) in ("train", *_LOADED) for _, _, call in calls):
+        return
+    drops = any(called(call).startswith("Dropout") for _, _, call in calls)
+    on = any(node.op in ("bernoulli", "native_dropout") for step in seen.trace.steps for node in step.graph)
+    name = where.text.partition(".eval")[0].strip()
+    held = any(f"{name}.parameters()" in ast.unparse(argument) for _, _, call in calls for argument in call.args)
+    nested = {line for script in seen.scripts.values() for line in _within_functions(script.tree)}
+    learned = any(node.kind == "leaf" and node.module.partition(".")[0] == name for node in seen.graph)
+    if drops and not on and name.isidentifier() and held and learned and where.line not in nested:
+        said = f"{name} is trained in evaluation mode, where its dropout does nothing"
+        yield Found(said, where, (), ())
+
+
+def _within_functions(tree: ast.AST) -> Iterator[int]:
+    for part in ast.walk(tree):
+        if isinstance(part, (ast.FunctionDef, ast.Lambda, ast.For, ast.While)):
+            yield from range(part.lineno, (part.end_lineno or part.lineno) + 1)
+
+
+def _in_evaluation(seen: Seen) -> Iterator[Found]:
+    counted = list(_never_counted(seen))
+    yield from counted or _dropout_off(seen)
+
+
+def _still_counting(seen: Seen) -> Iterator[Found]:
+    """Batch norms whose weights are frozen, and whose statistics are not, in a script that has a use for these."""
+    evaluation = _evaluates(seen.scripts) if seen.is_last else None
+    if evaluation is None or not seen.graph.passes or seen.trace.total_steps < 2:
+        return
+    found = [
+        node
+        for node in seen.graph
+        if node.op == _NORM and len(node.args) > 4 and saved_value(node, "training") == "True"
+        if all(_is_frozen(seen, node.args[position], node) for position in (1, 2))
+    ]
+    if found:
+        names = list(dict.fromkeys(node.module for node in found))
+        said = f"{', '.join(names[:LISTED])} is frozen, and goes on counting its mean and variance"
+        facts = [f"{seen.name(node.args[1])} requires no gradient" for node in found[:LISTED]]
+        facts.append(f"{line_of(evaluation)} calls eval, and it is in training mode here: {evaluation.text}")
+        yield Found(said, found[0].source, tuple(dict.fromkeys(facts)), tuple(node.id for node in found))
+
+
+def _is_frozen(seen: Seen, edge: Edge, node: Node) -> bool:
+    made = seen.graph[edge.node]
+    return made.kind == "input" and bool(made.module) and made.module == node.module
+
+
+def _same_numbers(seen: Seen) -> Iterator[Found]:
+    """A data set that keeps a generator, or seeds one in each call, and a loader with several workers."""
+    loaders = [one for one in _calls(seen.scripts) if called(one[2]) == "DataLoader" and _workers(one[2])]
+    if not seen.is_last or not loaders:
+        return
+    words = {word.arg: word.value for _, _, call in loaders for word in call.keywords}
+    for file, script in seen.scripts.items():
+        for kept, line, drawn in _kept_generators(script.tree):
+            if "worker_init_fn" not in words:
+                said = f"each worker draws the same numbers from {kept}, which is copied to it"
+                fact = f"{file}:{drawn}: {script.line(drawn)}"
+                loader = f"{loaders[0][0]}:{loaders[0][2].lineno} has several workers"
+                yield Found(said, _source(file, script, line), (fact, loader))
+        for line in _seeds_alike(script.tree, words.get("worker_init_fn")):
+            said = f"each worker is given the same seed, and so draws the same numbers, {file}:{line}"
+            yield Found(
+                said, _source(file, script, line), (f"{loaders[0][0]}:{loaders[0][2].lineno} has several workers",)
+            )
+
+
+def _workers(call: ast.Call) -> bool:
+    """Whether a loader has more workers than one."""
+    given = [word.value for word in call.keywords if word.arg == "num_workers"]
+    return bool(given) and not (isinstance(given[0], ast.Constant) and given[0].value in (0, 1))
+
+
+def _kept_generators(tree: ast.AST) -> Iterator[tuple[str, int, int]]:
+    """The generators that a data set makes once and reads in each call: the attribute, and both lines."""
+    for cls in (part for part in ast.walk(tree) if isinstance(part, ast.ClassDef)):
+        methods = {part.name: part for part in cls.body if isinstance(part, ast.FunctionDef)}
+        if "__init__" not in methods or "__getitem__" not in methods:
+            continue
+        for part in ast.walk(methods["__init__"]):
+            value = part.value if isinstance(part, ast.Assign) else None
+            makes = any(
+                isinstance(one, ast.Call) and called(one) in _GENERATORS for one in ast.walk(value or ast.Pass())
+            )
+            if isinstance(part, ast.Assign) and makes and isinstance(part.targets[0], ast.Attribute):
+                name = ast.unparse(part.targets[0])
+                uses = [one for one in ast.walk(methods["__getitem__"]) if isinstance(one, ast.Attribute)]
+                drawn = [one.lineno for one in uses if ast.unparse(one) == name]
+                if drawn:
+                    yield name, part.lineno, drawn[0]
+
+
+def _seeds_alike(tree: ast.AST, given: ast.expr | None) -> Iterator[int]:
+    """The lines of `worker_init_fn` that seed without regard to the worker."""
+    functions: list[ast.FunctionDef | ast.Lambda] = [given] if isinstance(given, ast.Lambda) else []
+    if isinstance(given, ast.Name):
+        functions += [part for part in ast.walk(tree) if isinstance(part, ast.FunctionDef) and part.name == given.id]
+    for function in functions:
+        for call in (part for part in ast.walk(function) if isinstance(part, ast.Call)):
+            constant = bool(call.args) and all(isinstance(argument, ast.Constant) for argument in call.args)
+            if called(call) in ("seed", "manual_seed") and constant:
+                yield call.lineno
+
+
+RULES = (
+    Rule(
+        "AG604",
+        "dropout that no mode reaches",
+        "F.dropout has training=True unless it is told, so eval() changes nothing: what is tested is another model "
+        "each time.",
+        "Pass training=self.training, or use a module, nn.Dropout, that is made in __init__.",
+        _always_on,
+    ),
+    Rule(
+        "AG605",
+        "a model is trained in evaluation mode from the start",
+        "In evaluation mode dropout does nothing, and batch norm takes the statistics that it has, and counts none.",
+        "Call train() before the loop; eval() is for testing.",
+        _in_evaluation,
+        ("values",),
+    ),
+    Rule(
+        "AG606",
+        "a frozen batch norm goes on counting",
+        "requires_grad=False keeps weight and bias: the running mean and variance change in each forward pass in "
+        "training mode, and so does what the frozen part makes.",
+        "Call eval() of the frozen part, after each train() of the whole.",
+        _still_counting,
+    ),
+    Rule(
+        "AG607",
+        "workers draw the same numbers",
+        "Each worker of a DataLoader is a copy of the process: PyTorch seeds torch, random and NumPy's global "
+        "generator anew in each, and no other.",
+        "Make the generator in the worker, from torch.initial_seed(), or draw with torch or NumPy's global functions.",
+        _same_numbers,
+    ),
+)

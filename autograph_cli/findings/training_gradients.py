@@ -1,0 +1,372 @@
+"""What happens to gradients between backward and step, and what lives on: rules over the ledger of training."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of
+from autograph_cli.findings.records import Found, Rule, Seen, line_of
+from autograph_cli.graph import Edge, Node, Source
+from autograph_cli.graph.cuts import behind, where
+from autograph_cli.graph.ledger import Happening, Hook, Keeper
+from autograph_cli.graph.views import backward_edges
+
+_TERMS = ("add", "sub", "rsub", "stack", "cat")
+"""What a term of a loss is put together by: what has no history adds nothing to its gradient."""
+_MEANT = re.compile(r"\bdetach\b|\bno_grad\b|\.data\b|\.item\(")
+_TAKES_IN = ("append", "appendleft", "add", "insert", "extend", "update", "setdefault")
+
+
+# -- clips
+
+
+def _clips(seen: Seen) -> Iterator[Found]:
+    book = book_of(seen)
+    by_line: dict[Source | None, list[Happening]] = {}
+    for each in book.of("clip") if book else ():
+        by_line.setdefault(each.source, []).append(each)
+    for source, calls in by_line.items():
+        assert book is not None
+        if len(calls) >= OFTEN:
+            found = _clip(book, calls, source)
+            if found is not None:
+                yield found
+
+
+def _clip(book: Book, calls: list[Happening], source: Source | None) -> Found | None:
+    word, times = calls[0].words, f"{len(calls)} calls"
+    if not any(each.given for each in calls):
+        return Found(
+            f"{word}{at(source)} is given no parameters: it clips nothing", source, (f"{times} of it found none",),
+            remedy="Give it model.parameters() anew each time: a generator is used up when it was read once.",
+        )  # fmt: skip
+    given = frozenset().union(*map(book.given, calls))
+    steps = [each for each in book.of("step") if book.given(each) & given]
+    if not any(each.ready for each in calls):
+        later = [each for each in book.backward if book.given(each) & given]
+        fact = f"in {times} of it no gradient was other than zero"
+        if later:
+            return Found(
+                f"{word}{at(source)} comes before backward{at(later[-1].source)}: there is nothing to clip",
+                source, (fact, f"backward{at(later[-1].source)} gives the gradients after it"),
+            )  # fmt: skip
+        if any(each.ready for each in book.of("step")):
+            return Found(
+                f"{word}{at(source)} is given parameters that have no gradients", source,
+                (fact, f"the optimizer changes {book.shown(frozenset().union(*map(book.ready, book.of('step'))))}"),
+                remedy="Clip the parameters that the optimizer holds.",
+            )  # fmt: skip
+        return None
+    if steps and all(_is_too_late(book, each, steps) for each in calls):
+        return Found(
+            f"{word}{at(source)} comes after step{at(steps[0].source)}: what it clips is not used any more",
+            source, (f"between {times} of it and the next step the gradients are made anew",),
+        )  # fmt: skip
+    scaled = [each for each in calls if _is_scaled(book, each)]
+    if len(scaled) >= OFTEN and len(scaled) == len(calls):
+        return Found(
+            f"{word}{at(source)} clips gradients that are still multiplied by the scale of GradScaler",
+            source, (f"unscale_ comes after it, in {times}",),
+            remedy="Call scaler.unscale_(optimizer) before it.",
+            reason="The limit is meant for gradients as they are, and holds for thousands of times as large ones.",
+        )  # fmt: skip
+    return None
+
+
+def _is_too_late(book: Book, clip: Happening, steps: list[Happening]) -> bool:
+    """Whether a step has used these gradients already, and none will before they are gone."""
+    given = book.given(clip)
+    about = [each for each in book.of("backward", "step", "zero_grad") if book.given(each) & given]
+    before = [each for each in about if each.at < clip.at]
+    after = [each for each in about if each.at > clip.at]
+    if not before or before[-1].kind != "step":
+        return False
+    following = after[0] if after else None
+    return following is None or following.kind == "zero_grad" or (following.kind == "backward" and not following.ready)
+
+
+def _is_scaled(book: Book, clip: Happening) -> bool:
+    about = (each for each in book.of("unscale", "step") if each.at > clip.at and _concerns(book, each, clip))
+    return next((each.kind == "unscale" for each in about), False)
+
+
+def _concerns(book: Book, each: Happening, clip: Happening) -> bool:
+    return bool(book.given(each) & book.given(clip))
+
+
+# -- who wrote what is in .grad
+
+
+def _twice(seen: Seen) -> Iterator[Found]:
+    """A loss whose gradient is in a step twice: by itself, and as a part of another."""
+    book = book_of(seen)
+    told = set()
+    for number in range(len(book.ledger.optimizers)) if book else ():
+        assert book is not None
+        pairs = [pair for turn in book.turns(number) if (pair := _counted_twice(book, turn))]
+        if len(pairs) < OFTEN or (pairs[0][0].source, pairs[0][1].source) in told:
+            continue
+        part, whole = pairs[0]
+        told.add((part.source, whole.source))
+        yield Found(
+            f"the loss of backward{at(part.source)} is counted twice: it is part of what backward{at(whole.source)} "
+            "starts from",
+            whole.source,
+            (f"both add to .grad before {book.optimizer(number)}.step(), with no zero_grad between",),
+        )  # fmt: skip
+
+
+def _counted_twice(book: Book, turn: Turn) -> tuple[Happening, Happening] | None:
+    for calls in turn.wrote.values():
+        for later in calls[1:]:
+            for earlier in calls:
+                if earlier.at in later.whole:
+                    return earlier, later
+    return None
+
+
+def _of_another(seen: Seen) -> Iterator[Found]:
+    """Gradients that another network's pass wrote, which a step of that one has followed already."""
+    book = book_of(seen)
+    for number in range(len(book.ledger.optimizers)) if book else ():
+        assert book is not None
+        found = []
+        for turn in book.turns(number):
+            found += _left_over(book, number, turn)[:1]
+        if len(found) < OFTEN:
+            continue
+        theirs, own, other = found[0]
+        yield Found(
+            f"{book.optimizer(number)}.step() also uses the gradients that backward{at(theirs.source)} wrote for "
+            f"{book.optimizer(other)}",
+            theirs.source,
+            (
+                f"{book.optimizer(other)}.step() has followed that call; then backward{at(own.source)} adds to the "
+                f"gradients of {book.shown(book.held[number])}, with no zero_grad between",
+            ),
+        )  # fmt: skip
+
+
+def _left_over(book: Book, number: int, turn: Turn) -> list[tuple[Happening, Happening, int]]:
+    found = []
+    for calls in turn.wrote.values():
+        for theirs, own in pairwise(calls):
+            between = book.between(theirs.at, own.at, ("step",))
+            others = [each.optimizer for each in between if each.optimizer is not None and each.optimizer != number]
+            used = [o for o in others if book.given(theirs) & book.held[o] and not book.held[o] & book.held[number]]
+            if used and theirs.source != own.source:
+                found.append((theirs, own, used[0]))
+    return found
+
+
+# -- hooks and checkpoints
+
+
+def _hooks(seen: Seen) -> Iterator[Found]:
+    book = book_of(seen)
+    by_line: dict[tuple[Source | None, str], list[Hook]] = {}
+    for hook in book.ledger.hooks if book else ():
+        if hook.calls:
+            by_line.setdefault((hook.source, _on(book, hook)), []).append(hook)  # type: ignore[arg-type]
+    for (source, on), hooks in by_line.items():
+        said = _what_hooks_do(hooks)
+        if said:
+            norms = [(low, high) for hook in hooks for low, high in zip(hook.given, hook.returned, strict=True)][:3]
+            facts = [f"given a gradient of norm {low:g}, it passed on one of norm {high:g}" for low, high in norms]
+            function = hooks[0].function
+            name = f"the hook {function}" if function and function != "<lambda>" else "the hook"
+            yield Found(f"{name} on {on} {said}", source, tuple(dict.fromkeys(facts)))
+
+
+def _on(book: Book, hook: Hook) -> str:
+    named = "" if hook.parameter is None else book.ledger.parameters[hook.parameter].name
+    return named or hook.on or "a tensor"
+
+
+def _what_hooks_do(hooks: Sequence[Hook]) -> str:
+    """What all calls of a hook did that is hardly meant; empty where nothing is."""
+    given = [norm for hook in hooks for norm in hook.given]
+    returned = [norm for hook in hooks for norm in hook.returned]
+    factors = [factor for hook in hooks for factor in hook.factors]
+    again = max(hook.again for hook in hooks)
+    if len(given) < OFTEN or not any(given):
+        return ""
+    if not any(returned):
+        return "sets each gradient to zero"
+    if again > 1 and any(factor != 1.0 for factor in factors):
+        return f"was registered {again} times, and each of them changes the gradient"
+    first = factors[0]
+    if first is not None and first > _MORE and all(factor == first for factor in factors):
+        return f"multiplies each gradient by {first:g}"
+    if any(hook.same for hook in hooks) and len(set(given)) > OFTEN:
+        return "passes on the same gradient whatever it is given"
+    return ""
+
+
+_MORE = 1.5
+"""Less is what layers that are to learn slower are given, and what turns gradients round."""
+
+
+def _reentrant(seen: Seen) -> Iterator[Found]:
+    book = book_of(seen)
+    by_line: dict[Source | None, list[Happening]] = {}
+    for each in book.of("checkpoint") if book else ():
+        by_line.setdefault(each.source, []).append(each)
+    for source, calls in by_line.items():
+        assert book is not None
+        inside = frozenset().union(*map(book.given, calls)) - book.reached
+        lost = inside & frozenset().union(*book.held)
+        if lost and book.backward and not any(each.kept for each in calls):
+            yield Found(
+                f"checkpoint{at(source)} with use_reentrant=True is given no tensor that requires a gradient: "
+                f"{book.shown(lost)} {'get' if len(lost) > 1 else 'gets'} none",
+                source, (f"{len(calls)} calls of it had no such input",), covers=tuple(book.ledger.names(lost)),
+            )  # fmt: skip
+
+
+# -- derivatives without a graph
+
+
+def _constant_term(seen: Seen) -> Iterator[Found]:
+    """A derivative that was made without create_graph, in a term of what backward starts from."""
+    if not seen.is_last:
+        return
+    wanted = behind(seen.graph, [(edge.node, edge.nr) for edge in seen.outcome()], untracked=True)
+    for node in seen.graph:
+        if node.op != "grad" or node.kind != "untracked" or node.id not in wanted:
+            continue
+        by = {node.args[position] for position in node.cut}
+        term = next((user for user in _terms(seen, node) if not by.intersection(user.args)), None)
+        if term is None:
+            continue
+        yield Found(
+            f"the derivative{at(node.source)} is made without create_graph, so the term that is computed from it adds "
+            "nothing to the gradient",
+            node.source,
+            (f"{where(term)} adds it to what backward starts from, and it has no history",),
+            (node.id, term.id),
+        )  # fmt: skip
+
+
+def _terms(seen: Seen, start: Node) -> Iterator[Node]:
+    """The operations with a gradient that take a number in which is computed from a derivative, as a term."""
+    stack, met = [start], {start.id}
+    while stack:
+        node = stack.pop()
+        for nr in range(len(node.outputs)):
+            for user in seen.users.get(Edge(node.id, nr), ()):
+                text = "" if user.source is None else user.source.text
+                if user.id in met or _MEANT.search(text):
+                    continue
+                met.add(user.id)
+                if user.kind == "untracked":
+                    stack.append(user)
+                elif _is_term(seen, user, Edge(node.id, nr)):
+                    yield user
+
+
+def _is_term(seen: Seen, user: Node, given: Edge) -> bool:
+    """Whether an operation adds what it is given, which has no history, to a number that has one."""
+    edges = backward_edges(user)
+    scalar = user.op in _TERMS and user.outputs[0].type.shape == ()
+    return scalar and user.id in seen.reached and bool(edges) and given not in edges
+
+
+# -- what lives on
+
+
+def kept_graphs(seen: Seen) -> Iterator[Found]:
+    """Who keeps the graphs of steps, or turns, that are over."""
+    book = book_of(seen)
+    for keeper in book.ledger.keepers if book else ():
+        source = _taken_in(seen, keeper) or keeper.source
+        size = f" ({_size(keeper.bytes)})" if keeper.bytes else ""
+        facts = [f"{keeper.nodes} nodes{size} of {keeper.steps} earlier turns live on by it"]
+        if keeper.living:
+            shown = ", ".join(map(str, keeper.living[-4:]))
+            facts.append(f"{shown} nodes of earlier steps were alive when one backward call after the other began")
+        else:
+            facts.append("no backward call runs them")
+        said = f"{keeper.name} keeps the graphs of earlier turns: it takes in one more at {line_of(source)} each time"
+        yield Found(said, source, tuple(facts))
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.3g} MB" if count >= 1e6 else f"{count / 1e3:.3g} kB" if count >= 1e3 else f"{count} bytes"
+
+
+def _taken_in(seen: Seen, keeper: Keeper) -> Source | None:
+    """The line by which a container takes in what it keeps."""
+    last = re.search(r"([\w]+)(\[[^\[\]]*\])?$", keeper.name)
+    if last is None:
+        return None
+    wanted = last[0].replace('"', "'")
+    for file, script in seen.scripts.items():
+        for part in ast.walk(script.tree):
+            target: ast.expr | None = None
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _TAKES_IN:
+                target = part.func.value
+            elif isinstance(part, ast.AugAssign):
+                target = part.target
+            elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript) and keeper.count > 1:
+                target = part.targets[0].value
+            if target is not None and ast.unparse(target).replace('"', "'").endswith(wanted):
+                line = part.lineno  # type: ignore[attr-defined]
+                return Source(file, line, script.line(line))
+    return None
+
+
+RULES = (
+    Rule(
+        "AG811",
+        "gradients are clipped at the wrong time",
+        "Clipping changes what .grad holds at that time, and nothing else.",
+        "Clip between backward (and unscale_) and step.",
+        _clips,
+        ledger=True,
+    ),
+    Rule(
+        "AG812",
+        "a loss is counted twice",
+        "backward adds to .grad: what both calls run adds twice as much as the rest.",
+        "Call backward once, on the sum; look at gradients by torch.autograd.grad.",
+        _twice,
+        ledger=True,
+    ),
+    Rule(
+        "AG813",
+        "gradients of another network's pass are used",
+        "A backward call writes the gradients of all networks that it goes through.",
+        "Zero the gradients right before the backward call whose step is to use them, or freeze the other network for "
+        "the pass.",
+        _of_another,
+        ledger=True,
+    ),
+    Rule(
+        "AG814",
+        "a hook takes gradients away, or changes them more than once",
+        "What a hook returns takes the place of the gradient, for all that comes behind it.",
+        "Return nothing from a hook that looks only, and register it once.",
+        _hooks,
+        ledger=True,
+    ),
+    Rule(
+        "AG815",
+        "a reentrant checkpoint records nothing",
+        "With use_reentrant=True the function runs under no_grad, and has a node only if one of its inputs needs a "
+        "gradient: parameters inside do not count.",
+        "Pass use_reentrant=False.",
+        _reentrant,
+        ledger=True,
+    ),
+    Rule(
+        "AG816",
+        "a derivative in the loss has no graph",
+        "Without create_graph=True a derivative is a constant: this term trains nothing.",
+        "Make this derivative with create_graph=True.",
+        _constant_term,
+    ),
+)

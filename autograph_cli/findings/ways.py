@@ -1,0 +1,130 @@
+"""The ways of numbers through a step: where they come from unchanged, and whether they end in a loss."""
+
+from __future__ import annotations
+
+import re
+
+from autograph_cli.findings.numbers import value_of
+from autograph_cli.findings.records import Seen
+from autograph_cli.graph import Edge, Node, Values
+
+_MOVES = frozenset(
+    [
+        "view",
+        "_unsafe_view",
+        "_reshape_alias",
+        "reshape",
+        "squeeze",
+        "unsqueeze",
+        "flatten",
+        "unflatten",
+        "t",
+        "transpose",
+        "permute",
+        "movedim",
+        "select",
+        "slice",
+        "narrow",
+        "unbind",
+        "split",
+        "chunk",
+        "clone",
+        "alias",
+        "contiguous",
+        "expand",
+        "_to_copy",
+        "index",
+    ]
+)
+"""The operations whose result has no number that they were not given."""
+PRODUCTS = frozenset(
+    ["mm", "addmm", "bmm", "baddbmm", "addmv", "mv", "matmul", "linear", "convolution", "dot", "einsum"]
+)
+_NUMBER = re.compile(r"-?(?:inf|nan|\d[\d.]*(?:e[+-]?\d+)?)")
+
+
+def moves(node: Node) -> bool:
+    """Whether an operation changes the shape, the place or the type of numbers alone."""
+    return node.computes and node.op in _MOVES and bool(node.args)
+
+
+def behind_moves(seen: Seen, edge: Edge) -> Edge:
+    """The tensor that has the numbers first, before they were moved."""
+    while moves(seen.graph[edge.node]):
+        edge = seen.graph[edge.node].args[0]
+    return edge
+
+
+def maker(seen: Seen, edge: Edge) -> Node:
+    """The node that made the numbers of a tensor."""
+    return seen.graph[behind_moves(seen, edge).node]
+
+
+def plain_op(node: Node) -> str:
+    """The name of an operation without the mark of what is done in place: `relu` of `relu_`."""
+    return node.op if node.op.startswith("_") else node.op.rstrip("_")
+
+
+def shape_of(seen: Seen, edge: Edge) -> tuple[int, ...]:
+    """The shape of a tensor."""
+    return seen.graph[edge.node].outputs[edge.nr].type.shape
+
+
+def saved_value(node: Node, name: str) -> str:
+    """A plain value that an operation was given, as text; empty where there is none."""
+    kept = [saved.value for saved in node.saved if saved.name.removeprefix("_saved_") == name]
+    return next(iter([*kept, *(value for key, value in node.constants if key == name)]), "")
+
+
+def span(values: Values | None) -> tuple[float, float] | None:
+    """The lowest and the highest number; None where they are not known, or none is finite."""
+    if values is None:
+        return None
+    texts = [text for line in values.whole for text in _NUMBER.findall(line)] or [values.low, values.high]
+    numbers = [number for number in map(float, filter(None, texts)) if abs(number) < float("inf")]
+    return (min(numbers), max(numbers)) if numbers else None
+
+
+def span_of(seen: Seen, edge: Edge) -> tuple[float, float] | None:
+    """The same of a tensor, also where only what it was moved from has them."""
+    return span(value_of(seen, edge)) or span(value_of(seen, behind_moves(seen, edge)))
+
+
+def is_given(seen: Seen, edge: Edge) -> bool:
+    """Whether no gradient goes to a tensor: data, targets, what was detached."""
+    return seen.graph[edge.node].kind in ("input", "untracked")
+
+
+def weights(seen: Seen, edge: Edge) -> Edge | None:
+    """The leaf of several dimensions that an operand is, or is a view of, as the last update by hand left it."""
+    found = behind_moves(seen, edge)
+    while seen.graph[found.node].kind == "untracked" and seen.graph[found.node].op.endswith("_"):
+        found = seen.graph[found.node].args[0]
+    return found if seen.graph[found.node].kind == "leaf" and len(shape_of(seen, found)) > 1 else None
+
+
+def ends_in_loss(seen: Seen, edge: Edge) -> bool:
+    """Whether all uses of a tensor lead, element by element or by sums, to what a backward call started from, and meet
+    no other tensor with a gradient on the way but single numbers."""
+    roots = set(seen.outcome())
+    users = [user for user in seen.users.get(edge, ()) if not user.order]
+    if edge in roots:
+        return not users
+    return bool(users) and all(_leads_to_loss(seen, user, edge, roots) for user in users)
+
+
+def _leads_to_loss(seen: Seen, user: Node, edge: Edge, roots: set[Edge]) -> bool:
+    made, size = Edge(user.id), _count(seen, edge)
+    if user.kind != "operation" or user.op in PRODUCTS or _count(seen, made) > size:
+        return False
+    if size == 1:
+        return made in roots or ends_in_loss(seen, made)
+    others = [other for other in user.args if other != edge and not is_given(seen, other)]
+    return not any(_count(seen, other) > 1 for other in others) and ends_in_loss(seen, made)
+
+
+def _count(seen: Seen, edge: Edge) -> int:
+    count = 1
+    for side in shape_of(seen, edge):
+        count *= side
+    return count

@@ -1,0 +1,187 @@
+"""The ledger of training: what happened beside operations while a script ran, as numbers and identities.
+
+Norms that are infinite or unknown are -1.
+
+Everything that is heard gets the next number of one clock, `at`, so the order in which modules were built, optimizers
+made, and gradients written is known. Sets of parameters are written once, and named by their position in `sets`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from autograph_cli.graph.source import Record, Source
+
+SAMPLE = 1 << 14
+"""So many numbers of a parameter are compared before and after a step; of larger ones, a part."""
+
+
+class Parameter(Record, frozen=True):
+    """A leaf that an optimizer holds, or that a backward call gave a gradient."""
+
+    name: str = ""
+    """The variable that leads to it, or the path of its module; empty where nothing does."""
+    module: int | None = None
+    """The module that it is registered in, by position in `modules`."""
+    size: int = 0
+    """How many numbers it has."""
+    dtype: str = ""
+    written: bool = False
+    """Whether its values changed between the first and the last time that it was looked at."""
+
+
+class Module(Record, frozen=True, rename={"cls": "class"}):
+    """A module that has parameters."""
+
+    cls: str
+    at: int = 0
+    """When it was built; 0 where that was before anything was heard."""
+    source: Source | None = None
+    copied: bool = False
+    """Whether it is a copy, or was unpickled."""
+    listed: str = ""
+    """Where it is kept in a plain list, tuple or dict of a module, by the path of that attribute; empty otherwise."""
+    flagged: bool = False
+    """Whether it has an attribute `requires_grad` that is false, which freezes nothing."""
+
+
+class Optimizer(Record, frozen=True, rename={"cls": "class"}):
+    """An optimizer that was made."""
+
+    cls: str
+    at: int
+    source: Source | None = None
+    name: str = ""
+    holds: int = 0
+    """The parameters that it was made with, as a set; those of groups that were added later are with its steps."""
+
+
+class Hook(Record, frozen=True):
+    """A function that was registered to be called with a gradient."""
+
+    kind: str
+    """The method that registered it: `register_hook`, `register_full_backward_hook`, ..."""
+    on: str
+    """What it was registered on, by name."""
+    at: int
+    source: Source | None = None
+    function: str = ""
+    parameter: int | None = None
+    """The parameter that it is on, if it is on one."""
+    calls: int = 0
+    """How often it was looked at."""
+    again: int = 1
+    """How many of the same function are on the same tensor, this one included."""
+    same: bool = False
+    """Whether the same numbers went on each time, though it was given others, and not in about that direction."""
+    given: tuple[float, ...] = ()
+    """The norms that it was given, of the first calls."""
+    returned: tuple[float, ...] = ()
+    """The norms of what went on, after it had returned or changed it, of the same calls."""
+    factors: tuple[float | None, ...] = ()
+    """By what it multiplied what it was given, of the same calls; None where that is no one number."""
+
+
+class Keeper(Record, frozen=True):
+    """What keeps graphs of earlier steps, or turns, alive."""
+
+    name: str
+    """`losses[3]`, `trainer.log['train'][0]`: the path by which a tensor is reached whose graph is kept."""
+    source: Source | None = None
+    """The line that made that tensor."""
+    count: int = 1
+    """How many tensors are kept by the same container."""
+    nodes: int = 0
+    """The nodes of earlier steps or turns that are kept by it."""
+    bytes: int = 0
+    """The memory that these nodes and their results keep, as far as it is known."""
+    steps: int = 0
+    """How many steps or turns they are of."""
+    living: tuple[int, ...] = ()
+    """How many nodes of earlier steps were alive when one backward call after the other began."""
+    ended: bool = False
+    """Whether no backward call ran them when the script ended."""
+
+
+class Happening(Record, frozen=True):
+    """One thing that was heard."""
+
+    kind: str
+    """`backward`, `grad`, `zero_grad`, `step`, `clip`, `unscale`, `schedule`, `mode`, `checkpoint`, or `cut`: where the
+    history of what was computed from parameters ends that a step found no gradient of."""
+    at: int
+    step: int = 0
+    """The step of the trace that was going on."""
+    source: Source | None = None
+    optimizer: int | None = None
+    given: int = 0
+    """The set of parameters that it is about: to which gradients were added, which were stepped, clipped, zeroed."""
+    ready: int = 0
+    """The set of those that had a gradient which was not zero when it began."""
+    frozen: int = 0
+    """Of a step: the set of those that required no gradient."""
+    closure: bool = False
+    """Of a step: whether backward ran within it."""
+    made: bool = False
+    """Of a backward call: whether it was made with create_graph."""
+    failed: bool = False
+    zero: int = 0
+    """Of a backward call: the set of those whose gradient was all zeros when it was over."""
+    moved: int = 0
+    """Of a step: the set of those whose values changed."""
+    norm: float = 0.0
+    """Of a step: the norm of the change, as far as it was looked at. Of a clip: the norm that was found."""
+    rate: float = 0.0
+    """Of a step: the highest learning rate."""
+    number: int = -1
+    """Of a backward call: its number among the calls of the run."""
+    kept: bool = False
+    """Of a backward call: whether it retained its graph. Of a checkpoint: whether an input required a gradient."""
+    ran: int = 0
+    """Of a backward call: the nodes that it ran."""
+    whole: tuple[int, ...] = ()
+    """Of a backward call: the earlier ones, by `at`, whose roots are among what it ran."""
+    after: int = 0
+    """Of a backward call: when the first of the operations that it ran had run, by the clock."""
+    words: str = ""
+    """What else was told: of a mode `train` or `eval`, of a checkpoint its kind, of a clip which one."""
+
+
+class Ledger(Record, frozen=True):
+    """What was heard of a run, from its beginning on until `whole` steps of the trace had ended."""
+
+    parameters: tuple[Parameter, ...] = ()
+    modules: tuple[Module, ...] = ()
+    optimizers: tuple[Optimizer, ...] = ()
+    sets: tuple[tuple[int, ...], ...] = ((),)
+    happenings: tuple[Happening, ...] = ()
+    hooks: tuple[Hook, ...] = ()
+    keepers: tuple[Keeper, ...] = ()
+    more: int = 0
+    """How many were heard later, and not written down."""
+
+    def parameters_of(self, number: int) -> tuple[int, ...]:
+        """The parameters of a set."""
+        return self.sets[number]
+
+    def names(self, numbers: Collection[int]) -> list[str]:
+        """The names of parameters, those without one left out."""
+        return [name for number in numbers if (name := self.parameters[number].name)]
+
+    def problem(self) -> str:
+        """What names something that is not there; empty where nothing does."""
+        parameters, sets = len(self.parameters), len(self.sets)
+        if any(not 0 <= number < parameters for each in self.sets for number in each):
+            return "names a parameter that is not there"
+        named = [each.holds for each in self.optimizers]
+        for each in self.happenings:
+            named += (each.given, each.ready, each.zero, each.moved, each.frozen)
+            if each.optimizer is not None and not 0 <= each.optimizer < len(self.optimizers):
+                return "names an optimizer that is not there"
+        if any(not 0 <= number < sets for number in named):
+            return "names a set that is not there"
+        of_hooks = [hook.parameter for hook in self.hooks if hook.parameter is not None]
+        if any(not 0 <= number < parameters for number in of_hooks):
+            return "names a parameter that is not there"
+        modules = [each.module for each in self.parameters if each.module is not None]
+        return "" if all(0 <= number < len(self.modules) for number in modules) else "names a module that is not there"

@@ -1,0 +1,433 @@
+"""Writes the ledger of training while a script runs: what optimizers, schedulers, hooks and their like do."""
+
+from __future__ import annotations
+
+import bisect
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from autograph_cli.engines.protocol import BackwardCall, key_of
+from autograph_cli.graph.ledger import Happening, Ledger, Optimizer
+from autograph_cli.record.log.event_log import EventLog
+from autograph_cli.record.log.events import LEAF, OPERATION, UNTRACKED, BackwardEvent
+from autograph_cli.record.log.ledger_hearing import Hearing
+from autograph_cli.record.log.ledger_hooks import Hooks, modules_in, rounded
+from autograph_cli.record.log.ledger_keepers import Keepers, Line
+from autograph_cli.record.log.ledger_parameters import Parameters
+from autograph_cli.record.names.source_locations import Site, script_frames, site_of
+from autograph_cli.record.names.variables import variables_of
+
+WHOLE = 16
+"""In so many steps everything is heard: what goes wrong in training does so from the first steps on."""
+MOST = 800
+"""So many happenings at most."""
+_NO_HOLDERS = (ModuleType, FunctionType, type)
+_LONGEST = 64
+"""Longer containers are not looked through for optimizers."""
+
+
+@dataclass(slots=True)
+class _Optimizer:
+    ref: weakref.ref[Any]
+    cls: str
+    at: int
+    site: Site | None
+    holds: int
+    name: str = ""
+
+
+@dataclass(slots=True)
+class _Stepping:
+    """A step that is going on."""
+
+    optimizer: int
+    at: int
+    site: Site | None
+    ready: int
+    before: dict[int, Any]
+    """Samples of the parameters."""
+    calls: int
+    """How many backward calls there had been."""
+
+
+class Books:
+    """The ledger of one run."""
+
+    def __init__(self, log: EventLog, number: Callable[[], int], line: Line) -> None:
+        self._log, self._number, self._line = log, number, line
+        self.steps = 0
+        """How many steps have ended."""
+        self._clock = 0
+        self._counts: list[int] = [0]
+        """How many events the log had at each tick of the clock."""
+        self._happenings: list[tuple[Site | None, Happening]] = []
+        self._parameters = Parameters(log)
+        self._optimizers: list[_Optimizer] = []
+        self._hooks = Hooks(log, self._parameters, self._guarded, lambda: self.hears)
+        self._stepping: list[_Stepping] = []
+        self._passes: list[tuple[int, frozenset[int]]] = []
+        """Of the last backward calls: their time and their roots."""
+        self._running: list[tuple[int, int]] = []
+        """Of those that are going on: their time, and what was ready."""
+        self._looked = 0, 0
+        """How many optimizers and parameters there were when their names were looked for last."""
+        self._within = 0
+        self._more = 0
+        self._calls = 0
+        self.keepers = Keepers(log, line)
+        self._hearing = Hearing(log.engine, self._tell)
+        self._hearing.steps = self._before_step, self._after_step
+
+    # -- listening
+
+    def start(self) -> None:
+        """Hear from now on."""
+        self._hearing.start()
+
+    def stop(self) -> None:
+        """Hear nothing more."""
+        self._hearing.stop()
+
+    @property
+    def hears(self) -> bool:
+        """Whether what happens now is written down."""
+        return self.steps < WHOLE and len(self._happenings) < MOST
+
+    def _guarded(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call what must not disturb the script."""
+        if self._log.engine.is_transforming():
+            return None
+        with self._log.lock:
+            try:
+                return function(*args)
+            except Exception as error:
+                self._log.failed(error)
+                return None
+
+    def _tell(self, kind: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A function that is heard is about to be called."""
+        nothing = args, None
+        if not self.hears or self._within:
+            self._more += not self._within
+            return nothing
+        return self._guarded(getattr(self, f"_{kind}"), function, args, kwargs) or nothing
+
+    def _tick(self) -> int:
+        self._clock += 1
+        self._counts.append(self._log.count)
+        return self._clock
+
+    def _note(self, kind: str, site: Site | None, at: int | None = None, **facts: Any) -> None:
+        at = self._tick() if at is None else at
+        self._happenings.append((site, Happening(kind, at, self._number(), **facts)))
+
+    # -- optimizers
+
+    def _optimizer(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        site = site_of(_caller())
+        return args, lambda _: self._guarded(self._made, args[0], site)
+
+    def _made(self, optimizer: Any, site: Site | None) -> int:
+        holds = self._parameters.set_of(self._parameters.held(optimizer))
+        made = _Optimizer(weakref.ref(optimizer), type(optimizer).__name__, self._tick() if site else 0, site, holds)
+        self._optimizers.append(made)
+        return len(self._optimizers) - 1
+
+    def _index(self, optimizer: Any) -> int:
+        for index, known in enumerate(self._optimizers):
+            if known.ref() is optimizer:
+                return index
+        return self._made(optimizer, None)
+
+    def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        if self.hears:
+            self._guarded(self._begin, optimizer, site_of(_caller()))
+        else:
+            self._more += 1
+
+    def _begin(self, optimizer: Any, site: Site | None) -> None:
+        index, held = self._index(optimizer), self._parameters.held(optimizer)
+        self._look_around()
+        samples = {n: self._parameters.sample(x) for n in held if (x := self._parameters.tensor(n)) is not None}
+        ready = self._parameters.set_of(self._parameters.ready(held))
+        self._stepping.append(_Stepping(index, self._tick(), site, ready, samples, self._calls))
+
+    def _look_around(self) -> None:
+        """Note the names and the modules of what is new."""
+        if self._looked != (there := (len(self._optimizers), len(self._parameters))):
+            self._looked = there
+            self._parameters.look()
+            self._name_variables([variables_of(frame) for frame in reversed(script_frames(3))])
+
+    def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        if self._stepping:
+            self._guarded(self._stepped, optimizer)
+
+    def _stepped(self, optimizer: Any) -> None:
+        index, step = self._index(optimizer), self._stepping.pop()
+        while step.optimizer != index and self._stepping:  # one that raised has not ended
+            step = self._stepping.pop()
+        if step.optimizer != index:
+            return
+        closure, held = step.calls != self._calls, list(step.before)
+        moved, norm = self._moved(step.before)
+        self._parameters.mark_written(moved)
+        frozen = [n for n in held if (x := self._parameters.tensor(n)) is not None and not x.requires_grad]
+        rates = [self._parameters.plain(group.get("lr")) for group in optimizer.param_groups]
+        ready, set_of = step.ready, self._parameters.set_of
+        if closure and not ready:
+            ready = set_of(self._parameters.ready(held) or moved)
+        at = self._tick() if closure else step.at
+        self._note(
+            "step", step.site, at, optimizer=index, given=set_of(held), ready=ready, moved=set_of(moved),
+            frozen=set_of(frozen), norm=norm, closure=closure,
+            rate=rounded(max((rate for rate in rates if rate is not None), default=-1.0)),
+        )  # fmt: skip
+        if not ready:
+            self._note_cuts(held)
+
+    def _moved(self, samples: Mapping[int, Any]) -> tuple[list[int], float]:
+        """The parameters whose numbers have changed, and the norm of the change as far as it is known."""
+        moved, total = [], 0.0
+        for number, before in samples.items():
+            x = self._parameters.tensor(number)
+            now = None if x is None else self._parameters.sample(x)
+            if now is None or before is None or now.shape != before.shape:
+                moved.append(number)
+            elif not np.array_equal(now, before, equal_nan=True):
+                moved.append(number)
+                with np.errstate(all="ignore"):
+                    total += float(np.sum(np.abs(now.astype(np.complex128) - before) ** 2))
+        return moved, rounded(total**0.5)
+
+    def _note_cuts(self, held: list[int]) -> None:
+        """Where the way from the parameters of an optimizer to a loss was cut, which found none of them a gradient."""
+        wanted = {key: number for number in held if (key := self._parameters.leaf_key(number)) is not None}
+        known = {(site, each.given) for site, each in self._happenings if each.kind == "cut"}
+        cuts = [
+            event for step in list(self._log.steps) for event in step.events if event.kind is UNTRACKED and event.cut
+        ]
+        for event in cuts:
+            behind = self._leaves_behind([key_of(output) for output in event.cut])
+            given = self._parameters.set_of(wanted[key] for key in behind & wanted.keys())
+            if given and (event.site, given) not in known:
+                known.add((event.site, given))
+                self._note("cut", event.site, given=given, words=event.op)
+
+    def _leaves_behind(self, keys: list[int]) -> set[int]:
+        known, found, met = self._log.known, set(), set(keys)
+        stack = list(keys)
+        while stack:
+            event = known.get(stack.pop())
+            if event is None:
+                continue
+            if event.kind == LEAF:
+                found.add(event.key)
+            following = {key_of(output) for output in event.next if output is not None} - met
+            met |= following
+            stack += following
+        return found
+
+    def _zero_grad(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        optimizer = getattr(args[0], "param_groups", None) is not None
+        numbers = self._parameters.held(args[0]) if optimizer else self._parameters.of_module(args[0])
+        index = self._index(args[0]) if optimizer else None
+        self._look_around()
+        ready = self._parameters.set_of(self._parameters.ready(numbers))
+        self._note(
+            "zero_grad", site_of(_caller()), optimizer=index, given=self._parameters.set_of(numbers), ready=ready
+        )
+
+    def _schedule(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        site, made = site_of(_caller()), function.__name__ == "__init__"
+        self._within += 1
+
+        def done(_: Any) -> None:
+            self._within -= 1
+            self._guarded(note)
+
+        def note() -> None:
+            optimizer = getattr(args[0], "optimizer", None)
+            if optimizer is not None:
+                words = "made" if made else ""
+                self._note("schedule", site, optimizer=self._index(optimizer), words=words)
+
+        return args, done
+
+    # -- modules
+
+    def _module(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._built(args[0], copied=False)
+
+    def _copy(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._built(args[0], copied=True)
+
+    def _built(self, module: Any, *, copied: bool) -> None:
+        self._parameters.built(module, self._tick(), site_of(_caller()), copied=copied)
+
+    def _mode(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        on = (*args[1:], *kwargs.values(), True)[0]
+        self._note("mode", site_of(_caller()), words="train" if on else "eval")
+        return self._inside(args)
+
+    def _inside(self, args: tuple[Any, ...]) -> Any:
+        """What is called within this call is not heard."""
+        self._within += 1
+
+        def done(_: Any) -> None:
+            self._within -= 1
+
+        return args, done
+
+    # -- gradients
+
+    def begins(self, call: BackwardCall, running: Sequence[BackwardEvent]) -> None:
+        """A backward call is about to run, within those that are going on."""
+        self.keepers.last = self._log.count
+        if not self.hears:
+            self._running.clear()
+            return
+        self._calls += 1
+        if not running:
+            self.keepers.begins(call.kind)
+        self._running[len(running) :] = [(self._tick(), self._parameters.set_of(self._parameters.ready()))]
+
+    def ends(self, call: BackwardCall, entry: BackwardEvent) -> None:
+        """It is over."""
+        if not self._running:
+            return  # it began when nothing was written down any more
+        at, ready = self._running.pop()
+        known = self._log.known
+        ran = [event for event in map(known.get, entry.ran) if event is not None]
+        first = min((event.number for event in ran if event.kind is OPERATION), default=self._log.count)
+        leaves = [x for event in ran if event.kind is LEAF and (x := event.ref()) is not None]
+        written = [x for x in leaves if call.kind == "backward" and x.grad is not None]
+        keys, numbers = set(entry.ran), set(map(self._parameters.number_of, written))
+        self._parameters.look()
+        zero = numbers.difference(self._parameters.ready(numbers))
+        self._note(
+            call.kind, entry.site, at, given=self._parameters.set_of(numbers), zero=self._parameters.set_of(zero),
+            ready=ready, number=entry.number, kept=bool(call.keeps_graph), ran=len(entry.ran), failed=entry.failed,
+            whole=tuple(time for time, roots in self._passes if roots and roots <= keys),
+            after=bisect.bisect_left(self._counts, first), made=call.create_graph,
+        )  # fmt: skip
+        if call.kind == "backward":
+            self._passes = [*self._passes[-WHOLE:], (at, frozenset(map(key_of, entry.roots)))]
+
+    def _clip(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        site, at = site_of(_caller()), self._tick()
+        given = args[0] if args else kwargs.get("parameters")
+        if isinstance(given, self._log.engine.tensor):
+            return self._clipped(args, [given], site, at, function.__name__)
+        if isinstance(given, (list, tuple)):
+            return self._clipped(args, given, site, at, function.__name__)
+        if not args or not isinstance(given, Iterable):
+            return None
+        seen: list[Any] = []
+
+        def passing() -> Iterator[Any]:
+            for x in given:
+                seen.append(x)
+                yield x
+
+        again = (passing(), *args[1:])
+        # What is ready is looked at before anything is clipped: `given` may be read only once.
+        return self._clipped(again, seen, site, at, function.__name__)
+
+    def _clipped(self, args: Any, given: Sequence[Any], site: Site | None, at: int, name: str) -> Any:
+        before = self._parameters.set_of(self._parameters.ready())
+
+        def note(result: Any) -> None:
+            numbers = {self._parameters.number_of(x) for x in given if isinstance(x, self._log.engine.tensor)}
+            ready = [number for number in self._parameters.of_set(before) if number in numbers]
+            found = None if result is None else self._parameters.plain(result)
+            norm = -1.0 if found is None else rounded(found)
+            self._note(
+                "clip",
+                site,
+                at,
+                given=self._parameters.set_of(numbers),
+                ready=self._parameters.set_of(ready),
+                norm=norm,
+                words=name,
+            )
+
+        return args, lambda result: self._guarded(note, result)
+
+    def _unscale(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        optimizer = args[1] if len(args) > 1 else kwargs.get("optimizer")
+        if optimizer is not None and args[0].is_enabled():
+            given = self._parameters.set_of(self._parameters.held(optimizer))
+            self._note("unscale", site_of(_caller()), optimizer=self._index(optimizer), given=given)
+
+    def _checkpoint(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        frame = _caller()
+        while frame is not None and "run_function" not in frame.f_locals:
+            frame = frame.f_back
+        run = None if frame is None else frame.f_locals["run_function"]
+        numbers = [number for module in modules_in(run) for number in self._parameters.of_module(module)]
+        needs = any(getattr(x, "requires_grad", False) for x in args[0])
+        self._note("checkpoint", site_of(frame), given=self._parameters.set_of(numbers), kept=needs, words="reentrant")
+
+    # -- hooks
+
+    def _hook(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(args) < 2 or not callable(args[1]):
+            return None
+        heard = self._hooks.heard(function.__name__, args[0], args[1], self._tick(), site_of(_caller()))
+        return (args[0], heard, *args[2:]), None
+
+    # -- names, and what is told in the end
+
+    def _name_variables(self, spaces: Sequence[Mapping[str, Any]]) -> None:
+        """Note the variables that hold optimizers and parameters now."""
+        for space in spaces:
+            for name, value in list(space.items()):
+                if isinstance(name, str) and name[0] not in "_.@" and not isinstance(value, _NO_HOLDERS):
+                    self._name(name, value)
+                    for key, item in _held_by(value):
+                        self._name(f"{name}{key}", item)
+
+    def _name(self, name: str, value: Any) -> None:
+        for known in self._optimizers:
+            if not known.name and known.ref() is value:
+                known.name = name
+        self._parameters.name(name, value)
+
+    def finish(self, scope: Mapping[str, Any]) -> Ledger:
+        """What was heard."""
+        line = self._line
+        self._name_variables([scope])
+        parameters, modules = self._parameters.finish(line)
+        optimizers = [Optimizer(each.cls, each.at, line(each.site), each.name, each.holds) for each in self._optimizers]
+        happenings = [replace(happening, source=line(site)) for site, happening in self._happenings]
+        happenings.sort(key=lambda each: each.at)
+        keepers, hooks = self.keepers.finish(scope), self._hooks.finish(line)
+        sets = tuple(self._parameters.sets)
+        return Ledger(parameters, modules, tuple(optimizers), sets, tuple(happenings), hooks, keepers, self._more)
+
+
+def _held_by(value: Any) -> Iterator[tuple[str, Any]]:
+    """What a container, or an object of the script's, holds, with the words that lead to it."""
+    if type(value) in (list, tuple) and len(value) <= _LONGEST:
+        yield from ((f"[{position}]", item) for position, item in enumerate(value))
+    elif type(value) is dict and len(value) <= _LONGEST:
+        yield from ((f"[{key!r}]", item) for key, item in list(value.items()) if isinstance(key, (str, int)))
+    else:
+        try:
+            inside = object.__getattribute__(value, "__dict__")
+        except AttributeError:
+            return
+        if type(inside) is dict:
+            yield from ((f".{key}", item) for key, item in list(inside.items()))
+
+
+def _caller() -> Any:
+    return sys._getframe(2)

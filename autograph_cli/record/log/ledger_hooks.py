@@ -1,0 +1,167 @@
+"""The hooks of the ledger of training: where they were registered, what they were given, and what went on."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograph_cli.graph.ledger import Hook
+from autograph_cli.record.log.event_log import EventLog
+from autograph_cli.record.log.ledger_keepers import Line
+from autograph_cli.record.log.ledger_parameters import Parameters
+from autograph_cli.record.names.source_locations import Site
+
+HOOKED = 8
+"""So many calls of a hook are looked at."""
+MOST = 500
+_NUMBERS = 1 << 14
+
+
+@dataclass(slots=True)
+class _Hook:
+    kind: str
+    at: int
+    site: Site | None
+    function: str
+    ref: weakref.ref[Any]
+    on: str = ""
+    parameter: int | None = None
+    again: int = 1
+    calls: int = 0
+    given: list[float] = field(default_factory=list)
+    returned: list[float] = field(default_factory=list)
+    factors: list[float | None] = field(default_factory=list)
+    last: int | None = None
+    """The hash of what went on last."""
+    same: bool = True
+    aside: float = 1.0
+    """The least cosine between what it was given and what went on."""
+
+
+class Hooks:
+    """Those of one run. `guarded` calls what must not disturb the script, `hears` tells whether hooks are looked at."""
+
+    def __init__(
+        self, log: EventLog, parameters: Parameters, guarded: Callable[..., Any], hears: Callable[[], bool]
+    ) -> None:
+        self._log, self._parameters, self._guarded, self._hears = log, parameters, guarded, hears
+        self._known: list[_Hook] = []
+        self._on: dict[tuple[int, Any], list[_Hook]] = {}
+        """By what they are on, and their code."""
+
+    def heard(self, kind: str, on: Any, hook: Any, at: int, site: Site | None) -> Any:
+        """A hook is being registered; the answer is what is registered in its place, and tells what it does."""
+        code = getattr(hook, "__code__", None)
+        known = _Hook(kind, at, site, getattr(hook, "__name__", ""), weakref.ref(on))
+        if code is not None:
+            others = self._on.setdefault((id(on), code), [])
+            known.again += sum(other.ref() is on for other in others)
+            others.append(known)
+        tensor: Any = self._log.engine.tensor
+        if not isinstance(on, tensor):
+            known.on = type(on).__name__
+        elif on.is_leaf:
+            known.parameter = self._parameters.number_of(on)
+        else:
+            output = self._log.engine.output(on)
+            known.on = next(iter([] if output is None else self._log.names_of(output)), "")
+        if len(self._known) < MOST:
+            self._known.append(known)
+        return self._telling(known, hook)
+
+    def _telling(self, known: _Hook, hook: Any) -> Any:
+        leaf = known.kind == "register_post_accumulate_grad_hook"
+
+        def heard(*args: Any, **kwargs: Any) -> Any:
+            if not args or known.calls >= HOOKED or not self._hears():
+                return hook(*args, **kwargs)
+            given = _first(args[0].grad if leaf else args[-1] if len(args) == 1 else args[1])
+            before = self._guarded(self._copy, given)
+            result = hook(*args, **kwargs)
+            after = args[0].grad if leaf else given if result is None else _first(result)
+            self._guarded(self._look, known, before, after)
+            return result
+
+        with contextlib.suppress(AttributeError):
+            functools.update_wrapper(heard, hook)
+        return self._log.engine.between(heard)
+
+    def _look(self, known: _Hook, given: Any, went_on: Any) -> None:
+        """A hook was given a gradient, of which this is a copy, and this is what went on."""
+        known.calls += 1
+        after = self._copy(went_on)
+        if given is None or after is None or given.shape != after.shape:
+            return
+        factor = None
+        with np.errstate(all="ignore"):
+            norms = float(np.linalg.norm(given)), float(np.linalg.norm(after))
+            if norms[0] and np.isfinite(norms).all():
+                along = float(np.vdot(given, after).real)
+                factor = along / norms[0] ** 2
+                if not np.allclose(after, factor * given, rtol=1e-4, atol=1e-6 * norms[0]):
+                    factor = None
+                known.aside = min(known.aside, along / (norms[0] * norms[1]) if norms[1] else 1.0)
+        now = hash(after.tobytes())
+        known.same = known.same and known.last in (None, now)
+        known.last = now
+        known.given.append(rounded(norms[0]))
+        known.returned.append(rounded(norms[1]))
+        known.factors.append(None if factor is None else rounded(factor))
+
+    def _copy(self, x: Any) -> Any:
+        numbers = self._parameters.read(x) if isinstance(x, self._log.engine.tensor) else None
+        return None if numbers is None else numbers[:_NUMBERS].astype(np.complex128)
+
+    def finish(self, line: Line) -> tuple[Hook, ...]:
+        """All of them."""
+        return tuple(
+            Hook(
+                each.kind,
+                each.on,
+                each.at,
+                line(each.site),
+                each.function,
+                each.parameter,
+                each.calls,
+                each.again,
+                each.same and each.calls > 1 and each.aside < 0.5,
+                tuple(each.given),
+                tuple(each.returned),
+                tuple(each.factors),
+            )
+            for each in self._known
+        )
+
+
+def rounded(number: float) -> float:
+    """A number of six digits; -1 where it is infinite or none."""
+    return float(f"{number:.6g}") if np.isfinite(number) else -1.0
+
+
+def _first(value: Any) -> Any:
+    """The first gradient of several."""
+    return next((x for x in value if x is not None), None) if type(value) is tuple else value
+
+
+def modules_in(function: Any) -> list[Any]:
+    """The modules that a function is, is a method of, or has in its closure, its defaults or a `partial`."""
+    things = [function, getattr(function, "__self__", None), getattr(function, "func", None)]
+    for several in ("args", "__defaults__"):
+        things += getattr(function, several, None) or ()
+    things += [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_filled(cell)]
+    things += [getattr(each, "__self__", None) for each in things]
+    return [each for each in things if isinstance(getattr(each, "_parameters", None), dict)]
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True

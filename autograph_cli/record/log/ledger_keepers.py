@@ -1,0 +1,214 @@
+"""Who keeps graphs of earlier steps alive: nodes that live on, and the variables and containers that lead to them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from msgspec.structs import replace
+
+from autograph_cli.engines.protocol import key_of
+from autograph_cli.graph import Source
+from autograph_cli.graph.ledger import Keeper
+from autograph_cli.record.log.event_log import EventLog
+from autograph_cli.record.log.events import LEAF, OPERATION, Event
+from autograph_cli.record.names.source_locations import Site, script_frames, site_of
+from autograph_cli.record.names.variables import variables_of
+
+GROWING = 4
+"""So many backward calls in turn must have begun with more than the one before."""
+TURNS = 6
+"""So many turns of a loop must be kept that no backward call ever ran."""
+FARTHEST, OBJECTS = 6, 20_000
+"""So many containers and objects deep is looked, and at so many things."""
+Line = Callable[[Site | None], Source | None]
+_PLAIN = (str, bytes, int, float, bool, complex, type(None), type)
+_ITEM, _NUMBERED = re.compile(r"\[[^\[\]]*\]$"), re.compile(r"\[\d+\]")
+
+
+class _Place:
+    """What lived of earlier turns when the backward calls of one line began."""
+
+    __slots__ = ("began", "counts", "looked")
+
+    def __init__(self) -> None:
+        self.began = 0
+        self.counts: list[int] = []
+        self.looked = 0
+
+    def grows(self, calls: int) -> bool:
+        """Whether the last calls began with more and more."""
+        grown = self.counts[-calls:]
+        return len(grown) == calls and all(low < high for low, high in pairwise(grown)) and grown[0] > 0
+
+
+class Keepers:
+    """Counts what lives of earlier steps whenever a backward call begins, and looks for who keeps it where that
+    grows."""
+
+    def __init__(self, log: EventLog, line: Line) -> None:
+        self._log, self._line = log, line
+        self._places: dict[tuple[str, Site | None], _Place] = {}
+        self.last = 0
+        """How many events there were when the last backward call began."""
+        self._found: list[tuple[Site | None, Keeper]] = []
+
+    def begins(self, kind: str) -> None:
+        """A backward call is about to run: what was made before the last one of its line began should be gone."""
+        site = site_of(sys._getframe(2))
+        place = self._places.setdefault((kind, site), _Place())
+        living = self._living(place.began)
+        place.began = self._log.count
+        place.counts.append(len(living))
+        # Seldom, for it takes long: when it was seen first, and twice as late each time.
+        seldom = not place.looked or len(place.counts) >= 2 * place.looked
+        if kind == "backward" and place.grows(GROWING) and seldom:
+            place.looked = len(place.counts)
+            spaces = [variables_of(frame) for frame in reversed(script_frames(3))]
+            self._found = list(self._keepers(spaces, living, tuple(place.counts)))
+
+    def finish(self, scope: Mapping[str, Any]) -> tuple[Keeper, ...]:
+        """Who keeps what, also of a loop whose graphs no backward call ran."""
+        found = self._found or self._in_the_end(scope)
+        return tuple(replace(keeper, source=self._line(site)) for site, keeper in found)
+
+    def _in_the_end(self, scope: Mapping[str, Any]) -> list[tuple[Site | None, Keeper]]:
+        trains = any(kind == "backward" for kind, _ in self._places)
+        for (kind, _), place in self._places.items():
+            living = self._living(place.began)
+            place.counts.append(len(living))
+            if (kind == "backward" or not trains) and place.grows(GROWING if trains else TURNS):
+                return list(self._keepers([scope], living, tuple(place.counts)))
+        unused = [event for event in self._operations() if event.number > self.last and not event.order]
+        unused = unused if any(self._log.modules.owner(x) for x in self._leaves(unused)) else []
+        return [
+            (site, replace(each, ended=True))
+            for site, each in self._keepers([scope], unused, ())
+            if each.steps >= TURNS
+        ]
+
+    def _leaves(self, events: Sequence[Event]) -> Iterator[Any]:
+        """The leaves that operations were given."""
+        for key in {key_of(output) for event in events for output in event.next if output is not None}:
+            event = self._log.known.get(key)
+            leaf = None if event is None or event.kind is not LEAF else event.ref()
+            if leaf is not None:
+                yield leaf
+
+    def _living(self, before: int) -> list[Event]:
+        return [event for event in self._operations() if event.number <= before]
+
+    def _operations(self) -> Iterator[Event]:
+        return (event for event in self._log.known.values() if event.kind is OPERATION and event.ref() is not None)
+
+    def _keepers(
+        self, spaces: Sequence[Mapping[str, Any]], living: list[Event], counts: tuple[int, ...]
+    ) -> Iterator[tuple[Site | None, Keeper]]:
+        """The variables and containers that lead to living nodes, the one that leads to most first."""
+        wanted = {event.key: event for event in living}
+        held: dict[str, tuple[list[Event], set[int]]] = {}
+        for path, tensor in self._tensors(spaces):
+            output = self._log.engine.told(tensor)
+            event = None if output is None else self._log.known.get(key_of(output))
+            if event is None or event.kind is not OPERATION:
+                continue
+            behind = self._behind(event.key) & wanted.keys()
+            if behind:
+                ends, keys = held.setdefault(_container(path), ([], set()))
+                ends.append(event)
+                keys |= behind
+        most = max((len(keys) for _, keys in held.values()), default=0)
+
+        def rank(item: tuple[str, tuple[list[Event], set[int]]]) -> Any:
+            """Of what leads to nearly all, first what is made of itself, then the oldest: the rest is computed from
+            it."""
+            path, (ends, keys) = item
+            oldest = min(event.number for event in ends)
+            return 10 * len(keys) < 9 * most, not self._takes_itself(path, ends[-1]), oldest, path
+
+        covered: set[int] = set()
+        for path, (ends, keys) in sorted(held.items(), key=rank):
+            if 2 * len(keys - covered) > len(keys):
+                covered |= keys
+                yield ends[-1].site, self._keeper(path, ends, [wanted[key] for key in keys], counts)
+
+    def _keeper(self, path: str, ends: Sequence[Event], kept: Sequence[Event], counts: tuple[int, ...]) -> Keeper:
+        made = len({event.key for event in ends})
+        kinds = len({(event.site, event.cls) for event in kept})
+        turns = max(round(len(kept) / kinds), made if made > 1 else 0)
+        return Keeper(path, None, made, len(kept), sum(map(self._bytes, kept[:2_000])), turns, counts)
+
+    def _takes_itself(self, path: str, event: Event) -> bool:
+        """Whether a variable is made from what it was: `memory = memory + x`, `total += loss`."""
+        source = self._line(event.site)
+        name = re.escape(path)
+        itself = rf"(^|[\s;]){name}\s*([-+*/@]=|=[^=].*(?<![\w.]){name}\b)"
+        return source is not None and re.search(itself, source.text) is not None
+
+    def _behind(self, key: int) -> set[int]:
+        known, met, stack = self._log.known, {key}, [key]
+        while stack:
+            event = known.get(stack.pop())
+            for output in () if event is None else event.next:
+                if output is not None and (following := key_of(output)) not in met:
+                    met.add(following)
+                    stack.append(following)
+        return met
+
+    def _bytes(self, event: Event) -> int:
+        """What a node keeps beside what leaves and inputs are in."""
+        node = event.ref()
+        looked = None if node is None else next(iter(self._log.engine.look([node])), None)
+        if looked is None:
+            return 0
+        saved, _ = self._log.engine.saved(event.cls, looked, {}, 0)
+        return sum(each.bytes for each in saved if not each.given)
+
+    def _tensors(self, spaces: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+        """The tensors that variables lead to, through containers, objects and closures, with their paths."""
+        tensor = self._log.engine.tensor
+        met: set[int] = set()
+        things = [(name, x) for space in spaces for name, x in list(space.items()) if name[:1] not in ("_", ".", "@")]
+        for _ in range(FARTHEST):
+            further: list[tuple[str, Any]] = []
+            for path, value in things:
+                if isinstance(value, _PLAIN) or id(value) in met or len(met) > OBJECTS:
+                    continue
+                met.add(id(value))
+                if issubclass(type(value), tensor):
+                    yield path, value
+                else:
+                    further += _inside(path, value)
+            things = further
+
+
+def _container(path: str) -> str:
+    """What takes in one more each time: the outermost list on the way to a tensor, else what holds it."""
+    outer = _NUMBERED.split(path)[0]
+    return outer if outer != path else _ITEM.sub("", path)
+
+
+def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """What a container, an object or a function holds, read without code of its own."""
+    kind = type(value)
+    if issubclass(kind, dict):
+        yield from ((f"{path}[{key!r}]", x) for key, x in list(dict.items(value)))
+    elif issubclass(kind, (list, tuple, set, frozenset)) or kind.__name__ == "deque":
+        yield from ((f"{path}[{position}]", x) for position, x in enumerate(list(value)))
+    elif getattr(value, "__closure__", None) and kind.__name__ == "function":
+        names = zip(value.__code__.co_freevars, value.__closure__, strict=False)
+        for name, cell in names:
+            try:
+                yield f"{name} (in {path})", cell.cell_contents
+            except ValueError:
+                continue
+    else:
+        try:
+            inside = object.__getattribute__(value, "__dict__")
+        except AttributeError:
+            return
+        if type(inside) is dict and kind.__module__ != "builtins":
+            yield from ((f"{path}.{key}", x) for key, x in list(inside.items()))

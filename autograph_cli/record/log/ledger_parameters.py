@@ -1,0 +1,228 @@
+"""The parameters and modules of the ledger of training: by identity, with samples of their numbers."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autograph_cli.graph.ledger import SAMPLE, Module, Parameter
+from autograph_cli.record.log.event_log import EventLog
+from autograph_cli.record.log.ledger_keepers import Line
+from autograph_cli.record.names.modules import parts
+from autograph_cli.record.names.source_locations import Site
+from autograph_cli.record.names.variables import parameters_in
+
+MODULES = 20_000
+_WRAPPERS = ("DistributedDataParallel",)
+"""Modules that are told of though they have no parameters of their own."""
+
+
+@dataclass(slots=True)
+class _Parameter:
+    ref: weakref.ref[Any]
+    numbers: int
+    dtype: str
+    first: Any
+    """A sample of its values when it was met."""
+    name: str = ""
+    written: bool = False
+
+
+@dataclass(slots=True)
+class _Module:
+    ref: weakref.ref[Any]
+    cls: str
+    at: int
+    site: Site | None
+    copied: bool
+
+
+class Parameters:
+    """Those that an optimizer holds or a backward call gave a gradient, and the modules that were built."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._known: list[_Parameter] = []
+        self._numbers: dict[int, int] = {}
+        self._modules: list[_Module] = []
+        self._owners: dict[int, int] = {}
+        """Of parameters by number, the module that they are registered in, by position."""
+        self._listed: dict[int, str] = {}
+        """Of modules that others keep in plain containers, where."""
+        self._flagged: set[int] = set()
+        """Those with a `requires_grad` of their own that is false."""
+        self._looked = 0, 0
+        self.sets: dict[tuple[int, ...], int] = {(): 0}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    # -- by number
+
+    def number_of(self, x: Any) -> int:
+        """The number by which the ledger knows a leaf."""
+        number = self.known(x)
+        if number is None:
+            number = self._numbers[id(x)] = len(self._known)
+            dtype = str(x.dtype).removeprefix("torch.")
+            self._known.append(_Parameter(weakref.ref(x), int(x.numel()), dtype, self.sample(x)))
+        return number
+
+    def known(self, x: Any) -> int | None:
+        """The same of what may be no leaf that the ledger knows."""
+        number = self._numbers.get(id(x))
+        return number if number is not None and self._known[number].ref() is x else None
+
+    def tensor(self, number: int) -> Any:
+        """The tensor that a number is of, if it is there still."""
+        return self._known[number].ref()
+
+    def set_of(self, numbers: Iterable[int]) -> int:
+        """The number of a set of parameters."""
+        return self.sets.setdefault(tuple(sorted(set(numbers))), len(self.sets))
+
+    def of_set(self, number: int) -> tuple[int, ...]:
+        """The parameters of a set."""
+        return next(those for those, position in self.sets.items() if position == number)
+
+    def held(self, optimizer: Any) -> list[int]:
+        """The parameters of an optimizer."""
+        tensor = self._log.engine.tensor
+        groups = optimizer.param_groups
+        return [self.number_of(x) for group in groups for x in group["params"] if isinstance(x, tensor)]
+
+    def of_module(self, module: Any) -> list[int]:
+        """Those of a module that require a gradient."""
+        every = [x for _, part in parts(module) for x in getattr(part, "_parameters", {}).values() if x is not None]
+        return [self.number_of(x) for x in every if x.requires_grad]
+
+    # -- numbers
+
+    def read(self, x: Any) -> Any:
+        """The numbers of a tensor in a row; None where it has none."""
+        numbers = None if x.is_meta else self._log.engine.array(x)
+        return None if numbers is None else np.asarray(numbers).reshape(-1)
+
+    def sample(self, x: Any) -> Any:
+        """Some of the values of a parameter, copied."""
+        numbers = self.read(x)
+        return None if numbers is None else numbers[:: max(1, -(-numbers.size // SAMPLE))].copy()
+
+    def ready(self, numbers: Iterable[int] | None = None) -> list[int]:
+        """Those of these, or of all, that have a gradient which is not zero."""
+        wanted = range(len(self._known)) if numbers is None else numbers
+        return [n for n in wanted if (x := self.tensor(n)) is not None and x.grad is not None and self._is_set(x.grad)]
+
+    def _is_set(self, grad: Any) -> bool:
+        numbers = self.read(grad)
+        return numbers is None or bool(numbers[:SAMPLE].any() or numbers[SAMPLE:].any())
+
+    def plain(self, value: Any) -> float | None:
+        """A number, which may be in a tensor."""
+        if isinstance(value, self._log.engine.tensor):
+            numbers = self.read(value)
+            value = None if numbers is None or numbers.size != 1 else numbers[0]
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            return None
+
+    def mark_written(self, numbers: Iterable[int]) -> None:
+        """These were changed."""
+        for number in numbers:
+            self._known[number].written = True
+
+    def _was_written(self, known: _Parameter) -> bool:
+        x = known.ref()
+        now = None if x is None or known.written or known.first is None else self.sample(x)
+        return known.written or (now is not None and not np.array_equal(now, known.first, equal_nan=True))
+
+    # -- names
+
+    def name(self, name: str, value: Any) -> None:
+        """A variable holds this: a parameter, a module with parameters, or something else."""
+        for inner, x in [("", value), *((f".{inner}", x) for inner, x in parameters_in(value))]:
+            number = self.known(x)
+            if number is not None and not self._known[number].name:
+                self._known[number].name = f"{name}{inner}"
+
+    def _path(self, known: _Parameter) -> str:
+        x = known.ref()
+        if known.name or x is None:
+            return known.name
+        held = self._log.tensors.of(x)
+        names = [] if held is None else self._log.names_of(held.number)
+        return names[0] if names else self._log.modules.owner(x)
+
+    def leaf_key(self, number: int) -> int | None:
+        """The key of a parameter in the event log."""
+        x = self.tensor(number)
+        held = None if x is None else self._log.tensors.of(x)
+        return None if held is None else held.number
+
+    # -- modules
+
+    def built(self, module: Any, at: int, site: Site | None, *, copied: bool) -> None:
+        """A module was built, or is a copy of another."""
+        if len(self._modules) < MODULES:
+            self._modules.append(_Module(weakref.ref(module), type(module).__name__, at, site, copied))
+
+    def look(self) -> None:
+        """Note which modules parameters are registered in, where these are kept, and which are marked, while they are
+        there."""
+        if self._looked == (there := (len(self._known), len(self._modules))):
+            return
+        self._looked = there
+        living = [(position, m) for position, known in enumerate(self._modules) if (m := known.ref()) is not None]
+        for position, module in living:
+            for x in module.__dict__.get("_parameters", {}).values():
+                number = self.known(x)
+                if number is not None:
+                    self._owners[number] = position
+            if module.__dict__.get("requires_grad") is False:
+                self._flagged.add(position)
+        self._listed.update(_listed(living))
+
+    def finish(self, line: Line) -> tuple[tuple[Parameter, ...], tuple[Module, ...]]:
+        """All of them, and the modules that they are registered in, or that are told of for another reason."""
+        self._looked = 0, 0
+        self.look()
+        wrappers = {position for position, known in enumerate(self._modules) if known.cls in _WRAPPERS}
+        kept = sorted({*self._owners.values(), *self._listed, *self._flagged, *wrappers})
+        index = {position: number for number, position in enumerate(kept)}
+        modules = [
+            Module(m.cls, m.at, line(m.site), m.copied, self._listed.get(position, ""), position in self._flagged)
+            for position in kept
+            for m in [self._modules[position]]
+        ]
+        parameters = [
+            Parameter(
+                self._path(known),
+                index.get(self._owners.get(number, -1)),
+                known.numbers,
+                known.dtype,
+                self._was_written(known),
+            )
+            for number, known in enumerate(self._known)
+        ]
+        return tuple(parameters), tuple(modules)
+
+
+def _listed(living: list[tuple[int, Any]]) -> dict[int, str]:
+    """The modules that others keep in plain lists, tuples and dicts, by position, with the attribute."""
+    positions: Mapping[int, int] = {id(module): position for position, module in living}
+    inside = {id(part) for _, module in living for part in module.__dict__.get("_modules", {}).values()}
+    found: dict[int, str] = {}
+    for _, module in living:
+        for name, value in list(module.__dict__.items()):
+            if name[0] == "_" or type(value) not in (list, tuple, dict):
+                continue
+            for item in value.values() if type(value) is dict else value:
+                for _, part in parts(item) if id(item) in positions and id(item) not in inside else ():
+                    if id(part) in positions:
+                        found[positions[id(part)]] = f"{type(module).__name__}.{name}"
+    return found

@@ -1,0 +1,334 @@
+"""What of a model's result hangs on what it was given: examples of a batch, times, inputs, parameters.
+
+A model is called again with one part of an input changed, and what changed of the result is looked at: where a gradient
+would have to go through indices or whole numbers, that tells as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from msgspec import Struct
+
+from autograph_cli.graph import Source
+
+CAUSAL = ("triu", "tril", "causal", "square_subsequent_mask")
+"""Words by which a script says that what is later is not to be seen."""
+TRIES = 3
+CLOSE = 1e-5
+
+
+class Influence(Struct, frozen=True):
+    """Something that hangs, or does not hang, on what it was to."""
+
+    kind: str
+    """`examples`, `future`, `input` or `parameter`."""
+    said: str
+    source: Source | None = None
+
+
+@dataclass
+class Call:
+    """The first call of a model with gradients: it, and what it was given."""
+
+    module: Any
+    name: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+
+class Calls:
+    """Listens to the calls of modules that are in no other's."""
+
+    def __init__(self) -> None:
+        self.found: dict[int, Call] = {}
+        self._depth = 0
+
+    @contextlib.contextmanager
+    def on(self, torch: Any) -> Iterator[None]:
+        """Within the block, modules are listened to."""
+        outer = torch.nn.Module.__call__
+
+        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self._depth and torch.is_grad_enabled() and id(module) not in self.found and _learns(module):
+                kept = _copied(torch, args), _copied(torch, kwargs)
+                self.found[id(module)] = Call(module, type(module).__name__, *kept)
+            self._depth += 1
+            try:
+                return outer(module, *args, **kwargs)
+            finally:
+                self._depth -= 1
+
+        torch.nn.Module.__call__ = call
+        try:
+            yield
+        finally:
+            torch.nn.Module.__call__ = outer
+
+
+def _learns(module: Any) -> bool:
+    return any(p.requires_grad for p in module.parameters())
+
+
+def _copied(torch: Any, value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if isinstance(value, (tuple, list)):
+        return type(value)(_copied(torch, part) for part in value) if type(value) in (tuple, list) else value
+    return {key: _copied(torch, part) for key, part in value.items()} if type(value) is dict else value
+
+
+class Model:
+    """A copy of a model in evaluation mode, to be called with changed inputs."""
+
+    def __init__(self, torch: Any, call: Call, text: Callable[[str, int], str]) -> None:
+        self.torch, self.call, self.text = torch, call, text
+        self.module = copy.deepcopy(call.module).eval()
+        self.given = [(n, arg) for n, arg in enumerate(call.args) if isinstance(arg, torch.Tensor) and arg.numel() > 1]
+
+    def run(self, position: int | None = None, value: Any = None, trace: Any = None) -> list[Any]:
+        """The tensors of its result, with one argument replaced."""
+        args = [value if n == position else _copied(self.torch, arg) for n, arg in enumerate(self.call.args)]
+        self.torch.manual_seed(0)
+        with self.torch.no_grad():
+            previous = sys.gettrace()
+            if trace is not None:
+                sys.settrace(trace)
+            try:
+                return tensors(self.torch, self.module(*args, **_copied(self.torch, self.call.kwargs)))
+            finally:
+                if trace is not None:
+                    sys.settrace(previous)
+
+    def changed(self, value: Any, dim: int, at: int) -> Any:
+        """The tensor with the part at this place of a dimension replaced by other numbers."""
+        other = value.clone()
+        part = other.select(dim, at)
+        part.copy_(self.others(value, part))
+        return other
+
+    def others(self, value: Any, part: Any) -> Any:
+        """Other numbers of the same kind for a part of a tensor."""
+        if value.dtype.is_floating_point:
+            return part * -1.5 + 0.7
+        if value.dtype == self.torch.bool:
+            return ~part
+        low, high = int(value.min()), int(value.max())
+        return (part - low + 1) % (high - low + 1) + low
+
+
+def tensors(torch: Any, value: Any) -> list[Any]:
+    """The tensors of floating point in a result."""
+    if isinstance(value, torch.Tensor):
+        return [value.detach()] if value.dtype.is_floating_point else []
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [found for part in value for found in tensors(torch, part)] if isinstance(value, (tuple, list)) else []
+
+
+def differs(one: Any, other: Any) -> Any:
+    """Where two tensors differ by more than rounding."""
+    scale = float(one.abs().max()) if one.numel() else 0.0
+    return (one - other).abs() > CLOSE * max(scale, 1e-30)
+
+
+def influences(torch: Any, call: Call, script: str, text: Callable[[str, int], str]) -> Iterator[Influence]:
+    """What is not as it is to be in a model; `script` is the text that it stands in."""
+    model = Model(torch, call, text)
+    base = model.run()
+    if not base or any(bool(differs(*pair).any()) for pair in zip(base, model.run(), strict=True)):
+        return  # it draws numbers, or it has no result to look at
+    ignored = set()
+    for number, given in model.given:
+        if given.dtype != torch.bool and not _differ(base, model.run(number, model.others(given, given))):
+            ignored.add(number)
+            yield Influence("input", f"{call.name}: the result does not hang on input {number}, {_shown(given)}")
+    yield from _examples(model, base, ignored)
+    if any(word in script for word in CAUSAL):
+        yield from _future(model, base, ignored)
+    yield from _parameters(model)
+
+
+def _differ(base: Sequence[Any], other: Sequence[Any]) -> bool:
+    return len(base) != len(other) or any(
+        one.shape != two.shape or bool(differs(one, two).any()) for one, two in zip(base, other, strict=True)
+    )
+
+
+def _shown(given: Any) -> str:
+    return f"{str(given.dtype).removeprefix('torch.')}{list(given.shape)}"
+
+
+def _touched(model: Model, base: Any, number: int, given: Any, dim: int, at: int, over: int) -> set[int] | None:
+    """Which parts of the first result, along a dimension, change with one part of an input; None if the shape does."""
+    found = model.run(number, model.changed(given, dim, at))
+    if not found or found[0].shape != base.shape:
+        return None
+    where = differs(base, found[0])
+    return {place for place in range(base.shape[over]) if bool(where.select(over, place).any())}
+
+
+def _pairs(given: Any, made: Any) -> list[tuple[int, int]]:
+    """The first dimensions of an input and of a result that have one size."""
+    dims = [(i, k) for i in range(min(given.dim(), 2)) for k in range(min(made.dim(), 2))]
+    return [(i, k) for i, k in dims if given.shape[i] == made.shape[k] > 1]
+
+
+def _examples(model: Model, base: Sequence[Any], ignored: set[int]) -> Iterator[Influence]:
+    for number, given in model.given:
+        pairs = _pairs(given, base[0])
+        if number in ignored or given.dtype == model.torch.bool or not pairs or _is_graph(model, given):
+            continue
+        touched = {pair: _touched(model, base[0], number, given, pair[0], 0, pair[1]) for pair in pairs}
+        if any(found is None or found <= {0} for found in touched.values()):
+            continue
+        (dim, _), found = next(iter(touched.items()))
+        source, name = _first_mixed(model, number, given, dim)
+        count = len(found or ()) - (0 in (found or ()))
+        where = f", from {name}" if name else ""
+        yield Influence(
+            "examples",
+            f"{model.call.name}: examples influence each other{where}: with row 0 of input {number}, {_shown(given)}, "
+            f"{count} other row{'s' * (count != 1)} of the result change{'s' * (count == 1)}",
+            source,
+        )
+        return
+
+
+def _is_graph(model: Model, given: Any) -> bool:
+    """Whether another input tells which rows belong together: a square of them, or pairs of their numbers."""
+    others = [one for _, one in model.given if one is not given and one.dim() == 2]
+    rows = given.shape[0]
+    pairs = [one for one in others if not one.dtype.is_floating_point and 2 in one.shape and int(one.max()) < rows]
+    return bool(pairs) or any(tuple(one.shape) == (rows, rows) for one in others)
+
+
+def _first_mixed(model: Model, number: int, given: Any, dim: int) -> tuple[Source | None, str]:
+    """The first line of the script that makes a tensor in which one example is in more than its own part."""
+    runs: list[list[tuple[str, int, str, Any]]] = []
+    for value in (given.clone(), model.changed(given, dim, 0)):
+        seen: list[tuple[str, int, str, Any]] = []
+        model.run(number, value, _tracer(model.torch, seen))
+        runs.append(seen)
+    size = given.shape[dim]
+    for one, other in zip(*runs, strict=False):
+        if one[:3] != other[:3] or one[3].shape != other[3].shape:
+            return None, ""
+        if one[3].dtype.is_floating_point and not _is_confined(differs(one[3], other[3]), size):
+            line = model.text(one[0], one[1])
+            return Source(one[0], one[1], line), line
+    return None, ""
+
+
+def _is_confined(where: Any, size: int) -> bool:
+    """Whether what differs is within one example's part along some dimension."""
+    for dim, side in enumerate(where.shape):
+        other = [each for each in range(where.dim()) if each != dim]
+        touched = int((where.sum(other) > 0).sum()) if other else int(where.sum())
+        if side % size == 0 and touched <= side // size:
+            return True
+    return not bool(where.any())
+
+
+def _tracer(torch: Any, seen: list[tuple[str, int, str, Any]]) -> Any:
+    """A trace function that notes the tensors that each line of a script, outside of libraries, makes."""
+
+    def is_own(frame: FrameType) -> bool:
+        file = frame.f_code.co_filename
+        return "site-packages" not in file and "autograph_cli" not in file and not file.startswith("<")
+
+    def local(frame: FrameType, event: str, result: Any) -> Any:
+        before = lines.get(id(frame))
+        if before is not None:
+            known = names.setdefault(id(frame), {})
+            for name, value in list(frame.f_locals.items()):
+                if isinstance(value, torch.Tensor) and known.get(name) is not value:
+                    known[name] = value
+                    seen.append((frame.f_code.co_filename, before, name, value.detach().clone()))
+        if event == "return" and isinstance(result, torch.Tensor):
+            seen.append((frame.f_code.co_filename, frame.f_lineno, "", result.detach().clone()))
+        lines[id(frame)] = frame.f_lineno
+        return local
+
+    def enter(frame: FrameType, event: str, argument: object) -> Any:
+        if not is_own(frame):
+            return None
+        lines[id(frame)] = frame.f_lineno
+        names[id(frame)] = {n: v for n, v in frame.f_locals.items() if isinstance(v, torch.Tensor)}
+        return local
+
+    lines: dict[int, int] = {}
+    names: dict[int, dict[str, Any]] = {}
+    return enter
+
+
+def _future(model: Model, base: Sequence[Any], ignored: set[int]) -> Iterator[Influence]:
+    """A result at one time that hangs on what is later, in each input that has times."""
+    leaks: list[tuple[int, Any, int]] = []
+    for number, given in model.given:
+        for dim in (1, 0):
+            if number in ignored or given.dim() <= dim or base[0].dim() <= dim or given.dtype == model.torch.bool:
+                continue
+            side = given.shape[dim]
+            other = 1 - dim
+            whole = base[0].dim() > other < given.dim() and given.shape[other] == base[0].shape[other]
+            if side < 2 or side != base[0].shape[dim] or not whole:
+                continue
+            found = _touched(model, base[0], number, given, dim, side - 1, dim)
+            apart = _touched(model, base[0], number, given, other, 0, other)
+            if found is None or apart is None or not apart <= {0}:
+                continue  # it is not the dimension of the examples that is kept apart beside it
+            if found <= {side - 1}:
+                return
+            leaks.append((number, given, len(found - {side - 1})))
+            break
+    for number, given, count in leaks[:1]:
+        said = (
+            f"{model.call.name}: the future leaks: {count} earlier times of the result change with the last of input "
+        )
+        yield Influence("future", f"{said}{number}, {_shown(given)}")
+
+
+def _parameters(model: Model) -> Iterator[Influence]:
+    """The parameters by which no result changes, for several inputs, in both modes."""
+    torch, silent = model.torch, dict[str, Any]()
+    for name, parameter in model.module.named_parameters():
+        if parameter.requires_grad and parameter.numel():
+            silent[name] = parameter
+    for mode in (False, True):
+        model.module.train(mode)
+        for turn in range(TRIES):
+            torch.manual_seed(turn)
+            args = [
+                arg * (1 + turn) + torch.randn_like(arg) * turn
+                if isinstance(arg, torch.Tensor) and arg.dtype.is_floating_point
+                else _copied(torch, arg)
+                for arg in model.call.args
+            ]
+            with torch.enable_grad():
+                made = _with_graph(torch, model.module(*args, **_copied(torch, model.call.kwargs)))
+                total = sum((one * torch.randn_like(one)).sum() for one in made)
+                if not silent or not made or not total.requires_grad:
+                    continue
+                found = torch.autograd.grad(total, list(silent.values()), allow_unused=True)
+            silent = {
+                name: parameter
+                for (name, parameter), grad in zip(list(silent.items()), found, strict=True)
+                if grad is None or not bool((grad != 0).any())
+            }
+    model.module.eval()
+    for name in silent:
+        yield Influence("parameter", f"{model.call.name}: {name} changes nothing of the result")
+
+
+def _with_graph(torch: Any, value: Any) -> list[Any]:
+    if isinstance(value, torch.Tensor):
+        return [value] if value.requires_grad else []
+    parts = list(value.values()) if isinstance(value, dict) else value
+    return [one for part in parts for one in _with_graph(torch, part)] if isinstance(parts, (tuple, list)) else []

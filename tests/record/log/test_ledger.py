@@ -1,0 +1,153 @@
+"""What is heard of training is the same of both engines, changes nothing, and ends with the recording."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from autograph_cli import torch
+from autograph_cli.graph.ledger import Ledger
+from autograph_cli.record.log.ledger import WHOLE
+from autograph_cli.record.run import runner
+from autograph_cli.torch import nn
+
+ENGINES = [
+    "builtin",
+    pytest.param("torch", marks=pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no PyTorch")),
+]
+SCRIPT = """
+import copy
+import torch
+from torch import nn
+from torch.nn.utils import clip_grad_norm_
+from torch.utils.checkpoint import checkpoint
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+twin = copy.deepcopy(net)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+sched = torch.optim.lr_scheduler.StepLR(opt, 2)
+scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
+net[0].weight.register_hook(lambda g: 2 * g)
+losses = []
+for _ in range(7):
+    net.train()
+    opt.zero_grad()
+    h = checkpoint(net[0], torch.randn(5, 3), use_reentrant=False)
+    loss = net[2](net[1](h)).pow(2).mean()
+    scaler.scale(loss).backward()
+    scaler.unscale_(opt)
+    clip_grad_norm_(net.parameters(), 1.0)
+    scaler.step(opt)
+    scaler.update()
+    sched.step()
+    losses.append(loss)
+net.eval()
+"""
+
+
+def heard(script: str, folder: Path, engine: str = "builtin") -> Ledger:
+    """The ledger of a script."""
+    path = folder / "train.py"
+    path.write_text(script)
+    with redirect_stdout(io.StringIO()):
+        _, trace = runner.record(runner.Target.of(str(path)), engine=engine)
+    assert trace.ledger is not None
+    return trace.ledger
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_happens_is_heard_in_order_with_its_line(tmp_path: Path, engine: str) -> None:
+    ledger = heard(SCRIPT, tmp_path, engine)
+    lines = {each.kind: each.source.line for each in ledger.happenings if each.source is not None and each.step == 3}
+    assert lines == {"mode": 16, "zero_grad": 17, "backward": 20, "unscale": 21, "clip": 22, "step": 23, "schedule": 25}
+    kinds = [each.kind for each in ledger.happenings if each.kind != "schedule"]
+    assert kinds[:7] == ["mode", "zero_grad", "backward", "unscale", "clip", "step", "mode"]
+    assert [each.words for each in ledger.happenings if each.kind == "mode"] == ["train"] * 7 + ["eval"]
+    steps = [each for each in ledger.happenings if each.kind == "step"]
+    assert [each.rate for each in steps] == pytest.approx([0.1, 0.1, 0.01, 0.01, 1e-3, 1e-3, 1e-4])
+    assert all(each.norm > 0 and len(ledger.sets[each.moved]) == 4 for each in steps)
+    assert [each.words for each in ledger.happenings if each.kind == "schedule"] == ["made", *[""] * 7]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_optimizers_modules_hooks_and_what_keeps_graphs_are_told(tmp_path: Path, engine: str) -> None:
+    ledger = heard(SCRIPT, tmp_path, engine)
+    (optimizer,) = ledger.optimizers
+    assert (optimizer.name, optimizer.cls, optimizer.source and optimizer.source.line) == ("opt", "SGD", 10)
+    assert ledger.names(ledger.sets[optimizer.holds]) == ["net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias"]
+    assert [(each.cls, each.copied) for each in ledger.modules] == [("Linear", False)] * 2
+    (hook,) = ledger.hooks
+    assert (hook.kind, ledger.parameters[hook.parameter or 0].name) == ("register_hook", "net.0.weight")
+    assert set(hook.factors) == {2.0}
+    (keeper,) = ledger.keepers
+    assert keeper.name == "losses"
+    assert list(keeper.living) == sorted(set(keeper.living)) or keeper.living[:2] == (0, 0)
+
+
+def test_much_is_counted_and_not_written(tmp_path: Path) -> None:
+    ledger = heard(SCRIPT.replace("range(7)", "range(40)").replace("losses.append(loss)", "pass"), tmp_path)
+    assert sum(each.kind == "step" for each in ledger.happenings) == WHOLE - 1  # the pass of the last is the end
+    assert ledger.more > 40
+
+
+def test_nothing_stays_in_the_place_of_what_was_heard(tmp_path: Path) -> None:
+    def places() -> list[object]:
+        utils = sys.modules["autograph_cli.torch.nn.utils"]
+        return [
+            torch.optim.Optimizer.__init__,
+            torch.optim.Optimizer.zero_grad,
+            nn.Module.train,
+            nn.Module.__init__,
+            torch.Tensor.register_hook,
+            utils.clip_grad_norm_,
+            nn.utils.clip_grad.clip_grad_norm_,
+        ]
+
+    before = places()
+    heard(SCRIPT, tmp_path)
+    assert places() == before
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_script_that_looks_at_what_is_heard_sees_the_same(tmp_path: Path, engine: str) -> None:
+    script = """
+import inspect, warnings, torch
+from torch import nn
+w = torch.ones(2, requires_grad=True)
+def hook(g):
+    "its words"
+    return None
+w.register_hook(hook)
+print([(h.__name__, h.__doc__) for h in w._backward_hooks.values()] if hasattr(w, "_backward_hooks") and w._backward_hooks else "")
+print(inspect.signature(torch.optim.SGD.__init__), nn.utils.clip_grad_norm_.__name__, nn.Module.train.__doc__ is not None)
+opt = torch.optim.SGD((x for x in [w]), lr=0.1)
+(w * w).sum().backward()
+print(nn.utils.clip_grad_norm_((x for x in [w]), 1.0), w.grad)
+try:
+    torch.optim.SGD([], lr=0.1)
+except ValueError as error:
+    print(error)
+try:
+    nn.Module().train("no")
+except ValueError as error:
+    print(error)
+opt.step()
+print(w)
+"""
+    path = tmp_path / "looks.py"
+    path.write_text(script)
+    said = []
+    for record in (True, False):
+        out = io.StringIO()
+        with redirect_stdout(out):
+            if record:
+                runner.record(runner.Target.of(str(path)), engine=engine)
+            else:
+                runner.run(runner.Target.of(str(path)), served=engine == "builtin")
+        said.append(out.getvalue())
+    assert said[0] == said[1] != ""
