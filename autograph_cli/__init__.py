@@ -39,7 +39,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """What is public, imported when it is first asked for."""
+    """Return what is public, imported when it is first asked for."""
     if name == "record":  # the package of that name, which can be called
         return importlib.import_module("autograph_cli.record")
     if name not in _HOMES:

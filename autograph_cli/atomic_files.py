@@ -68,7 +68,7 @@ def temporary_folder() -> Iterator[str]:
 
 
 def is_stream(name: str) -> bool:
-    """Whether what has this name cannot be replaced by another file."""
+    """Return whether what has this name cannot be replaced by another file."""
     with contextlib.suppress(OSError, ValueError):
         mode = os.stat(name).st_mode
         return _descriptor(name) is not None or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))

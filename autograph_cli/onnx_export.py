@@ -90,7 +90,7 @@ def _parameters(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
 
 
 def _named(pairs: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """What there is within tuples, lists and dicts as well."""
+    """Yield what there is within tuples, lists and dicts as well."""
     for name, value in pairs:
         if isinstance(value, (tuple, list)):
             yield from _named([(f"{name}_{nr}", item) for nr, item in enumerate(value)])

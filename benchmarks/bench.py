@@ -39,7 +39,7 @@ NODES = 200_000
 
 
 def rows_of(engine: str) -> tuple[dict[str, Callable[[], Any]], str]:
-    """What makes the turns of each row, and the version."""
+    """Return what makes the turns of each row, and the version."""
     from functools import partial
 
     from rows import ROWS
@@ -155,7 +155,7 @@ def measured(engines: dict[str, Engine], row: str, rounds: int) -> dict[str, flo
 
 
 def alone(code: str, *arguments: str, threads: int = 1) -> str:
-    """What a process of its own prints, which finds its code in `__pycache__`."""
+    """Return what a process of its own prints, which finds its code in `__pycache__`."""
     command = [sys.executable, *([code] if code.endswith(".py") else ["-c", code]), *arguments]
     known = {name: value for name, value in environment(threads).items() if name != "PYTHONDONTWRITEBYTECODE"}
     return subprocess.run(command, capture_output=True, text=True, check=True, env=known).stdout
@@ -222,7 +222,7 @@ def table(lines: list[list[str]], engines: dict[str, Engine], threads: int, roun
 
 
 def processor() -> str:
-    """What the system calls the processor."""
+    """Return what the system calls the processor."""
     known = Path("/proc/cpuinfo")
     found = re.search(r"model name\s*: (.*)", known.read_text()) if known.exists() else None
     return found[1] if found else platform.processor() or platform.machine()

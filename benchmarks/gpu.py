@@ -186,13 +186,13 @@ ROWS: dict[str, tuple[Callable[..., Work], float]] = {
 
 
 def numbers(work: Work) -> list[Any]:
-    """What a turn returns, as arrays of the CPU."""
+    """Return what a turn returns, as arrays of the CPU."""
     found = work()
     return [x.detach().float().cpu().numpy() for x in (found if isinstance(found, tuple) else (found,))]
 
 
 def apart(mine: list[Any], theirs: list[Any]) -> float:
-    """How far results are apart, each by the largest number in it."""
+    """Return how far results are apart, each by the largest number in it."""
     return max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(mine, theirs, strict=True))
 
 

@@ -89,7 +89,7 @@ def held() -> int:
 
 
 def compared(row: str, now: dict[str, int], functions: dict[str, int], kept: dict[str, Any]) -> list[str]:
-    """What is to be said of a row that does more than it did."""
+    """Return what is to be said of a row that does more than it did."""
     grown = [
         f"{row}: {now[what]:,} {what}, {kept[what]:,} are committed" for what in now if now[what] > kept[what] * ALLOWED
     ]

@@ -123,7 +123,7 @@ def one(side: str, name: str, size: int) -> None:
 
 
 def measured(side: str, name: str, size: int, limit: float, file: Path) -> Times:
-    """What a process of its own measures; nothing if it fails or takes too long."""
+    """Return what a process of its own measures; nothing if it fails or takes too long."""
     command = [sys.executable, __file__, "--side", side, "--only", name, "--size", str(size), str(file)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10 * limit, check=True)

@@ -101,7 +101,7 @@ def cases() -> dict[str, str]:
 
 
 def names(engine: Any, size: str) -> dict[str, Any]:
-    """What the names in an expression mean on one engine."""
+    """Return what the names in an expression mean on one engine."""
     n, (batch, channels, side), (steps, many, features) = SIZES[size]
     engine.manual_seed(0)
     new = lambda *shape: engine.randn(*shape).requires_grad_()  # noqa: E731

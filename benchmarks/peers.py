@@ -103,7 +103,7 @@ def models() -> dict[str, Callable[[], tuple[Any, Any, bool]]]:
 
 
 def computed(model: Any, x: Any, penalty: bool) -> Any:
-    """What is differentiated: the sum of the outputs, or the penalty on its slope."""
+    """Return what is differentiated: the sum of the outputs, or the penalty on its slope."""
     import torch
 
     total = model(x).sum()
@@ -236,7 +236,7 @@ Seen with the same versions:
 
 
 def versions(found: dict[tuple[str, str], dict[str, Any] | str]) -> str:
-    """What was measured: PyTorch and each tool, with its version."""
+    """Return what was measured: PyTorch and each tool, with its version."""
     tools = [f"{PACKAGES[tool]} {metadata.version(PACKAGES[tool])}" for tool in dict.fromkeys(t for _, t in found)]
     return f"PyTorch {metadata.version('torch')}, {', '.join(tools)}."
 
@@ -256,7 +256,7 @@ def table(found: dict[tuple[str, str], dict[str, Any] | str]) -> list[str]:
 
 
 def refusals(found: dict[tuple[str, str], dict[str, Any] | str]) -> list[str]:
-    """What could not be shown, and with which words."""
+    """Return what could not be shown, and with which words."""
     return [f"- {model}, {tool}: `{told.strip()}`" for (model, tool), told in found.items() if isinstance(told, str)]
 
 

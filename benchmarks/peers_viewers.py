@@ -31,7 +31,7 @@ def exported(model: Any, x: Any, penalty: bool) -> Any:
 
 
 def model_explorer(model: Any, x: Any, penalty: bool) -> str:
-    """What its adapter for PyTorch hands to its page."""
+    """Return what its adapter for PyTorch hands to its page."""
     from model_explorer import pytorch_exported_program_adapter_impl as adapter
 
     program = exported(model, x, penalty)
@@ -73,7 +73,7 @@ def remade(model: Any, x: Any, penalty: bool) -> tuple[Any, Any, bool]:
 
 
 def tinygrad(net: Any, given: Any, penalty: bool) -> str:
-    """What VIZ sends to its page as the graph of tensors of the gradients; the kernels are not made."""
+    """Return what VIZ sends to its page as the graph of tensors of the gradients; the kernels are not made."""
     from tinygrad import nn
     from tinygrad.uop import ops
     from tinygrad.viz import serve

@@ -26,7 +26,7 @@ def tensors(torch: Any, arrays: list[Any], wanted: bool = False) -> list[Any]:
 
 
 def total(tensors: list[Any]) -> list[float]:
-    """What a turn returns of gradients or of parameters."""
+    """Return what a turn returns of gradients or of parameters."""
     return [float(sum(abs(t.detach()).sum().item() for t in tensors))]
 
 

@@ -217,7 +217,7 @@ def drawn(count, seed=0):
 
 
 def _has(torch, func):
-    """Whether an engine has the function of a call."""
+    """Return whether an engine has the function of a call."""
     if not isinstance(func, ast.Attribute):
         return True
     if isinstance(func.value, ast.Call):

@@ -277,7 +277,7 @@ def _seeds_itself(op):
 
 
 def _raises(side, call, case):
-    """What the call raises, or None. A failure to build the arguments is not the call's."""
+    """Return what the call raises, or None. A failure to build the arguments is not the call's."""
     side.reseed()
     args, kwargs, _ = side.build_call(case)
     try:

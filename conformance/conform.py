@@ -201,7 +201,7 @@ started = []
 
 
 def asked(options, argv, key):
-    """What came of one item, by the worker of this thread; it outlives the item unless that ends it."""
+    """Return what came of one item, by the worker of this thread; it outlives the item unless that ends it."""
     if not hasattr(workers, "mine"):
         workers.mine = Worker(argv)
         started.append(workers.mine)

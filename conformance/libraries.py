@@ -80,7 +80,7 @@ def cause(stderr_line: str) -> str:
 
 
 def same(ours: str, theirs: str, relative: float = 1e-3, absolute: float = 1e-5) -> bool:
-    """Whether two outputs have the same words, and numbers that are as good as equal."""
+    """Return whether two outputs have the same words, and numbers that are as good as equal."""
     if NUMBER.sub("#", ours).split() != NUMBER.sub("#", theirs).split():
         return False
     pairs = zip(NUMBER.findall(ours), NUMBER.findall(theirs), strict=True)
@@ -88,7 +88,7 @@ def same(ours: str, theirs: str, relative: float = 1e-3, absolute: float = 1e-5)
 
 
 def verdict(example: Path, folder: str, pytorch: str | None) -> str:
-    """What the table says of an example."""
+    """Return what the table says of an example."""
     autograph = str(Path(sys.executable).with_name("autograph"))
     code, printed, error = ran([autograph, "run", "-q", str(example)], folder)
     if code:
@@ -102,7 +102,7 @@ def verdict(example: Path, folder: str, pytorch: str | None) -> str:
 
 
 def outcome(script: Path, command: list[str], folder: str) -> list[Any]:
-    """What `ran` tells of a script, kept beside it."""
+    """Return what `ran` tells of a script, kept beside it."""
     kept = script.with_name(f"{script.stem}.{Path(command[0]).name}.json")
     if not kept.exists():
         with tempfile.TemporaryDirectory() as empty:

@@ -84,8 +84,8 @@ def scripts(packages: Path, sources: Path | None) -> Iterator[tuple[str, str, st
 
 
 def comparable(text: str) -> str:
-    """What a script printed, without addresses and times, with sums as parts of the sums of absolute values: a sum of
-    numbers that cancel is rounding alone."""
+    """Return what a script printed, without addresses and times, with sums as parts of the sums of absolute values: a
+    sum of numbers that cancel is rounding alone."""
     text = re.sub(r"0x[0-9a-f]+|\b[\d.]+ ?(?:ns|us|ms|s)\b|[\d.]+(?:it/s|s/it)|\d\d:\d\d", "_", text)
     return re.sub(r"(torch\.\w+) (-?[\d.e+-]+) ([\d.e+-]+)", _share, text)
 

@@ -17,7 +17,7 @@ def version() -> str:
 
 
 def notes(changelog: str, wanted: str) -> str:
-    """What stands below `## VERSION`, up to the next version; raises `SystemExit` if nothing does."""
+    """Return what stands below `## VERSION`, up to the next version; raises `SystemExit` if nothing does."""
     parts = re.split(r"^## \[?([^\]\s]+)\]?.*\n", changelog, flags=re.MULTILINE)
     found = dict(zip(parts[1::2], parts[2::2], strict=True)).get(wanted, "").strip()
     if not found:

@@ -90,8 +90,8 @@ def every_mode_is_as_before() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_served_after_a_test() -> Iterator[None]:
-    """What a command that ran in this process keeps until the process ends: `import torch`, `__main__`, `sys.argv`, and
-    how often the collector looks, and at what."""
+    """Yield what a command that ran in this process keeps until the process ends: `import torch`, `__main__`,
+    `sys.argv`, and how often the collector looks, and at what."""
     thresholds = gc.get_threshold()
     yield
     gc.set_threshold(*thresholds)

@@ -110,7 +110,7 @@ def explain(
 
 
 def rule_page(code: str) -> str | None:
-    """What a code stands for, why it matters and what to change; None for what is no code.
+    """Return what a code stands for, why it matters and what to change; None for what is no code.
 
     >>> print(rule_page("AG007").splitlines()[0])
     AG007: backward from more than one number

@@ -224,7 +224,7 @@ def say_missing_order(step: Step, order: int | None) -> None:
 
 
 def no_graph(trace: Trace) -> str:
-    """Why there is nothing to draw, and what to add to the script."""
+    """Return why there is nothing to draw, and what to add to the script."""
     if trace.failure:
         return f"{trace.script} failed before autograd recorded anything: {trace.failure}"
     if trace.total_steps and not trace.steps:

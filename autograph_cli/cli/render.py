@@ -150,7 +150,8 @@ class Destination(Struct, frozen=True):
 
     @classmethod
     def of(cls, output: str | None, format_: str | None, views: list[str]) -> Destination:
-        """Where the output of this name goes, in this format; raises `UsageError` where they do not say enough."""
+        """Return where the output of this name goes, in this format; raises `UsageError` where they do not say
+        enough."""
         here, several = Path.cwd(), len(views) > 1
         if output is None:
             return cls(here, here, format_ or "svg", folder=True)

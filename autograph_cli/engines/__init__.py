@@ -42,7 +42,7 @@ def check(name: str) -> None:
 
 
 def connect(name: str) -> Connect:
-    """What connects a recorder to this engine; raises `EngineError` where it is not installed or too old."""
+    """Return what connects a recorder to this engine; raises `EngineError` where it is not installed or too old."""
     if chosen(name) == "builtin":
         return _module("builtin.connection").Builtin  # type: ignore[no-any-return]
     try:

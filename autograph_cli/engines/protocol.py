@@ -35,11 +35,11 @@ class ModuleCall(Protocol):
 
     @property
     def args(self) -> tuple[Any, ...]:
-        """What it was given by position."""
+        """Return what it was given by position."""
 
     @property
     def kwargs(self) -> dict[str, Any]:
-        """What it was given by name."""
+        """Return what it was given by name."""
 
 
 Applied = list[tuple[Any, Output, Output | None]]
@@ -52,12 +52,12 @@ def key_of(output: Output) -> int:
 
 
 def number_of(output: Output) -> int:
-    """Which output of its node it is."""
+    """Return which output of its node it is."""
     return 0 if output.__class__ is int else output[1]  # type: ignore[index]
 
 
 def of_changed(applied: Applied, outputs: Iterable[Any]) -> list[Output]:
-    """What a custom Function changed, which are the tensors that it was given and returned."""
+    """Return what a custom Function changed, which are the tensors that it was given and returned."""
     made = set(map(id, outputs))
     return [each for x, *before in applied if id(x) in made for each in before if each is not None]
 
@@ -121,7 +121,7 @@ class Inside(Protocol):
         """An operation was computed while the node ran."""
 
     def graph(self) -> Graph:
-        """What was gathered."""
+        """Return what was gathered."""
 
 
 class CannotDerive(Exception):
@@ -200,7 +200,7 @@ class Listener(Protocol):
         """A tensor that no gradient goes to is this output of the operation that was told as `number`."""
 
     def held(self, tensor: Any) -> Output | None:
-        """What a leaf or a tensor that no gradient goes to is known as now, if it was told of."""
+        """Return what a leaf or a tensor that no gradient goes to is known as now, if it was told of."""
 
     def shares(self, made: Any, tensor: Any) -> None:
         """`made` is over the memory of `tensor`; if no gradient goes to that, changes of either are told of one
@@ -230,13 +230,14 @@ class Listener(Protocol):
     """Whether a tensor with a gradient was changed outside of autograd, so that it is asked what tensors are `now`."""
 
     def minds(self, tensor: Any) -> bool:
-        """Whether a change of a tensor with a gradient, outside of autograd, is told as an operation without a node."""
+        """Return whether a change of a tensor with a gradient, outside of autograd, is told as an operation without a
+        node."""
 
     def now(self, tensor: Any, output: Output) -> Output:
-        """What a tensor with a gradient, known as `output`, holds after such changes."""
+        """Return what a tensor with a gradient, known as `output`, holds after such changes."""
 
     def was_freed(self, number: int) -> bool:
-        """Whether a pass is known to have freed what this node saved."""
+        """Return whether a pass is known to have freed what this node saved."""
 
     def passed(self) -> None:
         """A step has ended of which nothing was told, for the listener did not follow."""
@@ -282,7 +283,7 @@ class Events(Protocol):
         """The number of the node whose backward is running in this thread."""
 
     def recomputing(self) -> bool:
-        """Whether a checkpoint is running its forward once more: what is made then is no derivative."""
+        """Return whether a checkpoint is running its forward once more: what is made then is no derivative."""
 
 
 class NodeFacts(Protocol):
@@ -301,22 +302,24 @@ class NodeFacts(Protocol):
         """The types of a node's outputs; of an input, which has no class, its own."""
 
     def arguments(self, cls: Any, plain: Sequence[Any]) -> list[tuple[str, str]]:
-        """What the operation of this class was given that is no tensor and no default, by name."""
+        """Return what the operation of this class was given that is no tensor and no default, by name."""
 
     def formula(self, cls: Any) -> tuple[str, ...]:
         """The lines that tell how nodes of this class compute their gradients."""
 
     def look(self, nodes: Iterable[Any]) -> Iterable[Any]:
-        """What each of these nodes keeps, as plain data for `saved`; None for one that keeps nothing, or is None."""
+        """Return what each of these nodes keeps, as plain data for `saved`; None for one that keeps nothing, or is
+        None."""
 
     def saved(self, cls: Any, looked: Any, storages: dict[int, int], start: int) -> tuple[tuple[Saved, ...], Any]:
-        """What a node of this class keeps, and which inputs and outputs of it that is, where its class does not tell.
+        """Return what a node of this class keeps, and which inputs and outputs of it that is, where its class does not
+        tell.
 
         `storages` numbers the memory that was met, by id, the first one `start`; versions are those of the engine.
         """
 
     def saved_constants(self, cls: Any, constants: Any) -> tuple[Saved, ...]:
-        """What a node of this class keeps that is no tensor, as the listener was told of it."""
+        """Return what a node of this class keeps that is no tensor, as the listener was told of it."""
 
     def kept_outputs(
         self, number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], positions: Any
@@ -324,7 +327,7 @@ class NodeFacts(Protocol):
         """The outputs that a node keeps, those of other nodes and its own, and the memory in which they are."""
 
     def adds_up(self, node: Any) -> bool:
-        """Whether the node adds up the gradient of a leaf."""
+        """Return whether the node adds up the gradient of a leaf."""
 
 
 class TensorFacts(Protocol):
@@ -344,19 +347,19 @@ class TensorFacts(Protocol):
         """The output that a root of a backward call is."""
 
     def is_leaf(self, tensor: Any) -> bool:
-        """Whether the tensor is a leaf that asks for its gradient."""
+        """Return whether the tensor is a leaf that asks for its gradient."""
 
     def inner(self, value: Any) -> Any:
         """The tensor that a value stands for within a transform; else the value itself."""
 
     def is_tracked(self, tensor: Any) -> bool:
-        """Whether it is a leaf to which a gradient goes, or has a history."""
+        """Return whether it is a leaf to which a gradient goes, or has a history."""
 
     def base(self, tensor: Any) -> Any:
-        """What the tensor is a view of."""
+        """Return what the tensor is a view of."""
 
     def free_base(self, tensor: Any) -> Any:
-        """What the tensor is a view of, if that has no gradient."""
+        """Return what the tensor is a view of, if that has no gradient."""
 
     def like(self, tensor: Any) -> Any:
         """The type of a tensor, for `types` to read."""
@@ -374,7 +377,8 @@ class TensorFacts(Protocol):
         """The numbers of a tensor or of a gradient; None where they are not to be read."""
 
     def memory(self, x: Any) -> tuple[Any, int] | None:
-        """What lives as long as the memory of a tensor or a gradient, and its bytes; None where there is no such."""
+        """Return what lives as long as the memory of a tensor or a gradient, and its bytes; None where there is no
+        such."""
 
     def device(self, tensor: Any) -> str:
         """The name of the device of a tensor or a gradient."""
@@ -421,13 +425,14 @@ class Measuring(Protocol):
         node, it is asked with what the listener was told."""
 
     def queued(self) -> Callable[[], int] | None:
-        """What waits for a GPU and tells the nanoseconds of the operation that a watcher is told of; None: the CPU."""
+        """Return what waits for a GPU and tells the nanoseconds of the operation that a watcher is told of; None: the
+        CPU."""
 
     def mark(self, values: Iterable[Any]) -> Any:
         """A mark in the queue of the GPU that tensors or gradients are on; None on the CPU."""
 
     def since(self, mark: Any) -> Callable[[], int] | None:
-        """What waits until the GPU has come to now, and tells the nanoseconds since a mark; None for no mark."""
+        """Return what waits until the GPU has come to now, and tells the nanoseconds since a mark; None for no mark."""
 
     def call(self, operation: Any, *args: Any, **words: Any) -> Any:
         """Compute an operation, as a watcher is given it, on other arguments."""
@@ -449,8 +454,8 @@ class Measuring(Protocol):
         """From now on, `inside` is going to be asked of nodes."""
 
     def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
-        """What gathers the operations of a node that is about to run, and what `summary` says of them; None where there
-        are none."""
+        """Return what gathers the operations of a node that is about to run, and what `summary` says of them; None
+        where there are none."""
 
 
 class Engine(Events, NodeFacts, TensorFacts, Measuring, Protocol):
@@ -465,7 +470,8 @@ class Connect(Protocol):
 
     @staticmethod
     def is_transforming() -> bool:
-        """Whether a function is traced, compiled or transformed in this thread, so that no tensor is read or copied."""
+        """Return whether a function is traced, compiled or transformed in this thread, so that no tensor is read or
+        copied."""
 
     def __call__(self, listener: Listener) -> Engine: ...
 

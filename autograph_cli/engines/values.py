@@ -19,7 +19,7 @@ class Text(str):
 
 
 def places(items: Any) -> Text | None:
-    """Where tensors stand among the indices of an operation, if not from the first one on."""
+    """Return where tensors stand among the indices of an operation, if not from the first one on."""
     if items.__class__ not in (list, tuple) or all(item is not None for item in items):
         return None
     return Text(f"({', '.join('None' if item is None else 'tensor' for item in items)})")

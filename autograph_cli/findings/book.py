@@ -56,7 +56,7 @@ class Book:
         return self.sets[happening.ready]
 
     def of(self, *kinds: str) -> list[Happening]:
-        """What was heard of these kinds."""
+        """Return what was heard of these kinds."""
         return [each for each in self.happenings if each.kind in kinds]
 
     @cached_property
@@ -71,7 +71,7 @@ class Book:
 
     @cached_property
     def held(self) -> list[frozenset[int]]:
-        """What each optimizer holds, at any time."""
+        """Return what each optimizer holds, at any time."""
         found = [set(self.sets[each.holds]) for each in self.ledger.optimizers]
         for each in self.of("step"):
             if each.optimizer is not None:
@@ -83,7 +83,7 @@ class Book:
         return [each for each in self.of("step") if each.optimizer == optimizer]
 
     def between(self, start: int, end: int, kinds: Iterable[str] = ()) -> Iterator[Happening]:
-        """What was heard after one time and before another."""
+        """Return what was heard after one time and before another."""
         wanted = set(kinds)
         return (each for each in self.happenings if start < each.at < end and (not wanted or each.kind in wanted))
 
@@ -156,5 +156,5 @@ def line_that(seen: Seen, wanted: Callable[[str], object]) -> Source | None:
 
 
 def at(source: Source | None) -> str:
-    """Where something is, as a fact says it."""
+    """Return where something is, as a fact says it."""
     return f" at {line_of(source)}" if source else ""

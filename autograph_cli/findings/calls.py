@@ -29,7 +29,7 @@ def called(call: ast.Call) -> str:
 
 
 def argument(call: ast.Call, position: int, name: str) -> list[ast.expr]:
-    """What a call is given there: the parts of a list, or the one thing."""
+    """Return what a call is given there: the parts of a list, or the one thing."""
     given = [*(word.value for word in call.keywords if word.arg == name), *call.args[position : position + 1]]
     return [part for one in given[:1] for part in (one.elts if isinstance(one, (ast.List, ast.Tuple)) else [one])]
 

@@ -38,7 +38,7 @@ def _kept_without_history(seen: Seen) -> Iterator[Found]:
 
 
 def _is_constant(seen: Seen, node: Node) -> bool:
-    """Whether a gradient that was to have a graph has none at all."""
+    """Return whether a gradient that was to have a graph has none at all."""
     return any(node.id in entry.ran and entry.create_graph and None in entry.results for entry in seen.graph.passes)
 
 

@@ -39,7 +39,7 @@ class Ending(Struct, frozen=True):
     given: Edge
 
     def fact(self, seen: Seen) -> str:
-        """What happens there, in a sentence."""
+        """Return what happens there, in a sentence."""
         made, given = self.node.outputs[0].type, seen.shown(self.given)
         return {
             "detached": f"{where(self.node)} cuts it off from {given}",
@@ -53,15 +53,15 @@ class Ending(Struct, frozen=True):
 
 
 def remedy(kinds: Collection[Kind], scripts: Mapping[str, Script]) -> str:
-    """What to change, for each kind of ending."""
+    """Return what to change, for each kind of ending."""
     words = [_REMEDIES[kind] for kind in dict.fromkeys(kinds)]
     reentrant = any("use_reentrant=True" in line for script in scripts.values() for line in script.lines)
     return " ".join([*words, *[_REENTRANT] * ("unrecorded" in kinds and reentrant)])
 
 
 def read_out(seen: Seen, leaf: Edge) -> Iterator[tuple[Kind, str]]:
-    """What ends the gradient of a leaf in the text of the lines that use it last: of what is read as a plain number
-    the graph does not tell."""
+    """Yield what ends the gradient of a leaf in the text of the lines that use it last: of what is read as a plain
+    number the graph does not tell."""
     used, stack = {leaf.node}, [leaf.node]
     while stack:
         number = stack.pop()
@@ -80,7 +80,7 @@ def read_out(seen: Seen, leaf: Edge) -> Iterator[tuple[Kind, str]]:
 
 
 def endings(seen: Seen, leaf: Edge) -> Iterator[Ending]:
-    """Where the ways of a leaf end that go on, by data, to what a backward call started from."""
+    """Yield where the ways of a leaf end that go on, by data, to what a backward call started from."""
     wanted = behind(seen.graph, [(edge.node, edge.nr) for edge in seen.outcome()], untracked=True)
     met, stack = {leaf}, [leaf]
     while stack:

@@ -67,7 +67,7 @@ def explain(
     ignore: Collection[str] = (),
     at: int | None = None,
 ) -> list[Finding]:
-    """What is found in a trace; `select` and `ignore` are codes or beginnings of codes, such as `AG1`.
+    """Return what is found in a trace; `select` and `ignore` are codes or beginnings of codes, such as `AG1`.
 
     What is found in several steps is told of the first, or of step `at`.
 

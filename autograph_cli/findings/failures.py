@@ -157,8 +157,8 @@ def _storage(seen: Seen, edge: Edge) -> int | None:
 
 
 def _changed_in_text(seen: Seen, savers: Sequence[Node]) -> list[tuple[str, Source]]:
-    """What the lines of these nodes read and a later line changes in place, `x += 1`, `x[0] = 1` or `x.mul_(2)`: the
-    variable and that line."""
+    """Return what the lines of these nodes read and a later line changes in place, `x += 1`, `x[0] = 1` or `x.mul_(2)`:
+    the variable and that line."""
     found: dict[tuple[str, int], tuple[str, Source]] = {}
     for made in (node.source for node in savers if node.source is not None):
         script = seen.scripts.get(made.file)
@@ -270,7 +270,7 @@ def _why_unrecorded(seen: Seen, starts: Sequence[Position], name: str) -> tuple[
 
 
 def _why(seen: Seen, starts: Sequence[Position], edge: Edge) -> tuple[str, ...]:
-    """Why no gradient goes from `starts` to a tensor, in the words of `autograph why`."""
+    """Return why no gradient goes from `starts` to a tensor, in the words of `autograph why`."""
     ends = [(edge.node, edge.nr)]
     found = causes(seen.graph, starts, ends, seen.name(edge), dict(seen.scripts))
     return tuple((found or reasons(seen.graph, starts, ends))[:LISTED])

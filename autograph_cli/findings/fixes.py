@@ -46,7 +46,7 @@ def fixed(text: str, file: str, findings: Sequence[Finding]) -> str:
 
 
 def diff(before: str, after: str, file: str) -> str:
-    """How the text of a script changes, as a unified diff; empty where it does not."""
+    """Return how the text of a script changes, as a unified diff; empty where it does not."""
     old, new = (text.splitlines(keepends=True) for text in (before, after))
     return "".join(difflib.unified_diff(old, new, file, file))
 
@@ -99,7 +99,7 @@ def _added(part: ast.stmt) -> tuple[str, ast.expr] | None:
 
 
 def _is_differentiated(script: Script, name: str) -> bool:
-    """Whether backward or grad is called on a variable, or on what is made of it."""
+    """Return whether backward or grad is called on a variable, or on what is made of it."""
     asked = [part for part in ast.walk(script.tree) if _is_call(part, "backward") or _is_call(part, "grad")]
     return any(
         isinstance(inner, ast.Name) and inner.id == name.partition(".")[0] for part in asked for inner in ast.walk(part)

@@ -74,13 +74,13 @@ class FunctionText(Struct, frozen=True):
         return None
 
     def kept_value(self, name: str) -> ast.expr | None:
-        """What an attribute of `ctx` is assigned."""
+        """Return what an attribute of `ctx` is assigned."""
         statement = self.keeps(name)
         pairs = [] if statement is None else _pairs(statement)
         return next((value for target, value in pairs if ast.unparse(target).endswith(f".{name}")), None)
 
     def computed(self) -> Iterator[tuple[str, ast.stmt, ast.expr]]:
-        """What forward keeps for backward that it has computed: the name, the statement, the value."""
+        """Yield what forward keeps for backward that it has computed: the name, the statement, the value."""
         method = self.method("forward")
         if method is None:
             return
@@ -104,7 +104,7 @@ class FunctionText(Struct, frozen=True):
                     yield name, statement, value
 
     def _is_computed(self, value: ast.expr, known: set[str]) -> bool:
-        """Whether an expression is made with operations on tensors, and is no argument or result."""
+        """Return whether an expression is made with operations on tensors, and is no argument or result."""
         if isinstance(value, ast.Name):
             return value.id not in known and any(self._is_computed(each, known) for each in self._assigned(value.id))
         plain = any(_last(part) in _PLAIN for part in ast.walk(value) if isinstance(part, ast.expr))
@@ -121,7 +121,7 @@ class FunctionText(Struct, frozen=True):
         ]
 
     def is_piecewise_constant(self, value: ast.expr) -> bool:
-        """Whether an expression is made of comparisons, signs and the like, which have no derivative to miss."""
+        """Return whether an expression is made of comparisons, signs and the like, which have no derivative to miss."""
         if isinstance(value, ast.Name):
             made = self._assigned(value.id)
             return bool(made) and all(map(self.is_piecewise_constant, made))
@@ -138,7 +138,7 @@ class FunctionText(Struct, frozen=True):
 
 
 def _pairs(statement: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
-    """What a statement assigns to, each with its expression."""
+    """Return what a statement assigns to, each with its expression."""
     found: list[tuple[ast.expr, ast.expr]] = []
     for target in statement.targets:
         if isinstance(target, ast.Tuple):

@@ -95,7 +95,7 @@ def _out_of_reach(seen: Seen) -> Iterator[Found]:
 
 
 def _squeezed(seen: Seen) -> Iterator[Found]:
-    """What takes any numbers, and is given those of an activation that makes a part of them."""
+    """Yield what takes any numbers, and is given those of an activation that makes a part of them."""
     for node in _forward(seen):
         if node.op == "binary_cross_entropy":
             inner = maker(seen, node.args[0])
@@ -117,7 +117,7 @@ def _is_loss(seen: Seen, node: Node) -> bool:
 
 
 def _is_double(node: Node, last: Node) -> bool:
-    """Whether it is that which AG503 tells of."""
+    """Return whether it is that which AG503 tells of."""
     op = plain_op(last).removeprefix("_")
     return op == "softmax" if "softmax" in node.op else node.op == _LOGITS and op == "sigmoid"
 
@@ -186,8 +186,8 @@ def _picked(seen: Seen, node: Node) -> int | None:
 
 
 def _is_by_example(seen: Seen, node: Node) -> bool:
-    """Whether dimension 0 is that of examples, each multiplied by the same weights, and all goes into a loss beside
-    targets of the same shape."""
+    """Return whether dimension 0 is that of examples, each multiplied by the same weights, and all goes into a loss
+    beside targets of the same shape."""
     product = maker(seen, node.args[0])
     if product.op not in ("mm", "addmm") or weights(seen, product.args[-1]) is None:
         return False
@@ -216,7 +216,7 @@ def _raw_scores(seen: Seen) -> Iterator[Found]:
 
 
 def _kl_input(seen: Seen, node: Node) -> Edge | None:
-    """What `kl_div` compares with targets, t * (log t - given), where this is its difference."""
+    """Return what `kl_div` compares with targets, t * (log t - given), where this is its difference."""
     if node.op != "sub" or len(node.args) != 2 or seen.graph[node.args[0].node].op != "xlogy":
         return None
     target, product = seen.graph[node.args[0].node].args[0], seen.graph[node.args[1].node]
@@ -238,7 +238,7 @@ def _absolute(seen: Seen) -> Iterator[Found]:
 
 
 def _is_yes_or_no(seen: Seen, edge: Edge) -> bool:
-    """Whether there are zeros and ones, and nothing else."""
+    """Return whether there are zeros and ones, and nothing else."""
     values = value_of(seen, edge) or value_of(seen, behind_moves(seen, edge))
     if values is None or span(values) != (0.0, 1.0):
         return False

@@ -68,7 +68,7 @@ def _following(seen: Seen, edge: Edge) -> list[Layer] | None:
 
 
 def _adds_bias(seen: Seen, node: Node, edge: Edge) -> bool:
-    """Whether an operation adds a leaf to the tensor, of one number for each feature."""
+    """Return whether an operation adds a leaf to the tensor, of one number for each feature."""
     others = [other for other in node.args if other != edge]
     if node.op not in ("add", "add_") or len(others) != 1:
         return False
@@ -106,8 +106,8 @@ def _seat(*layers: Layer) -> tuple[object, ...]:
 
 
 def _is_needless(seen: Seen, first: Layer, last: Layer) -> bool:
-    """Whether the first takes nothing away, as a layer of few numbers between two of many does, and both stand in one
-    model or function."""
+    """Return whether the first takes nothing away, as a layer of few numbers between two of many does, and both stand
+    in one model or function."""
     if first.leaf == last.leaf or first.made < min(first.given, last.made) or _is_correction(seen, last):
         return False
     if last.given != first.made and not _is_flattened(seen, first, last):
@@ -120,7 +120,7 @@ def _is_needless(seen: Seen, first: Layer, last: Layer) -> bool:
 
 
 def _is_correction(seen: Seen, layer: Layer) -> bool:
-    """Whether the result is added to another tensor of its shape, as that of a low-rank adapter is."""
+    """Return whether the result is added to another tensor of its shape, as that of a low-rank adapter is."""
     made = Edge(layer.node.id)
     sums = [user for user in seen.users.get(made, ()) if user.op in ("add", "add_", "sub")]
     others = [other for user in sums for other in user.args if other != made]
@@ -128,7 +128,7 @@ def _is_correction(seen: Seen, layer: Layer) -> bool:
 
 
 def _is_flattened(seen: Seen, first: Layer, last: Layer) -> bool:
-    """Whether a convolution is followed by a layer of all that it made of an example."""
+    """Return whether a convolution is followed by a layer of all that it made of an example."""
     made = shape_of(seen, Edge(first.node.id))
     return first.node.op == "convolution" and prod(made[1:]) == last.given
 

@@ -48,7 +48,7 @@ def _twice(seen: Seen) -> Iterator[Found]:
 
 
 def _is_positive(seen: Seen, edge: Edge) -> bool:
-    """Whether all numbers are probabilities, or other positive ones: those of logarithms are not."""
+    """Return whether all numbers are probabilities, or other positive ones: those of logarithms are not."""
     values = value_of(seen, edge)
     if values is None:
         return False
@@ -69,7 +69,7 @@ def _in_half(seen: Seen) -> Iterator[Found]:
 
 
 def _terms(node: Node, shape: tuple[int, ...]) -> int:
-    """How many numbers go into each one of the result."""
+    """Return how many numbers go into each one of the result."""
     made = node.outputs[0].type.shape
     dim = next((saved.value for saved in node.saved if saved.name == "_saved_dim"), "")
     if made == shape:  # cumsum and its like

@@ -38,7 +38,7 @@ def _unused(seen: Seen) -> Iterator[Found]:
 
 
 def _facts(seen: Seen, there: Iterable[Ending], told: list[str]) -> list[str]:
-    """What the text tells of a cut; where it tells of none, what the graph does."""
+    """Return what the text tells of a cut; where it tells of none, what the graph does."""
     return [fact for fact in told if _cut(fact)] or [each.fact(seen) for each in there] or told
 
 

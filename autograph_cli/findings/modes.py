@@ -24,7 +24,7 @@ def _in_training(graph: Graph) -> dict[str, Node]:
 
 
 def _trains(node: Node, cls: str) -> bool:
-    """Whether this is dropout, which evaluation leaves out, or batch norm that keeps statistics of the batch."""
+    """Return whether this is dropout, which evaluation leaves out, or batch norm that keeps statistics of the batch."""
     return "Dropout" in cls or ("BatchNorm" in cls and any(0 not in one.type.shape for one in node.outputs[1:]))
 
 
@@ -70,7 +70,7 @@ def _called_without_grad(scripts: Mapping[str, Script], path: str) -> Source | N
 
 
 def _drawn_again(tree: ast.AST) -> set[ast.AST]:
-    """What is computed in a loop over and over of the same: a sample of what dropout makes of it."""
+    """Return what is computed in a loop over and over of the same: a sample of what dropout makes of it."""
     found: set[ast.AST] = set()
     for part in ast.walk(tree):
         targets = (
@@ -98,7 +98,7 @@ def _assigned(body: Sequence[ast.AST]) -> set[str]:
 
 
 def stopped_one_by_one(script: Script) -> bool:
-    """Whether a script calls `eval` on modules that a loop chooses among others, as on batch norms alone."""
+    """Return whether a script calls `eval` on modules that a loop chooses among others, as on batch norms alone."""
     chosen = {
         name.id
         for part in ast.walk(script.tree)
@@ -114,7 +114,7 @@ def stopped_one_by_one(script: Script) -> bool:
 
 
 def _trained_in_eval(seen: Seen) -> Iterator[Found]:
-    """What is in training mode in the first kept step, and no more in the last."""
+    """Yield what is in training mode in the first kept step, and no more in the last."""
     first = seen.trace.steps[0].graph
     if not seen.is_last or first is seen.graph or _calls_method(seen.scripts, "train"):
         return
@@ -131,7 +131,7 @@ def _trained_in_eval(seen: Seen) -> Iterator[Found]:
 
 
 def _differentiated(seen: Seen, path: str) -> bool:
-    """Whether a backward pass runs the module, or what it is in: dropout in evaluation mode computes nothing."""
+    """Return whether a backward pass runs the module, or what it is in: dropout in evaluation mode computes nothing."""
     around = path.rpartition(".")[0] or path
     return any(node.id in seen.reached and node.module.startswith(around) for node in seen.graph)
 

@@ -50,7 +50,7 @@ def value_of(seen: Seen, edge: Edge) -> Values | None:
 
 
 def gradient_of(seen: Seen, edge: Edge) -> Values | None:
-    """What the backward of a node was given for one of its outputs."""
+    """Return what the backward of a node was given for one of its outputs."""
     measured = seen.graph[edge.node].measured
     return measured.gradients[edge.nr] if measured is not None and edge.nr < len(measured.gradients) else None
 
@@ -109,7 +109,7 @@ def _placed(seen: Seen) -> set[int]:
 
 
 def _makes(seen: Seen, node: Node, kind: str, placed: set[int]) -> bool:
-    """Whether NaN or infinity is of the operation itself."""
+    """Return whether NaN or infinity is of the operation itself."""
     given = {edge.node: not_finite(value_of(seen, edge)) for edge in node.args}
     if kind == "nan":
         return all(not what or (what == "inf" and number in placed) for number, what in given.items())
@@ -124,7 +124,7 @@ def _senders(seen: Seen, targets: set[int]) -> Iterator[Node]:
 
 
 def _carries(seen: Seen, node: Node) -> bool:
-    """Whether it computed with NaN, or made some, before any gradient came."""
+    """Return whether it computed with NaN, or made some, before any gradient came."""
     return _kind(seen, node) == "nan" or any(not_finite(value_of(seen, edge)) == "nan" for edge in node.args)
 
 
@@ -137,7 +137,7 @@ def _reaches(seen: Seen, node: Node) -> Found:
 
 
 def _is_mask(values: Values | None) -> bool:
-    """Whether there is infinity below all numbers alone, as in a mask."""
+    """Return whether there is infinity below all numbers alone, as in a mask."""
     text = "" if values is None else " ".join((*values.whole, values.low, values.high))
     return "-inf" in text and "inf" not in text.replace("-inf", "")
 
@@ -319,7 +319,8 @@ def _words(seen: Seen, node: Node) -> tuple[str, str]:
 
 
 def _keeps_numbers(node: Node) -> bool:
-    """Whether a backward computes with numbers of the forward pass; what is linear makes no NaN of finite gradients."""
+    """Return whether a backward computes with numbers of the forward pass; what is linear makes no NaN of finite
+    gradients."""
     return any(kept.type is not None and not kept.type.dtype.startswith(("bool", "int", "uint")) for kept in node.saved)
 
 
@@ -390,18 +391,18 @@ def _dead(seen: Seen) -> Iterator[Found]:
 
 
 def _is_negative(values: Values | None) -> bool:
-    """Whether all numbers are below zero."""
+    """Return whether all numbers are below zero."""
     texts = [] if values is None else [text for line in values.whole for text in _NUMBER.findall(line)] or [values.high]
     return bool(texts) and all(text and float(text) < 0 for text in texts)
 
 
 def _trained(seen: Seen) -> bool:
-    """Whether parameters may have changed before the first kept step, or it is the only one."""
+    """Return whether parameters may have changed before the first kept step, or it is the only one."""
     return seen.trace.steps[0].number > 0 or seen.trace.steps[0] is seen.step
 
 
 def over_one(seen: Seen, node: Node) -> bool:
-    """Whether an operation goes along a dimension in which there is one number."""
+    """Return whether an operation goes along a dimension in which there is one number."""
     dim = next((saved.value for saved in node.saved if saved.name in ("_saved_dim", "dim")), "")
     shape = seen.graph[node.args[0].node].outputs[node.args[0].nr].type.shape
     return bool(shape) and dim.lstrip("-").isdigit() and -len(shape) <= int(dim) < len(shape) and shape[int(dim)] == 1
@@ -412,12 +413,12 @@ def _seat(node: Node) -> tuple[object, ...]:
 
 
 def _is_alive(seen: Seen, node: Node) -> bool:
-    """Whether an operation of one tensor makes anything but zeros."""
+    """Return whether an operation of one tensor makes anything but zeros."""
     return len(node.args) == 1 and bool(largest(value_of(seen, Edge(node.id))))
 
 
 def given_count(seen: Seen, edge: Edge) -> int:
-    """How many numbers a tensor has, where they were recorded."""
+    """Return how many numbers a tensor has, where they were recorded."""
     values = value_of(seen, edge)
     return 0 if values is None else values.count
 

@@ -51,7 +51,7 @@ def _extreme(seen: Seen, *, vanishes: bool) -> Iterator[Found]:
 
 
 def _in_a_row(seen: Seen, nodes: list[Node]) -> bool:
-    """Whether the last hangs on the others by more than the weights."""
+    """Return whether the last hangs on the others by more than the weights."""
     return behind(seen.graph, [(nodes[-1].id, 0)]).issuperset(node.id for node in nodes)
 
 

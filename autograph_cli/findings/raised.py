@@ -47,7 +47,7 @@ def _asked_by_constant(seen: Seen) -> Iterator[Found]:
 
 
 def _requires(seen: Seen, name: str) -> bool:
-    """Whether the graph has a tensor of this name that requires a gradient."""
+    """Return whether the graph has a tensor of this name that requires a gradient."""
     kinds = {node.kind for node in seen.graph for output in node.outputs if name in output.names}
     return bool(kinds & {"leaf", "operation"})
 
@@ -149,7 +149,7 @@ def _has_flag(part: ast.AST, name: str) -> bool:
 
 
 def _changes(part: ast.AST) -> bool:
-    """Whether it is `y += 1`, `y[0] = 1` or `y.mul_(2)`."""
+    """Return whether it is `y += 1`, `y[0] = 1` or `y.mul_(2)`."""
     if isinstance(part, ast.Assign):
         return isinstance(part.targets[0], ast.Subscript)
     method = called(part) if isinstance(part, ast.Call) else ""
@@ -302,7 +302,7 @@ def _no_parameters(seen: Seen) -> Iterator[Found]:
 
 
 def _lists_modules(part: ast.AST) -> bool:
-    """Whether it is `self.layers = [nn.Linear(...), ...]`."""
+    """Return whether it is `self.layers = [nn.Linear(...), ...]`."""
     target = part.targets[0] if isinstance(part, ast.Assign) else None
     if not isinstance(part, ast.Assign) or not isinstance(target, ast.Attribute):
         return False

@@ -30,7 +30,7 @@ class RankRule(Struct, frozen=True):
 def explain_ranks(
     ranks: Sequence[Rank], trace: Trace, *, select: Collection[str] = (), ignore: Collection[str] = ()
 ) -> list[Finding]:
-    """What is found between the ranks of a run, and in the trace of one of them; `select` and `ignore` as in
+    """Return what is found between the ranks of a run, and in the trace of one of them; `select` and `ignore` as in
     `explain`.
 
     >>> explain_ranks([Rank(0), Rank(1)], Trace("train.py"))

@@ -65,7 +65,7 @@ class Seen:
 
     @property
     def is_last(self) -> bool:
-        """Whether it is the one by which the whole run is judged."""
+        """Return whether it is the one by which the whole run is judged."""
         return self.step is (self.trace.main_step() or self.trace.steps[-1])
 
     @cached_property
@@ -100,7 +100,7 @@ class Seen:
         return f"{self.name(edge)}: {self.graph[edge.node].outputs[edge.nr].type}"
 
     def behind(self, entry: Pass) -> set[int]:
-        """What the roots of a backward call hang on."""
+        """Return what the roots of a backward call hang on."""
         return behind(self.graph, [(edge.node, edge.nr) for edge in entry.roots])
 
     def outcome(self) -> Iterator[Edge]:

@@ -18,7 +18,7 @@ _PADS = ("cat", "constant_pad_nd", "pad", "zeros", "ones", "arange", "linspace")
 
 
 def crosses(before: Sequence[int], after: Sequence[int]) -> bool:
-    """Whether a view puts parts of two dimensions into one, where each is cut: neither a split nor a merge.
+    """Return whether a view puts parts of two dimensions into one, where each is cut: neither a split nor a merge.
 
     >>> crosses((5, 4, 6), (4, 5, 6)), crosses((2, 10, 64), (2, 8, 10, 8)), crosses((3, 4, 8, 8), (3, 64, 4))
     (True, True, True)
@@ -34,7 +34,8 @@ def crosses(before: Sequence[int], after: Sequence[int]) -> bool:
 
 
 def _is_merged_in_another_order(old: list[int], new: list[int]) -> bool:
-    """Whether sides are what (C, H, W) has as (HW, C): merges of neighbours, in another order than they stood in."""
+    """Return whether sides are what (C, H, W) has as (HW, C): merges of neighbours, in another order than they stood
+    in."""
     same = 0
     while same < min(len(old), len(new)) and old[same] == new[same]:
         same += 1
@@ -46,7 +47,7 @@ def _is_merged_in_another_order(old: list[int], new: list[int]) -> bool:
 
 
 def _cuts_two(old: list[int], new: list[int]) -> bool:
-    """Whether some side of the result begins and ends within two different sides that it was made of."""
+    """Return whether some side of the result begins and ends within two different sides that it was made of."""
     ends_old, ends_new = _ends(old), _ends(new)
     if any(later % earlier for earlier, later in pairwise(sorted(ends_old | ends_new))):
         return True
@@ -58,7 +59,7 @@ def _cuts_two(old: list[int], new: list[int]) -> bool:
 
 
 def _ends(sides: Sequence[int]) -> set[int]:
-    """How many numbers lie within the last one, two, ... dimensions."""
+    """Return how many numbers lie within the last one, two, ... dimensions."""
     return {prod(sides[at:]) for at in range(len(sides))}
 
 
@@ -76,7 +77,7 @@ def _views(seen: Seen) -> Iterator[Found]:
 
 
 def _counts(seen: Seen, node: Node) -> bool:
-    """Whether it is in the user's own lines, and goes into what is differentiated."""
+    """Return whether it is in the user's own lines, and goes into what is differentiated."""
     following = [user for user in seen.users.get(Edge(node.id), ()) if not user.order]
     return node.source is not None and bool(following) and node.kind in ("operation", "untracked")
 

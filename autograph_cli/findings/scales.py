@@ -122,7 +122,7 @@ def _first_given(seen: Seen, edge: Edge) -> Edge:
 
 
 def _is_image(seen: Seen, edge: Edge) -> bool:
-    """Whether each example has a row of at least so many numbers, and all of them are of one kind."""
+    """Return whether each example has a row of at least so many numbers, and all of them are of one kind."""
     shape = shape_of(seen, edge)
     return len(shape) > 1 and prod(shape[1:]) >= MANY and (len(shape) > 2 or shape[1] >= MANY)
 
@@ -136,7 +136,7 @@ def _was_bytes(seen: Seen, edge: Edge) -> bool:
 
 
 def _is_normalized(seen: Seen, node: Node) -> bool:
-    """Whether what the product makes is normalized next."""
+    """Return whether what the product makes is normalized next."""
     return any(user.op in _NORMS for user in seen.users.get(Edge(node.id), ()))
 
 

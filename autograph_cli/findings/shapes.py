@@ -44,7 +44,7 @@ def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _before_expanding(seen: Seen) -> Callable[[Edge], Edge]:
-    """What a tensor was broadcast from, if it was."""
+    """Return what a tensor was broadcast from, if it was."""
 
     def before(edge: Edge) -> Edge:
         node = seen.graph[edge.node]
@@ -54,8 +54,8 @@ def _before_expanding(seen: Seen) -> Callable[[Edge], Edge]:
 
 
 def _is_meant(seen: Seen, column: Edge, row: Edge) -> bool:
-    """Whether the one with more dimensions was computed so, or given so and compared with what was computed; not made
-    so on purpose from one with fewer."""
+    """Return whether the one with more dimensions was computed so, or given so and compared with what was computed; not
+    made so on purpose from one with fewer."""
     node, other = seen.graph[column.node], seen.graph[row.node]
     shape = _without_ones(shape_of(seen, column))
     if any(shape_of(seen, edge) == shape != shape_of(seen, column) for edge in node.args):
@@ -64,8 +64,8 @@ def _is_meant(seen: Seen, column: Edge, row: Edge) -> bool:
 
 
 def _is_all_reduced(seen: Seen, edge: Edge) -> bool:
-    """Whether all uses of a table go, element by element, to single numbers, and none with another table, for which
-    this one would be meant as such."""
+    """Return whether all uses of a table go, element by element, to single numbers, and none with another table, for
+    which this one would be meant as such."""
     users = seen.users.get(edge, [])
     if not users:
         return False

@@ -63,7 +63,7 @@ def _always_on(seen: Seen) -> Iterator[Found]:
 
 
 def _is_free_dropout(call: ast.Call) -> bool:
-    """Whether it is `F.dropout(x, 0.1)` or `nn.Dropout(0.1)(x)`."""
+    """Return whether it is `F.dropout(x, 0.1)` or `nn.Dropout(0.1)(x)`."""
     if isinstance(call.func, ast.Call):
         return called(call.func).startswith("Dropout")
     names = {word.arg for word in call.keywords}
@@ -171,7 +171,7 @@ def _same_numbers(seen: Seen) -> Iterator[Found]:
 
 
 def _workers(call: ast.Call) -> bool:
-    """Whether a loader has more workers than one."""
+    """Return whether a loader has more workers than one."""
     given = [word.value for word in call.keywords if word.arg == "num_workers"]
     return bool(given) and not (isinstance(given[0], ast.Constant) and given[0].value in (0, 1))
 

@@ -22,8 +22,8 @@ def _by_line(graph: Iterable[Node]) -> Counter[tuple[Source, str]]:
 
 
 def _grows(seen: Seen) -> Iterator[Found]:
-    """What keeps graphs of earlier steps; where nothing is known to, a line that is in the last graph once for each
-    step, and was not in the first, most of it made in those steps."""
+    """Yield what keeps graphs of earlier steps; where nothing is known to, a line that is in the last graph once for
+    each step, and was not in the first, most of it made in those steps."""
     kept = [] if any(_retained(seen)) else list(kept_graphs(seen))
     yield from kept
     steps = seen.trace.steps
@@ -55,8 +55,8 @@ def _grows(seen: Seen) -> Iterator[Found]:
 
 
 def _adds_up(seen: Seen, key: tuple[Source, str], passed: int) -> bool:
-    """Whether what the first step had not yet is of so many steps: one node hangs on as many uses of one leaf, where a
-    line that looks at each parameter in turn uses each once."""
+    """Return whether what the first step had not yet is of so many steps: one node hangs on as many uses of one leaf,
+    where a line that looks at each parameter in turn uses each once."""
     made = [node for node in seen.graph if (node.source, node.op) == key]
     leaves = Counter(edge for node in made for edge in set(node.args) if seen.graph[edge.node].kind == "leaf")
     leaf, count = max(leaves.items(), key=lambda item: item[1], default=(None, 0))
@@ -126,7 +126,7 @@ def _stale(seen: Seen) -> Iterator[Found]:
 
 
 def _scales_gradients(script: Script) -> bool:
-    """Whether a script multiplies `.grad` in place by something: what stays of it is meant to."""
+    """Return whether a script multiplies `.grad` in place by something: what stays of it is meant to."""
     for part in ast.walk(script.tree):
         target: ast.expr | None = None
         if isinstance(part, ast.AugAssign) and isinstance(part.op, (ast.Mult, ast.Div)):

@@ -86,7 +86,7 @@ def _units(seen: Seen, layer: Layer) -> int:
 
 
 def _is_moved(seen: Seen, before: Seen, now: Layer, then: Layer) -> bool:
-    """Whether the weights were changed between, or would have been, but for a gradient of zeros."""
+    """Return whether the weights were changed between, or would have been, but for a gradient of zeros."""
     values = value_of(seen, now.leaf), value_of(before, then.leaf)
     return values[0] != values[1] or largest(gradient_of(seen, now.leaf)) == 0
 
@@ -140,7 +140,7 @@ FEWEST = 3
 
 
 def _is_told(seen: Seen) -> bool:
-    """Whether units that are off or alike are told already."""
+    """Return whether units that are off or alike are told already."""
     dead = next(rule for rule in NUMBERS if rule.code == "AG305")
     return any(True for _ in _alike(seen)) or any(True for _ in dead.find(seen))
 
@@ -177,7 +177,7 @@ def _stopping(seen: Seen, leaf: Edge) -> list[Node]:
 
 
 def _why(seen: Seen, node: Node) -> tuple[str, str]:
-    """Why an operation passes on zeros, and what to change; empty where the numbers do not tell."""
+    """Return why an operation passes on zeros, and what to change; empty where the numbers do not tell."""
     op, made = plain_op(node), node.outputs[0].type
     came = largest(gradient_of(seen, Edge(node.id))) or 0.0
     passed = [largest(gradient_of(seen, edge)) for edge in node.next if edge is not None]
@@ -241,7 +241,7 @@ def _calls_of_step(scripts: Mapping[str, Script]) -> Iterable[tuple[str, int]]:
 
 
 def _steps(scripts: Mapping[str, Script]) -> bool:
-    """Whether a script calls `step` of something."""
+    """Return whether a script calls `step` of something."""
     return any(True for _ in _calls_of_step(scripts))
 
 

@@ -101,7 +101,7 @@ def _why_in_none(book: Book, n: int, stepped: list[int]) -> tuple[str, Source | 
 
 
 def _was_replaced(book: Book, n: int, optimizer: int) -> bool:
-    """Whether an optimizer holds another parameter of the same module, and one that no module has any more."""
+    """Return whether an optimizer holds another parameter of the same module, and one that no module has any more."""
     module, held = book.ledger.parameters[n].module, book.held[optimizer]
     stale = [x for x in held - book.reached if book.ledger.parameters[x].module is None]
     return bool(stale) and any(book.ledger.parameters[x].module == module for x in held & book.reached)

@@ -77,7 +77,7 @@ def _clip(book: Book, calls: list[Happening], source: Source | None) -> Found | 
 
 
 def _is_too_late(book: Book, clip: Happening, steps: list[Happening]) -> bool:
-    """Whether a step has used these gradients already, and none will before they are gone."""
+    """Return whether a step has used these gradients already, and none will before they are gone."""
     given = book.given(clip)
     about = [each for each in book.of("backward", "step", "zero_grad") if book.given(each) & given]
     before = [each for each in about if each.at < clip.at]
@@ -187,7 +187,7 @@ def _on(book: Book, hook: Hook) -> str:
 
 
 def _what_hooks_do(hooks: Sequence[Hook]) -> str:
-    """What all calls of a hook did that is hardly meant; empty where nothing is."""
+    """Return what all calls of a hook did that is hardly meant; empty where nothing is."""
     given = [norm for hook in hooks for norm in hook.given]
     returned = [norm for hook in hooks for norm in hook.returned]
     factors = [factor for hook in hooks for factor in hook.factors]
@@ -269,7 +269,7 @@ def _terms(seen: Seen, start: Node) -> Iterator[Node]:
 
 
 def _is_term(seen: Seen, user: Node, given: Edge) -> bool:
-    """Whether an operation adds what it is given, which has no history, to a number that has one."""
+    """Return whether an operation adds what it is given, which has no history, to a number that has one."""
     edges = backward_edges(user)
     scalar = user.op in _TERMS and user.outputs[0].type.shape == ()
     return scalar and user.id in seen.reached and bool(edges) and given not in edges
@@ -279,7 +279,7 @@ def _is_term(seen: Seen, user: Node, given: Edge) -> bool:
 
 
 def kept_graphs(seen: Seen) -> Iterator[Found]:
-    """Who keeps the graphs of steps, or turns, that are over."""
+    """Yield who keeps the graphs of steps, or turns, that are over."""
     book = book_of(seen)
     for keeper in book.ledger.keepers if book else ():
         source = _taken_in(seen, keeper) or keeper.source

@@ -48,7 +48,7 @@ def _made_by(graph: Graph) -> dict[Source, list[Node]]:
 
 
 def _numbers(node: Node) -> tuple[Values | None, ...]:
-    """What an operation made, as far as it is known: of what goes into an operation with a gradient."""
+    """Return what an operation made, as far as it is known: of what goes into an operation with a gradient."""
     return node.measured.values if node.measured is not None else ()
 
 

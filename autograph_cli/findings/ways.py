@@ -44,7 +44,7 @@ _NUMBER = re.compile(r"-?(?:inf|nan|\d[\d.]*(?:e[+-]?\d+)?)")
 
 
 def moves(node: Node) -> bool:
-    """Whether an operation changes the shape, the place or the type of numbers alone."""
+    """Return whether an operation changes the shape, the place or the type of numbers alone."""
     return node.computes and node.op in _MOVES and bool(node.args)
 
 
@@ -91,7 +91,7 @@ def span_of(seen: Seen, edge: Edge) -> tuple[float, float] | None:
 
 
 def is_given(seen: Seen, edge: Edge) -> bool:
-    """Whether no gradient goes to a tensor: data, targets, what was detached."""
+    """Return whether no gradient goes to a tensor: data, targets, what was detached."""
     return seen.graph[edge.node].kind in ("input", "untracked")
 
 
@@ -104,8 +104,8 @@ def weights(seen: Seen, edge: Edge) -> Edge | None:
 
 
 def ends_in_loss(seen: Seen, edge: Edge) -> bool:
-    """Whether all uses of a tensor lead, element by element or by sums, to what a backward call started from, and meet
-    no other tensor with a gradient on the way but single numbers."""
+    """Return whether all uses of a tensor lead, element by element or by sums, to what a backward call started from,
+    and meet no other tensor with a gradient on the way but single numbers."""
     roots = set(seen.outcome())
     users = [user for user in seen.users.get(edge, ()) if not user.order]
     if edge in roots:

@@ -225,7 +225,7 @@ def _joined(given: Given) -> Expr:
 
 
 def _same_back(given: Given) -> Expr:
-    """What is its own inverse, or keeps some numbers: the gradient goes back by the same call."""
+    """Return what is its own inverse, or keeps some numbers: the gradient goes back by the same call."""
     written = plain_call(given)
     made = given.write(fn.called, written)
     sheet, shape, run = given.sheet, given.shape, given.sheet.calls[written]

@@ -69,7 +69,7 @@ class Evaluator:
         return torch.from_numpy(found if found.dtype.kind in "bi" else found.astype(float))
 
     def compare(self, sign: Expr, left: Expr, right: Expr) -> Array:
-        """Whether a comparison holds."""
+        """Return whether a comparison holds."""
         return _SIGNS[sign.name](self.of(left), self.of(right))
 
     def sum(self, inner: Expr, dims: Expr, kept: Expr) -> Array:
@@ -151,7 +151,7 @@ class Trial:
 
     @property
     def passed(self) -> bool:
-        """Whether it gave the graph's numbers at as many draws as are needed, and others at none."""
+        """Return whether it gave the graph's numbers at as many draws as are needed, and others at none."""
         return self.met >= NEEDED and not self.failed
 
     def at(self, played: Played, evaluator: Evaluator) -> None:

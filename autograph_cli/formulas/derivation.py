@@ -183,7 +183,8 @@ class _Reading:
         return self._of_script(edge, node, name if named else "", made)
 
     def _of_script(self, edge: Edge, node: Node, name: str, made: Expr) -> Expr:
-        """What stands for a computed tensor: a symbol of its name; without one, of a part, or all of the expression."""
+        """Return what stands for a computed tensor: a symbol of its name; without one, of a part, or all of the
+        expression."""
         fixed = node.kind == "untracked" and _is_float(node, edge) and self.sheet.moves(made)
         if not name and len(text(made)) <= LONG and not fixed:
             return made
@@ -306,7 +307,7 @@ class _Reading:
         return exprs
 
     def _named(self, edge: Edge, expr: Expr) -> Expr:
-        """What an expression is differentiated by, as a symbol."""
+        """Return what an expression is differentiated by, as a symbol."""
         return self._defined(edge, f"({text(expr)})", self.sheet.shape(expr))
 
     def _roots_text(self, roots: Sequence[Edge]) -> str:

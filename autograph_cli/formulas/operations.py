@@ -187,7 +187,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _present(record: Operation, node: Node, tensors: Sequence[Parameter]) -> set[Parameter]:
-    """Which of the parameters have a tensor, where some need none: what the node's edges and its saved tensors tell."""
+    """Return which of the parameters have a tensor, where some need none: what the node's edges and its saved tensors
+    tell."""
     needed = {p for p in tensors if p.type == "Tensor"}
     if len(node.args) == len(tensors):
         return set(tensors)
@@ -202,7 +203,7 @@ def _present(record: Operation, node: Node, tensors: Sequence[Parameter]) -> set
 
 
 def _holes(node: Node, plain: Mapping[str, Any]) -> list[bool]:
-    """Where an index has a tensor, from the first dimension on."""
+    """Return where an index has a tensor, from the first dimension on."""
     told = plain.get("indices")
     if told is None and isinstance(text := dict(node.constants).get("indices"), str):
         told = text

@@ -50,11 +50,11 @@ class Call:
         return tuple(each % max(1, count) for each in found) or tuple(range(count))
 
     def kept(self) -> bool:
-        """Whether the dimensions of a reduction stay."""
+        """Return whether the dimensions of a reduction stay."""
         return self.plain.get("keepdim") is True
 
     def count(self) -> int:
-        """How many numbers a reduction takes together."""
+        """Return how many numbers a reduction takes together."""
         return math.prod(self.shapes[0][dim] for dim in self.dims()) if self.shapes[0] else 1
 
     def over(self, expr: Expr, dims: Sequence[int], *, kept: bool) -> Expr:

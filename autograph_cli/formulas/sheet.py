@@ -69,7 +69,7 @@ class Sheet:
             yield from self.atoms(arg)
 
     def moves(self, expr: Expr) -> bool:
-        """Whether a gradient goes through something that the expression is made of."""
+        """Return whether a gradient goes through something that the expression is made of."""
         if expr in self.constant:
             return False
         return expr in self.definitions or any(self.moves(arg) for arg in expr.args)
@@ -150,7 +150,7 @@ class Sheet:
         return factor * self.apply(reshape, shape, body, shape)
 
     def _vector(self, expr: Expr, side: int) -> Expr | None:
-        """What a row or a column is made from, if it is a vector."""
+        """Return what a row or a column is made from, if it is a vector."""
         inner = expr.args[0] if isinstance(expr, reshape) and self.shape(expr)[side] == 1 else None
         return inner if inner is not None and len(self.shape(inner)) == 1 else None
 
@@ -172,7 +172,7 @@ class Sheet:
         return factor * self.apply(total, result, body, () if everything else tuple(over), int(keepdim))
 
     def reduced(self, expr: Expr, nominal: Shape, target: Shape) -> Expr:
-        """What a gradient of one shape comes to for something of a smaller one, which was broadcast to it."""
+        """Return what a gradient of one shape comes to for something of a smaller one, which was broadcast to it."""
         if nominal == target:
             return expr
         extra = len(nominal) - len(target)

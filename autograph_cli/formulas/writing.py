@@ -161,7 +161,7 @@ def _over(expr: Any) -> str:
 
 
 def _outside(written: str) -> str:
-    """What stands outside of all parentheses."""
+    """Return what stands outside of all parentheses."""
     depth, kept = 0, []
     for character in written:
         depth -= character in ")]"

@@ -87,7 +87,7 @@ def _short(value: Any) -> str:
 
 
 def _listed(plain: Plain) -> str:
-    """What does not go without saying, as `dim 1, keepdim`."""
+    """Return what does not go without saying, as `dim 1, keepdim`."""
     words = []
     for name, value in plain.items():
         usual = any(value == other and type(value) is type(other) for other in _USUAL.get(name, (False,)))
@@ -98,7 +98,7 @@ def _listed(plain: Plain) -> str:
 
 
 def _is_shape(name: str) -> bool:
-    """Whether an argument tells the shape of a tensor, which the arrows tell."""
+    """Return whether an argument tells the shape of a tensor, which the arrows tell."""
     return "_sym_" in name or name.endswith(_SHAPES)
 
 

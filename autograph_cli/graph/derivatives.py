@@ -122,7 +122,7 @@ def _name(graph: Graph, names: Sequence[Sequence[str]], edge: Edge) -> str:
 
 
 def _all_ones(node: Node) -> bool:
-    """Whether the values are known to be 1 everywhere."""
+    """Return whether the values are known to be 1 everywhere."""
     values = node.measured.values[0] if node.measured and node.measured.values else None
     if values is None:
         return False

@@ -97,7 +97,7 @@ class GraphDiff:
         return json.dumps(self.as_dict(), ensure_ascii=True, indent=1) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
-        """What `to_json` writes."""
+        """Return what `to_json` writes."""
         return {
             "same": not self,
             "sentences": self.sentences if self else [],
@@ -231,7 +231,7 @@ class _Comparison:
         return len(old) == len(new) and all(map(self._same_edge, old, new))
 
     def _same_gradients(self, old: Node, new: Node) -> bool:
-        """Whether the gradient edges are alike, but for those that came with what was put in or taken out."""
+        """Return whether the gradient edges are alike, but for those that came with what was put in or taken out."""
 
         def same(one: Edge | None, other: Edge | None) -> bool:
             if one is None and other is not None and other.node not in self.origin:
@@ -255,7 +255,7 @@ class _Comparison:
         return True
 
     def _is_input(self, old: Edge | None, new: Edge | None) -> bool:
-        """Whether an edge went because what it led to has no gradient now, or came for the opposite reason."""
+        """Return whether an edge went because what it led to has no gradient now, or came for the opposite reason."""
         if old is not None:
             image = self.image.get(old.node)
             return image is not None and self.new[image].kind in UNGRADED
@@ -325,13 +325,14 @@ class _Comparison:
         )
 
     def _among(self, edges: list[Edge], edge: Edge, *, back: bool = False) -> bool:
-        """Whether an output of one graph is among these of the other."""
+        """Return whether an output of one graph is among these of the other."""
         like = Edge((self.origin if back else self.image)[edge.node], edge.nr)
         return like in edges or any(self._same_edge(*((one, edge) if back else (edge, one))) for one in edges)
 
 
 def _compared(graph: Graph, parts: Collection[str]) -> Graph:
-    """What is compared of a graph; what was drawn at random, or filled, is an input whether it has a name or not."""
+    """Return what is compared of a graph; what was drawn at random, or filled, is an input whether it has a name or
+    not."""
     if "untracked" not in parts:
         return tracked(graph)
     return replace(
@@ -362,7 +363,7 @@ def results(graph: Graph, parts: Collection[str] = DEFAULT_PARTS) -> Graph:
 
 
 def _operation(old: Node, new: Node) -> bool:
-    """Whether two nodes are of different operations; a text without gradients does not name the grad_fn."""
+    """Return whether two nodes are of different operations; a text without gradients does not name the grad_fn."""
     if old.op and new.op and old.op != new.op:
         return True
     return bool(old.next and new.next) and old.name != new.name

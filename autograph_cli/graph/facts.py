@@ -222,7 +222,8 @@ def values_line(values: Values) -> str:
 
 
 def _binned(numbers: list[float]) -> tuple[int, ...]:
-    """How many of these are in each of 16 equal parts from the first to the last; none if there is no room between."""
+    """Return how many of these are in each of 16 equal parts from the first to the last; none if there is no room
+    between."""
     low, high = (numbers[0], numbers[-1]) if numbers else (0.0, 0.0)
     counts = [0] * 16
     for number in numbers if high > low else ():
@@ -278,7 +279,7 @@ def stored(kept: Collection[Saved]) -> dict[tuple[int | str, int], int]:
 
 
 def plain_name(saved: Saved) -> str:
-    """What a node keeps, under the name that it has in the formula: `self` for `_saved_self`."""
+    """Return what a node keeps, under the name that it has in the formula: `self` for `_saved_self`."""
     return saved.name.removeprefix("_saved_")
 
 

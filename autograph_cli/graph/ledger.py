@@ -169,7 +169,7 @@ class Ledger(Record, frozen=True):
         return [name for number in numbers if (name := self.parameters[number].name)]
 
     def problem(self) -> str:
-        """What names something that is not there; empty where nothing does."""
+        """Return what names something that is not there; empty where nothing does."""
         parameters, sets = len(self.parameters), len(self.sets)
         if any(not 0 <= number < parameters for each in self.sets for number in each):
             return "names a parameter that is not there"

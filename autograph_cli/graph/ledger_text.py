@@ -48,7 +48,7 @@ def _happenings(ledger: Ledger) -> Iterator[str]:
 
 
 def _about(ledger: Ledger, each: Happening) -> Iterator[str]:
-    """What else is known of something that happened."""
+    """Yield what else is known of something that happened."""
     if each.optimizer is not None:
         yield ledger.optimizers[each.optimizer].name or ledger.optimizers[each.optimizer].cls
     if each.words:

@@ -34,7 +34,7 @@ class Seat(Struct, frozen=True):
     """The fewest and the most turns that each of these loops has."""
 
     def carried(self, other: Seat) -> bool:
-        """Whether the other one stands in another turn of a loop that both are in."""
+        """Return whether the other one stands in another turn of a loop that both are in."""
         for level, (mine, its) in enumerate(zip(self.turn, other.turn, strict=False)):
             if self.path[: level + 2] != other.path[: level + 2]:
                 return False
@@ -186,7 +186,8 @@ class _Finder:
         return self.kinds.setdefault(("loop", body), len(self.kinds))
 
     def carries(self, start: int, period: int, size: int) -> bool:
-        """Whether items at the same position of several turns hang together, sums of the gradients of leaves apart."""
+        """Return whether items at the same position of several turns hang together, sums of the gradients of leaves
+        apart."""
         top = list(range(size))
         for at in range(size):
             for number, _ in _nodes(self.row[start + at]):
@@ -199,7 +200,8 @@ class _Finder:
         return len({(_top(top, at), at % period) for at in range(size)}) < size
 
     def shift(self, start: int, period: int, size: int) -> int:
-        """How much later the turns begin if a turn runs in few modules, and few tensors lead from one into the next."""
+        """Return how much later the turns begin if a turn runs in few modules, and few tensors lead from one into the
+        next."""
         if not 1 < period <= LONGEST:
             return 0
 
@@ -229,7 +231,7 @@ class _Finder:
         return min(shifts, key=lambda shift: (modules(shift), carried(shift), (size - shift) % period != 0, shift))
 
     def covered(self, start: int, period: int, stop: int) -> int:
-        """How many items from `start` on, up to `stop`, are like those one turn later."""
+        """Return how many items from `start` on, up to `stop`, are like those one turn later."""
         pair, kinds, row = _Pair(start, period), self.kinds_of_row, self.row
         for at in range(start, stop - period):
             if kinds[at] != kinds[at + period] or not self.alike(row[at], row[at + period], pair):
@@ -237,7 +239,7 @@ class _Finder:
         return stop - period - start
 
     def alike(self, one: Item, other: Item, pair: _Pair) -> bool:
-        """Whether two items of one kind are wired in the same way."""
+        """Return whether two items of one kind are wired in the same way."""
         if isinstance(one, Loop) and isinstance(other, Loop):
             turns = zip(one.turns[:2], other.turns[:2], strict=False)
             return all(self.alike(a, b, pair) for mine, its in turns for a, b in zip(mine, its, strict=True))
@@ -249,7 +251,7 @@ class _Finder:
         )
 
     def same(self, one: Edge | None, other: Edge | None, pair: _Pair, at: int) -> bool:
-        """Whether an edge from item `at` is the same as another, one turn later."""
+        """Return whether an edge from item `at` is the same as another, one turn later."""
         if one is None and other is None:
             return True
         if other is None:

@@ -41,7 +41,7 @@ def marks_of(graph: Graph) -> list[Mark]:
 
 
 def marks_text(marks: Iterable[Mark]) -> str:
-    """How many marks of each kind there are, and on which lines, in one line: `cut here (line 12)`."""
+    """Return how many marks of each kind there are, and on which lines, in one line: `cut here (line 12)`."""
     kinds: dict[str, list[int]] = {}
     for mark in marks:
         kinds.setdefault(mark.kind, []).extend([] if mark.line is None else [mark.line])
@@ -73,8 +73,8 @@ def _has_gradient(node: Node) -> bool:
 
 
 def _cuts(graph: Graph) -> Iterator[Mark]:
-    """What was computed without a record from something that has one, and is used by what is recorded again: there the
-    gradient ends, or where it was computed in place, goes on as if it had not been.
+    """Yield what was computed without a record from something that has one, and is used by what is recorded again:
+    there the gradient ends, or where it was computed in place, goes on as if it had not been.
 
     Of several in a row it is the last, which the gradient comes to first. Where gradients are switched off and whatever
     they would go to has one all the same, as around a solver whose last turn is recorded, none is cut.
@@ -122,12 +122,12 @@ def _is_real(output: Output) -> bool:
 
 
 def _required(node: Node) -> list[Edge]:
-    """What an operation was given that required a gradient then, or had one to pass on."""
+    """Return what an operation was given that required a gradient then, or had one to pass on."""
     return [*backward_edges(node), *[node.args[position] for position in node.cut]]
 
 
 def _before(graph: Graph, edge: Edge) -> Node:
-    """What has the history of a tensor, however often that was changed in place outside of it."""
+    """Return what has the history of a tensor, however often that was changed in place outside of it."""
     node = graph[edge.node]
     while node.kind == "untracked" and node.args:
         node = graph[node.args[0].node]
@@ -135,7 +135,7 @@ def _before(graph: Graph, edge: Edge) -> Node:
 
 
 def _passes(node: Node, unrecorded: Container[int]) -> bool:
-    """Whether the gradient goes on from all that a node takes of these, to what they changed in place."""
+    """Return whether the gradient goes on from all that a node takes of these, to what they changed in place."""
     return all(
         after is not None for given, after in zip(node.args, node.next, strict=False) if given.node in unrecorded
     )
@@ -233,7 +233,8 @@ def _nan_gradients(graph: Graph) -> Iterator[Mark]:
 
 
 def _uses_numbers(node: Node) -> bool:
-    """Whether a backward computes with numbers of the forward pass; what is linear makes no NaN of finite gradients."""
+    """Return whether a backward computes with numbers of the forward pass; what is linear makes no NaN of finite
+    gradients."""
     return any(map(_is_floating, node.saved))
 
 
@@ -242,7 +243,7 @@ def _is_floating(saved: Saved) -> bool:
 
 
 def _is_alone(graph: Graph, edge: Edge, user: int) -> bool:
-    """Whether one node alone may have made the NaN in a gradient, of which several may be the sum."""
+    """Return whether one node alone may have made the NaN in a gradient, of which several may be the sum."""
     return all(node.id == user or not _uses_numbers(node) for node in graph if edge in node.next)
 
 

@@ -38,7 +38,7 @@ def match(old: Graph, new: Graph, fine: Label, *, names: bool = True) -> dict[in
 
 
 def coarse(node: Node) -> Hashable:
-    """What must be alike for two operations to be one that was changed."""
+    """Return what must be alike for two operations to be one that was changed."""
     return node.is_operation or node.kind, node.op or node.name, node.order
 
 
@@ -236,7 +236,7 @@ class _Matcher:
                 ]
 
     def _fits(self, one: int, other: int) -> bool:
-        """Whether every paired neighbour is one in the same position."""
+        """Return whether every paired neighbour is one in the same position."""
         old, new = self.old, self.new
         if other in new.image or not self._agree(one, other):
             return False
@@ -282,7 +282,7 @@ class _Matcher:
                         self.pair(left[at], right[to])
 
     def _agree(self, one: int, other: int) -> bool:
-        """Whether nothing that is paired already speaks against this pair."""
+        """Return whether nothing that is paired already speaks against this pair."""
         old, new = self.old, self.new
         pairs = [(a[2], b[2]) for a, b in zip(old.ins[one], new.ins[other], strict=False) if a[:2] == b[:2]]
         parents = old.nodes[one].parent, new.nodes[other].parent
@@ -291,7 +291,8 @@ class _Matcher:
         return not any(self._contradict(a, b) for a, b in pairs)
 
     def _contradict(self, one: int, other: int) -> bool:
-        """Whether two arguments cannot be the same, nor one of them an operation that was put before the other."""
+        """Return whether two arguments cannot be the same, nor one of them an operation that was put before the
+        other."""
         image, origin = self.old.image.get(one), self.new.image.get(other)
         if image is not None and origin is not None:
             return image != other
@@ -300,7 +301,7 @@ class _Matcher:
         )
 
     def _evidence(self, one: int, other: int) -> int:
-        """How many matched neighbours speak for this pair, less those whose position another node has."""
+        """Return how many matched neighbours speak for this pair, less those whose position another node has."""
         old, new = self.old, self.new
         ins = {(slot, nr, old.image[target]) for slot, nr, target in old.ins[one] if target in old.image}
         outs = {(slot, nr, old.image[user]) for slot, nr, user in old.outs[one] if user in old.image}
@@ -377,7 +378,8 @@ class _Matcher:
                 self.pair(one, like)
 
     def _position(self, side: _Side, number: int) -> Hashable:
-        """What a node is given and what uses it, in numbers of the new graph; None stands for what has no like."""
+        """Return what a node is given and what uses it, in numbers of the new graph; None stands for what has no
+        like."""
         seen = side.image if side is self.old else {other: other for other in self.new.image}
         node = side.nodes[number]
         ins = tuple((slot, nr, seen.get(target)) for slot, nr, target in side.ins[number])
@@ -396,7 +398,8 @@ def _nameless(side: _Side) -> dict[int, tuple[int, int]]:
 
 
 def _marks(graph: Graph) -> list[tuple[Hashable, ...]]:
-    """What results and backward calls say of each node: from which call it is, and which started or ended in it."""
+    """Return what results and backward calls say of each node: from which call it is, and which started or ended in
+    it."""
     marks: list[list[Hashable]] = [[node.pass_id] for node in graph]
     for root in graph.roots:
         marks[root.node].append(("result", root.nr))

@@ -14,7 +14,7 @@ from autograph_cli.graph.views import as_input, data_edges, take
 
 
 def open_node(graph: Graph, name: str, script: str = "FILE.py") -> tuple[Graph, str]:
-    """What the backward of this node ran, and in words what that is.
+    """Return what the backward of this node ran, and in words what that is.
 
     The name is one that `Slice` knows, of one node. What was recorded on request is the whole of it; else the
     derivatives in this graph that were made by the node are shown, which a pass with `create_graph` leaves.
@@ -43,7 +43,7 @@ def open_node(graph: Graph, name: str, script: str = "FILE.py") -> tuple[Graph, 
 
 
 def inside_of(graph: Graph, node: Node) -> Graph:
-    """What was recorded of the backward of a node of this graph.
+    """Return what was recorded of the backward of a node of this graph.
 
     Its inputs `args[0]`, `args[1]`, ... are what the node was given, and get the names of that.
     """
@@ -75,7 +75,7 @@ def _place(name: str) -> int:
 
 
 def inside_words(node: Node) -> str:
-    """What was recorded of the backward of a node, in words; of a custom Function it is what ran."""
+    """Return what was recorded of the backward of a node, in words; of a custom Function it is what ran."""
     assert node.measured is not None and node.measured.inside is not None
     inside = node.measured.inside
     if inside.passes:

@@ -153,7 +153,7 @@ class _Grouping:
                     self.found[node.id] = keys.pop()
 
     def _entered(self) -> Iterator[Key]:
-        """What something else takes a tensor from and gives one to: it is no one step."""
+        """Yield what something else takes a tensor from and gives one to: it is no one step."""
         for key, members in self._members().items():
             inside = set(members)
             after: set[int] = set()
@@ -198,12 +198,12 @@ class _Merged(Merging[Key]):
         return f"reshape {list(given.shape)}→{list(made.shape)}"
 
     def _cut(self, members: Sequence[Node], node: Node) -> tuple[int, ...]:
-        """Where among the arguments stands what required a gradient and ends here."""
+        """Return where among the arguments stands what required a gradient and ends here."""
         cut = {self.position.get(member.args[place]) for member in members for place in member.cut}
         return tuple([place for place, edge in enumerate(node.args) if edge in cut])
 
     def _measured(self, members: Sequence[Node], outputs: Sequence[Edge]) -> Measured | None:
-        """What was measured of several operations: their sums, and the numbers of what is seen of them."""
+        """Return what was measured of several operations: their sums, and the numbers of what is seen of them."""
         each = [member.measured for member in members if member.measured is not None]
         if not each:
             return None

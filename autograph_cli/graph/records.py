@@ -191,17 +191,17 @@ class Node(Record, frozen=True, gc=False, rename={"pass_id": "pass"}):
 
     @property
     def is_operation(self) -> bool:
-        """Whether it is an operation, with a grad_fn or without."""
+        """Return whether it is an operation, with a grad_fn or without."""
         return self.kind in ("operation", "untracked")
 
     @property
     def computes(self) -> bool:
-        """Whether it was computed from tensors, with a grad_fn or without."""
+        """Return whether it was computed from tensors, with a grad_fn or without."""
         return self.kind == "operation" or (self.kind == "untracked" and bool(self.args))
 
     @property
     def is_custom(self) -> bool:
-        """Whether it is of a custom Function: the names of PyTorch's own nodes end in a number."""
+        """Return whether it is of a custom Function: the names of PyTorch's own nodes end in a number."""
         return self.kind == "operation" and bool(self.op) and self.name == f"{self.op}Backward"
 
 
@@ -313,7 +313,7 @@ class Graph(Record, frozen=True, dict=True):
         return text
 
     def diff(self, other: Graph) -> GraphDiff:
-        """How `other` differs from this graph, matched by structure; true if it does."""
+        """Return how `other` differs from this graph, matched by structure; true if it does."""
         found: GraphDiff = above("diff").diff(self, other)
         return found
 
@@ -396,12 +396,12 @@ class Step(Record, frozen=True):
 
     @property
     def ran(self) -> int:
-        """How many nodes its backward passes ran."""
+        """Return how many nodes its backward passes ran."""
         return sum(len(entry.ran) for entry in self.graph.passes)
 
     @property
     def has_nodes(self) -> bool:
-        """Whether autograd recorded anything in it."""
+        """Return whether autograd recorded anything in it."""
         return any(node.kind in ("operation", "leaf") for node in self.graph)
 
 
@@ -452,7 +452,8 @@ class Collective(Record, frozen=True):
 
 
 def is_small(ran: int, most: int) -> bool:
-    """Whether backward passes of so many nodes are a check on the side, beside a step whose passes ran so many."""
+    """Return whether backward passes of so many nodes are a check on the side, beside a step whose passes ran so
+    many."""
     return 3 * ran < most
 
 

@@ -16,7 +16,7 @@ _FEW = 4
 
 
 def sentences(diff: GraphDiff) -> list[str]:
-    """What differs, the most telling first; what only follows from something else is counted, not listed.
+    """Return what differs, the most telling first; what only follows from something else is counted, not listed.
 
     >>> from autograph_cli.graph.diff import diff
     >>> sentences(diff(Graph(), Graph()))
@@ -27,7 +27,7 @@ def sentences(diff: GraphDiff) -> list[str]:
 
 
 def ordinal(order: int) -> str:
-    """What the derivatives of an order are called."""
+    """Return what the derivatives of an order are called."""
     return _ORDERS[order] if order < len(_ORDERS) else f"order {order} backward"
 
 
@@ -56,7 +56,7 @@ class _Review:
         yield from self._listed(self.new, self.diff.added, self.origin, "gained")
 
     def roots(self) -> Iterator[str]:
-        """What is asked for differs; worth a sentence where nothing else does."""
+        """Yield what is asked for differs; worth a sentence where nothing else does."""
         for edge in self.diff.lost_roots:
             yield f"{self.what(self.old, edge)} is no longer a result"
         for edge in self.diff.new_roots:

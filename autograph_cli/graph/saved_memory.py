@@ -68,12 +68,12 @@ def uncounted_words(nodes: Iterable[Node]) -> str:
 
 
 def retained(kept: Iterable[Kept]) -> list[Kept]:
-    """What lives on after a backward pass for `retain_graph=True` alone: results, not leaves and inputs."""
+    """Return what lives on after a backward pass for `retain_graph=True` alone: results, not leaves and inputs."""
     return [each for each in kept if not each.given]
 
 
 def origin_words(graph: Graph, kept: Kept) -> str:
-    """What it is: `leaf`, `input`, `result of tanh`; and the version, if it is not the first."""
+    """Return what it is: `leaf`, `input`, `result of tanh`; and the version, if it is not the first."""
     node = None if kept.origin is None else graph.nodes[kept.origin.node]
     words = _kind(node) if node is not None else "leaf or input" if kept.given else "made on the way"
     return f"{words}, version {kept.version}" if kept.version else words

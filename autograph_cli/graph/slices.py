@@ -110,7 +110,7 @@ def _similar(name: str, known: Sequence[str]) -> str:
 
 
 def _near(starts: Iterable[int], neighbours: Sequence[list[list[int]]], radius: int | None = None) -> set[int]:
-    """What these lead to, in at most `radius` steps."""
+    """Return what these lead to, in at most `radius` steps."""
     met = set(starts)
     ring, steps = list(met), 0
     while ring and (radius is None or steps < radius):

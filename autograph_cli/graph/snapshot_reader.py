@@ -172,7 +172,7 @@ class _Cursor:
         return self.at == len(self.text)
 
     def refs(self) -> list[str | None]:
-        """What stands in parentheses: labels, and `_` for nothing."""
+        """Return what stands in parentheses: labels, and `_` for nothing."""
         self.need("(")
         found: list[str | None] = []
         while not self.has(")"):

@@ -93,7 +93,7 @@ class _Joining:
                 self.nodes[node.id] = replace(node, args=args)
 
     def _type(self, given: Sequence[Edge]) -> TensorType:
-        """What is exchanged: a tensor as it is, or gradients in one bucket."""
+        """Return what is exchanged: a tensor as it is, or gradients in one bucket."""
         own = [self.nodes[edge.node] for edge in given]
         types = [node.outputs[0].type for node in own if self._band(node) == self._band(own[0])]
         if len(types) == 1:
@@ -124,7 +124,7 @@ def _parts(graph: Graph, each: Collective) -> list[Edge]:
 
 
 def _is_of(node: Node, each: Collective) -> bool:
-    """Whether a node is the operation that a collective was part of: of its line, and called like it."""
+    """Return whether a node is the operation that a collective was part of: of its line, and called like it."""
     called = node.op.replace("_", "").lower()
     return node.computes and node.source == each.source and each.op.replace("_", "") in called
 

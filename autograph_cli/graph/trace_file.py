@@ -139,7 +139,7 @@ class _Rows:
             yield line
 
     def count(self) -> int:
-        """How many there are; they are passed over."""
+        """Return how many there are; they are passed over."""
         count = 0
         for line in self.lines:
             if not line.startswith(_ROW):

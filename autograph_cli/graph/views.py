@@ -19,7 +19,7 @@ Targets = Callable[[Node], Iterable[Edge]]
 
 
 def backward_edges(node: Node) -> Sequence[Edge]:
-    """Where the node's backward sends gradients."""
+    """Return where the node's backward sends gradients."""
     following = node.next
     return following if all(following) else [edge for edge in following if edge is not None]  # type: ignore[return-value]
 
@@ -49,7 +49,7 @@ def reachable(graph: Graph, names: Iterable[str] | None = None, targets: Targets
 
 
 def slice_to_roots(graph: Graph, names: Iterable[str] | None = None) -> Graph:
-    """What these roots hang on, by data and by gradient, in one graph."""
+    """Return what these roots hang on, by data and by gradient, in one graph."""
     roots = find_roots(graph, names)
     kept = walk(graph, (root.node for root in roots), lambda node: [*node.args, *backward_edges(node)])
     return take(graph, kept, roots)
@@ -93,7 +93,8 @@ def computed(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
 
 
 def _apart(graph: Graph, kept: Iterable[int], before: Targets) -> Iterator[int]:
-    """What was differentiated and has nothing in common with these nodes, such as what `torch.func.grad` was given."""
+    """Yield what was differentiated and has nothing in common with these nodes, such as what `torch.func.grad` was
+    given."""
     known = {number for number in kept if graph.nodes[number].computes}
     for number in dict.fromkeys(edge.node for entry in graph.passes for edge in entry.roots):
         if number not in known and graph.nodes[number].order == 0:
@@ -105,7 +106,8 @@ def _apart(graph: Graph, kept: Iterable[int], before: Targets) -> Iterator[int]:
 
 
 def _gathers(graph: Graph, node: Node) -> bool:
-    """Whether an untracked operation gathers many tensors, nameless or parts of one, as a loader does its samples."""
+    """Return whether an untracked operation gathers many tensors, nameless or parts of one, as a loader does its
+    samples."""
     if node.kind != "untracked" or len(node.args) <= MANY:
         return False
     if not all(graph.nodes[edge.node].kind in ("input", "untracked") for edge in node.args):
@@ -166,7 +168,7 @@ def _up_to(
 
 
 def _differentiated(graph: Graph, node: Node) -> Sequence[Edge]:
-    """What the backward call differentiated that made a node."""
+    """Return what the backward call differentiated that made a node."""
     return () if node.pass_id is None else graph.passes[node.pass_id].roots
 
 
@@ -282,12 +284,12 @@ class _Moved:
 
 
 def is_change(node: Node) -> bool:
-    """Whether an operation changed its first argument."""
+    """Return whether an operation changed its first argument."""
     return node.op.endswith("_") and not node.op.endswith("__") and bool(node.args)
 
 
 def written_base(graph: Graph, node: Node) -> Edge | None:
-    """What an operation changed through a view, a part, of it: the rest of what it made is from there."""
+    """Return what an operation changed through a view, a part, of it: the rest of what it made is from there."""
     if not (node.op[-1:] == "_" and is_change(node) and node.outputs):
         return None
     made, edge = node.outputs[0].type, node.args[0]
@@ -306,7 +308,7 @@ def bordering(node: Node) -> Node:
 
 
 def is_cut(node: Node) -> bool:
-    """Whether a node is shown without what it was made from."""
+    """Return whether a node is shown without what it was made from."""
     return node.op.startswith(CUT)
 
 

@@ -174,7 +174,7 @@ def _named(frames: list[FrameType], tensors: Any) -> Pairs:
 
 
 def _is_tensor(value: Any) -> bool:
-    """Whether this is a tensor of PyTorch or of the engine, which need not be loaded."""
+    """Return whether this is a tensor of PyTorch or of the engine, which need not be loaded."""
     engine = sys.modules.get("autograph_cli.torch")
     return pytorch.is_tensor(value) or (engine is not None and isinstance(value, engine.Tensor))
 
@@ -191,7 +191,7 @@ def _tensors(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _spaces(frames: list[FrameType]) -> list[dict[str, Any]]:
-    """What each frame sees by name, its own variables first, and of its module's those that its code uses."""
+    """Return what each frame sees by name, its own variables first, and of its module's those that its code uses."""
     spaces = []
     for frame in reversed(frames):
         space = dict(names.variables_of(frame))
@@ -203,7 +203,7 @@ def _spaces(frames: list[FrameType]) -> list[dict[str, Any]]:
 
 
 def _given(function: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:
-    """What a function sees by name: its closure and its arguments."""
+    """Return what a function sees by name: its closure and its arguments."""
     space: dict[str, Any] = {}
     inner = inspect.unwrap(function)
     if inspect.isfunction(inner):

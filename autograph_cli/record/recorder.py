@@ -54,7 +54,7 @@ class _Finished:
     memory: Memory | None = None
 
     def ran(self) -> int:
-        """How many nodes its passes ran."""
+        """Return how many nodes its passes ran."""
         return sum(len(entry.ran) for entry in self.step.passes)
 
 
@@ -181,7 +181,7 @@ class Recorder:
             step.derived = self._derive(roots) if self._few() else (None, None)
 
     def trace(self) -> Trace:
-        """What was recorded so far."""
+        """Return what was recorded so far."""
         with self.log.lock:
             steps, total, step = list(self.kept), self.total, self.log.step
             waiting = [each for each in (self._last, self._after) if each is not None]
@@ -302,7 +302,7 @@ class Recorder:
                 yield next(iter(self.log.names_of(key)), ""), key, leaf
 
     def _notices(self, call: BackwardCall) -> bool:
-        """Whether it is looked at to which gradients a call adds."""
+        """Return whether it is looked at to which gradients a call adds."""
         return call.kind == "backward" and self.total < FEW and self.log.calls < CALLS
 
     # -- steps
@@ -330,7 +330,7 @@ class Recorder:
         self.log.engine.follow(self._keeps or last or self.watch is not None)
 
     def _few(self) -> bool:
-        """Whether the step is one of few, of which a derivative graph is made."""
+        """Return whether the step is one of few, of which a derivative graph is made."""
         return not self.total or self.selection.names(self.total)
 
     def _memory(self, leaves: Mapping[int, weakref.ref[Any]]) -> Memory:
@@ -417,7 +417,7 @@ class Recorder:
     # -- derivatives
 
     def _derive(self, roots: Sequence[tuple[str, Any]]) -> tuple[Callable[[], Graph] | None, str | None]:
-        """What makes a derivative graph of the step that is going on, if its own script made none."""
+        """Return what makes a derivative graph of the step that is going on, if its own script made none."""
         step = self.log.step
         if any(event.order and event.is_operation for event in step.events):
             return None, ""
@@ -440,7 +440,7 @@ class Recorder:
         return made, why if made else self._constant() or why
 
     def _constant(self) -> str:
-        """What to say where the script asked for a graph of the gradient, and its backward left none."""
+        """Return what to say where the script asked for a graph of the gradient, and its backward left none."""
         for entry in self.log.step.passes:
             if entry.create_graph and not entry.failed:
                 position = self.sources.source(entry.site)

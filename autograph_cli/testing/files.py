@@ -32,7 +32,7 @@ class Outcome(Struct, frozen=True):
 
 
 def in_ci() -> bool:
-    """Whether this runs where nobody would keep a new file: `CI` is set."""
+    """Return whether this runs where nobody would keep a new file: `CI` is set."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
 
 

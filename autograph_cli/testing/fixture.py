@@ -114,7 +114,7 @@ class GraphSnapshot:
         return f"<graph_snapshot of {self.base}>"
 
     def report(self) -> list[str]:
-        """What the last comparison found, for a failing test."""
+        """Return what the last comparison found, for a failing test."""
         return self._reported
 
     def _with(self, base: str, view: View) -> GraphSnapshot:

@@ -86,12 +86,12 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 
 def folder_of(path: Path) -> Path:
-    """Where the snapshots of a test file are."""
+    """Return where the snapshots of a test file are."""
     return path.parent / FOLDER / path.stem
 
 
 def base_of(item: pytest.Item) -> str:
-    """How the snapshots of a test begin: `TestModel.test_loss[3-5]`."""
+    """Return how the snapshots of a test begin: `TestModel.test_loss[3-5]`."""
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
     name = ".".join([*classes, item.name])
     plain = _STRANGE.sub("_", name)

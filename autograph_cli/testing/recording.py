@@ -98,7 +98,7 @@ def main() -> None:
 
 
 def answer(request: str) -> str:
-    """What came of the script that a request names."""
+    """Return what came of the script that a request names."""
     asked = json.loads(request)
     target = runner.Target.of(asked["script"], tuple(asked["arguments"]))
     result, trace = runner.record(target, asked["steps"], engine=asked["engine"])

@@ -39,7 +39,7 @@ class Result(Struct, frozen=True):
 
 
 def snapshot_path(script: Path) -> Path:
-    """Where the snapshot of a script is: beside it.
+    """Return where the snapshot of a script is: beside it.
 
     >>> snapshot_path(Path("samples/expr.py")).as_posix()
     'samples/expr.graph.txt'

@@ -55,7 +55,7 @@ def load(start: Path | None = None) -> Settings:
 
 
 def table(command: str, start: Path | None = None) -> tuple[dict[str, Any], Path | None]:
-    """What `[tool.autograph.<command>]` says, unchecked, and the file in which it stands."""
+    """Return what `[tool.autograph.<command>]` says, unchecked, and the file in which it stands."""
     found, path = _nearest(start)
     part = found.get(command, {}) if isinstance(found, dict) else {}
     if not isinstance(part, dict):
@@ -106,7 +106,7 @@ def read(table: Any, folder: Path, name: str = "pyproject.toml") -> Settings:
 
 
 def parts(names: Any) -> tuple[str, ...]:
-    """What a snapshot holds, in one order; raises `ValueError` for an unknown part."""
+    """Return what a snapshot holds, in one order; raises `ValueError` for an unknown part."""
     chosen = _chosen(HOLDS)(names)
     return tuple(part for part in HOLDS if part in chosen)
 

@@ -30,7 +30,7 @@ class SweepError(AutographError):
 
 
 def pool(jobs: int = 1, over_mpi: bool = False) -> AbstractContextManager[Executor | None]:
-    """What runs calls, `jobs` at once; its `map` gives their results in order. What may die runs in a `child`.
+    """Return what runs calls, `jobs` at once; its `map` gives their results in order. What may die runs in a `child`.
 
     With `over_mpi` the calls run on the other processes that mpiexec started: there it gives None, once all is done.
     SweepError without mpi4py, or for one process alone.

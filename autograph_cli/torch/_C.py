@@ -51,12 +51,12 @@ def _get_tracing_state() -> None:
 
 
 def _is_torch_function_enabled() -> bool:
-    """Whether classes are asked instead of functions."""
+    """Return whether classes are asked instead of functions."""
     return not thread_state.overrides_off
 
 
 def _is_torch_function_mode_enabled() -> bool:
-    """Whether there is a mode that is asked instead of functions."""
+    """Return whether there is a mode that is asked instead of functions."""
     return bool(thread_state.function_modes) and thread_state.overrides_off < ALL
 
 

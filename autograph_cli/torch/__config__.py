@@ -19,7 +19,7 @@ def show() -> str:
 
 
 def parallel_info() -> str:
-    """How many threads share products of matrices and large arrays."""
+    """Return how many threads share products of matrices and large arrays."""
     return (
         f"ATen/Parallel:\n\tat::get_num_threads() : {get_num_threads()}\n"
         f"\tat::get_num_interop_threads() : {get_num_interop_threads()}\n"

@@ -79,7 +79,7 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any
 
 
 def _type(hint: Any) -> str | None:
-    """How a schema writes the type that an annotation names; None for one that operators do not take."""
+    """Return how a schema writes the type that an annotation names; None for one that operators do not take."""
     if hint in _SINGLE:
         return _SINGLE[hint]
     origin, inner = typing.get_origin(hint), typing.get_args(hint)

@@ -16,12 +16,12 @@ _LAUNCHERS = {
 
 
 def launched_size() -> int:
-    """How many processes were started together, as the launcher's variables say; 1 without any."""
+    """Return how many processes were started together, as the launcher's variables say; 1 without any."""
     return max(_said(name) or 1 for name in _LAUNCHERS)
 
 
 def launched_rank() -> int | None:
-    """Which of the processes that were started together this one is; None for one alone."""
+    """Return which of the processes that were started together this one is; None for one alone."""
     ranks = [_said(rank) for size, rank in _LAUNCHERS.items() if (_said(size) or 1) > 1]
     return next((rank for rank in ranks if rank is not None), None)
 

@@ -75,7 +75,8 @@ _ALIKE = 0.85
 
 
 def advice(name: str, known: Iterable[str]) -> str:
-    """What to do where the full name is missing: another name to use, or one that may be meant, or an empty string.
+    """Return what to do where the full name is missing: another name to use, or one that may be meant, or an empty
+    string.
 
     `known` are the names that are there beside it.
 
@@ -96,7 +97,7 @@ def advice(name: str, known: Iterable[str]) -> str:
 
 
 def _comparable(other: str, name: str) -> bool:
-    """Whether one may be a slip for the other: `int32` is none for `int3`."""
+    """Return whether one may be a slip for the other: `int32` is none for `int3`."""
     if other == name or abs(len(other) - len(name)) > 2 or other.startswith("_"):
         return False
     return [sign for sign in other if sign.isdigit()] == [sign for sign in name if sign.isdigit()]
@@ -109,7 +110,7 @@ def sentence(name: str, known: Iterable[str]) -> str:
 
 
 def refusal(name: str, known: Iterable[str]) -> str:
-    """What is said of a full name that is missing."""
+    """Return what is said of a full name that is missing."""
     parts = name.split(".")
     for count in range(len(parts), 1, -1):
         what = NOT_REBUILT.get(".".join(parts[:count]))
@@ -119,7 +120,7 @@ def refusal(name: str, known: Iterable[str]) -> str:
 
 
 def _without_us() -> str:
-    """What to do with a script that needs PyTorch itself."""
+    """Return what to do with a script that needs PyTorch itself."""
     if PathFinder.find_spec("torch") is None:
         return "the script needs PyTorch itself"
     return "the script needs PyTorch itself, which is installed here: `autograph run --engine torch` will run it"

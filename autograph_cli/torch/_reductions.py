@@ -29,7 +29,7 @@ def register() -> None:
 
 
 def reduced(tensor: Tensor) -> Any:
-    """What is sent of a tensor to another process: the file descriptor of its memory, and where it is in it."""
+    """Return what is sent of a tensor to another process: the file descriptor of its memory, and where it is in it."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "

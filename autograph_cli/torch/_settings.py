@@ -27,7 +27,7 @@ def _count(name: str, number: Any) -> int:
 
 
 def get_num_threads() -> int:
-    """How many threads share products of matrices and the elements of large arrays, at most."""
+    """Return how many threads share products of matrices and the elements of large arrays, at most."""
     return threads.count
 
 
@@ -38,7 +38,7 @@ def set_num_threads(number: int) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """What `set_num_interop_threads` was told."""
+    """Return what `set_num_interop_threads` was told."""
     return int(_settings["interop"])
 
 
@@ -58,12 +58,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What `use_deterministic_algorithms` was told."""
+    """Return what `use_deterministic_algorithms` was told."""
     return bool(_settings["deterministic"])
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """What `use_deterministic_algorithms` was told of `warn_only`."""
+    """Return what `use_deterministic_algorithms` was told of `warn_only`."""
     return bool(_settings["warn_only"])
 
 
@@ -99,12 +99,12 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was told."""
+    """Return what `set_float32_matmul_precision` was told."""
     return str(_settings["precision"])
 
 
 def is_warn_always_enabled() -> bool:
-    """What `set_warn_always` was told."""
+    """Return what `set_warn_always` was told."""
     return user_warnings.always[0]
 
 

@@ -17,7 +17,7 @@ def current_accelerator(check_available: bool = False) -> _device | None:
 
 
 def device_count() -> int:
-    """How many there are."""
+    """Return how many there are."""
     return cuda.device_count()
 
 

@@ -26,7 +26,7 @@ class Future:
         self._inner: futures.Future[Any] = futures.Future()
 
     def done(self) -> bool:
-        """Whether there is a result, or an error."""
+        """Return whether there is a result, or an error."""
         return self._inner.done()
 
     def wait(self) -> Any:
@@ -52,11 +52,11 @@ class Future:
         self._inner.add_done_callback(lambda _: callback(self))
 
     def _following(self) -> Future:
-        """What `then` completes."""
+        """Return what `then` completes."""
         return Future()
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """What `callback(self)` gives when this is complete, as another future."""
+        """Return what `callback(self)` gives when this is complete, as another future."""
         made = self._following()
 
         def run(done: Future) -> None:

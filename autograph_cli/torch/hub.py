@@ -51,7 +51,7 @@ def load(
     skip_validation: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """What the function `model` of the folder's `hubconf.py` makes of the other arguments.
+    """Return what the function `model` of the folder's `hubconf.py` makes of the other arguments.
 
     RuntimeError for `source="github"` (the default), as nothing is downloaded, and for a name that is not there.
     """
@@ -129,7 +129,7 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = False,
 ) -> Any:
-    """What the file of this URL holds, if it is in `model_dir` (`checkpoints` in the hub's folder) already."""
+    """Return what the file of this URL holds, if it is in `model_dir` (`checkpoints` in the hub's folder) already."""
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     path = os.path.join(folder, file_name or os.path.basename(urlparse(url).path))
     if not os.path.exists(path):

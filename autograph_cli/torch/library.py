@@ -96,7 +96,8 @@ class CustomOpDef:
         return found
 
     def _run(self, bound: inspect.BoundArguments) -> Any:
-        """What the function gives; for tensors without memory, the fake one. RuntimeError if results share memory."""
+        """Return what the function gives; for tensors without memory, the fake one. RuntimeError if results share
+        memory."""
         given = list(_flat(bound.arguments.values()))
         if any(x.is_meta for x in given):
             if self._fake is None:
@@ -220,7 +221,7 @@ def _function(op: CustomOpDef) -> type[Function]:
 
 
 def _count(x: Any) -> int | None:
-    """How many tensors a list has; -1 for a tensor, None for what is neither."""
+    """Return how many tensors a list has; -1 for a tensor, None for what is neither."""
     tensors = len(list(_flat((x,))))
     return -1 if isinstance(x, Tensor) else tensors or None
 

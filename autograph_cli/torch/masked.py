@@ -310,7 +310,7 @@ softmin = _normalizer("amin", "softmax", negative=True)
 def normalize(
     input: Tensor, ord: Any, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
-    """What the mask keeps, divided by its norm."""
+    """Return what the mask keeps, divided by its norm."""
     kept = _kept("sum", input, mask)
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     floor = torch["full"]((), eps, dtype=size.dtype)

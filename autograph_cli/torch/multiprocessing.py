@@ -25,7 +25,7 @@ def get_all_sharing_strategies() -> set[str]:
 
 
 def get_sharing_strategy() -> str:
-    """What `set_sharing_strategy` was told."""
+    """Return what `set_sharing_strategy` was told."""
     return _chosen[0]
 
 

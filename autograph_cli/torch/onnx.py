@@ -46,7 +46,8 @@ def export(
     opset_version: int | None = None,
     **options: Any,
 ) -> ONNXProgram:
-    """What a model computes of these arguments as ONNX (opset 18), its parameters in it; written to `f` if given.
+    """Return what a model computes of these arguments as ONNX (opset 18), its parameters in it; written to `f` if
+    given.
 
     OnnxExporterError for what ONNX has no operators for, for what is drawn at random, and for options that ask for
     another model: sizes are those of the arguments.
@@ -67,7 +68,7 @@ dynamo_export = export
 
 
 def is_in_onnx_export() -> bool:
-    """Whether a model runs to be exported."""
+    """Return whether a model runs to be exported."""
     return _exporting[0]
 
 

@@ -226,7 +226,7 @@ _overrides.collect.append(_every)
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether somebody is to be asked instead of a function of these arguments."""
+    """Return whether somebody is to be asked instead of a function of these arguments."""
     if thread_state.overrides_off == ALL:
         return False
     return bool(thread_state.function_modes) or (not thread_state.overrides_off and bool(overloaded(relevant_args)))
@@ -245,7 +245,7 @@ def has_torch_function_variadic(*args: Any) -> bool:
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """What those who are asked instead of `public_api` give; TypeError if all answer NotImplemented."""
+    """Return what those who are asked instead of `public_api` give; TypeError if all answer NotImplemented."""
     given = list(relevant_args)
     types = tuple(map(type, overloaded(given, plain=True)))
     asked = [] if thread_state.overrides_off else overloaded(given)
@@ -270,7 +270,7 @@ def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[[Callable[..
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether this is a tensor, or of a class that has a `__torch_function__`."""
+    """Return whether this is a tensor, or of a class that has a `__torch_function__`."""
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
@@ -374,7 +374,7 @@ def resolve_name(f: Any) -> str | None:
 
 
 def is_tensor_method_or_property(func: Any) -> bool:
-    """Whether this is a method or property of Tensor."""
+    """Return whether this is a method or property of Tensor."""
     return (resolve_name(func) or "").startswith("torch.Tensor.")
 
 

@@ -47,7 +47,7 @@ def supported_activities() -> set[ProfilerActivity]:
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """What to do in which step: after `skip_first` steps `repeat` times (0: on and on) wait, warm up, record.
+    """Return what to do in which step: after `skip_first` steps `repeat` times (0: on and on) wait, warm up, record.
 
     >>> [schedule(wait=1, warmup=0, active=2)(step).name for step in range(4)]
     ['NONE', 'RECORD', 'RECORD_AND_SAVE', 'NONE']

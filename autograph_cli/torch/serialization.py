@@ -301,7 +301,7 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """What was added as safe."""
+    """Return what was added as safe."""
     return list(_safe.values())
 
 

@@ -194,7 +194,7 @@ def _differences(actual: Tensor, expected: Tensor, tolerances: tuple[Any, Any], 
 
 
 def _greatest(values: Any) -> int:
-    """Where the largest value is; the first nan, if there is one."""
+    """Return where the largest value is; the first nan, if there is one."""
     return int(np.argmax(values))
 
 

@@ -11,7 +11,7 @@ _FORM = r"v?(\d+(?:\.\d+)*)(?:[-_.]?((?:a|b|rc|alpha|beta|dev|pre)\d*))?(?:\+(\S
 
 
 def _key(version: Any) -> Any:
-    """What versions are compared by: numbers, then whether it is final, then the part behind `+`; None if it is
+    """Return what versions are compared by: numbers, then whether it is final, then the part behind `+`; None if it is
     none."""
     text = ".".join(map(str, version)) if isinstance(version, (tuple, list)) else version
     if not isinstance(text, str):

@@ -18,6 +18,6 @@ def pillow(part: str = "Image") -> Any:
 
 
 def is_picture(x: Any) -> bool:
-    """Whether `x` is a picture of PIL; there is none before Pillow was imported."""
+    """Return whether `x` is a picture of PIL; there is none before Pillow was imported."""
     module = sys.modules.get("PIL.Image")
     return module is not None and isinstance(x, module.Image)

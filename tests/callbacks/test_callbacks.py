@@ -115,7 +115,7 @@ ENDINGS = {
 
 
 def fitted(python: Run, folder: Path, package: str, happens: str, path: str) -> tuple[str, str]:
-    """What a script printed that trains with a stand-in for the package."""
+    """Return what a script printed that trains with a stand-in for the package."""
     for name, text in STAND_INS.items():
         (folder / "packages" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "packages" / name).write_text(text)

@@ -20,7 +20,7 @@ Cli = Callable[..., Result]
 
 
 def offered(cli: Cli, shell: str, line: str) -> list[str]:
-    """What is offered for the last word of a line."""
+    """Return what is offered for the last word of a line."""
     words = line.split(" ")
     position = words[-1] if shell == "fish" else str(len(words) - 1)
     env = {"_AUTOGRAPH_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": position}

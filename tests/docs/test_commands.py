@@ -50,7 +50,7 @@ def typed(console: str) -> Iterator[tuple[str, str]]:
 
 
 def alike(wanted: str, got: str) -> bool:
-    """Whether the output is what is shown; `...` stands for any lines."""
+    """Return whether the output is what is shown; `...` stands for any lines."""
     return doctest.OutputChecker().check_output(wanted.replace("  ...\n", "...\n"), got, doctest.ELLIPSIS)
 
 

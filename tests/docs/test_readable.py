@@ -80,7 +80,7 @@ def read(svg: str) -> Picture:
 
 
 def _is_open(item: ElementTree.Element) -> bool:
-    """Whether a module is a frame around what is in it, whose title is small, and no box."""
+    """Return whether a module is a frame around what is in it, whose title is small, and no box."""
     return next(text.get("font-size") for text in item if _tag(text) == "text") == "10"
 
 
@@ -145,7 +145,7 @@ def _points(path: str) -> Iterator[Point]:
 
 
 def overlap(a: Rectangle, b: Rectangle, by: float = 0.5) -> bool:
-    """Whether two rectangles lie on each other by more than so much."""
+    """Return whether two rectangles lie on each other by more than so much."""
     across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
     return across > by and down > by
 
@@ -190,7 +190,7 @@ def faults(found: Picture) -> Iterator[str]:
 
 
 def hidden_links(found: Picture) -> int:
-    """How many thin lines run behind boxes."""
+    """Return how many thin lines run behind boxes."""
     return sum(
         any(within(point, box, found.shapes[key]) for point in points[1:-1] for key, box in found.boxes.items())
         for points in found.links

@@ -58,7 +58,7 @@ def recorded(way: list[str], words: list[str]) -> int:
 
 
 def state() -> dict[str, str]:
-    """What a script leaves, as digests: random streams, and the bits and nodes of what its variables hold."""
+    """Return what a script leaves, as digests: random streams, and the bits and nodes of what its variables hold."""
     found = {
         "random": repr(random.getstate()),
         "numpy": repr(
@@ -116,7 +116,7 @@ def child(run, words: list[str], folder: str) -> tuple[int, str]:
 
 
 def ended(process: int, folder: str) -> dict[str, object]:
-    """How a child ended, and what it printed."""
+    """Return how a child ended, and what it printed."""
     code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
     out, err = (Path(f"{folder}.{number}").read_text() for number in (1, 2))
     files = sorted(set(os.listdir(folder)) - {"trace.json"})

@@ -35,12 +35,12 @@ def data_of(page: str) -> dict[str, Any]:
 
 
 def packs_of(page: str) -> list[str]:
-    """What is unpacked when a box is opened."""
+    """Return what is unpacked when a box is opened."""
     return re.findall(r'<script type="application/json" class="pack">(.*?)</script>', page)
 
 
 def nodes_of(told: dict[str, Any]) -> list[dict[str, Any]]:
-    """What is known of each node, of the columns that a page has."""
+    """Return what is known of each node, of the columns that a page has."""
     rows: list[dict[str, Any]] = [{} for _ in range(told["count"])]
     for fact, (values, at) in told["facts"].items():
         for row, place in zip(rows, at, strict=True):
@@ -50,7 +50,7 @@ def nodes_of(told: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def view_of(page: str, key: str = "") -> dict[str, Any]:
-    """What the page knows of one view, by default the one that is seen at first."""
+    """Return what the page knows of one view, by default the one that is seen at first."""
     data = data_of(page)
     (found,) = (view for view in data["views"] if view["key"] == (key or data["first"]))
     return {**data, **found}

@@ -29,7 +29,7 @@ class Arrays:
 
 
 def computed_with(graph: Graph) -> tuple[Graph, dict[Edge, Edge]]:
-    """What is computed of a graph, and where each of its tensors is in the whole graph."""
+    """Return what is computed of a graph, and where each of its tensors is in the whole graph."""
     numbered = replace(graph, nodes=tuple(replace(node, module=str(node.id)) for node in graph))
     taken = computed(numbered)
     places = [Edge(node.id, nr) for node in taken for nr in range(len(node.outputs))]

@@ -62,7 +62,7 @@ def part(graph: Graph, chance: random.Random) -> Slice:
 
 
 def shown(graph: Graph, chance: random.Random) -> tuple[str, ...]:
-    """What is recorded of these; seldom what may not be."""
+    """Return what is recorded of these; seldom what may not be."""
     some = tuple(word for word in WORDS if chance.random() < 0.5)
     return some if chance.random() < 0.1 else tuple(word for word in some if is_there(graph, word))
 

@@ -23,7 +23,7 @@ Record = Callable[[str], Trace]
 
 @pytest.fixture
 def recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
-    """What the engine records of a script of the repository, or of a text, with its numbers."""
+    """Return what the engine records of a script of the repository, or of a text, with its numbers."""
 
     def record(script: str) -> Trace:
         monkeypatch.chdir(tmp_path)
@@ -36,7 +36,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
 
 
 def arrows(trace: Trace, view: str, shown: str = "values", **how: Any) -> dict[tuple[str, str], str]:
-    """What stands at the arrows of a picture, by the titles of the boxes that they join."""
+    """Return what stands at the arrows of a picture, by the titles of the boxes that they join."""
     chart = render(trace.steps[-1], view, "mermaid", shown=parse_shown(shown), **how).decode()
     titles = dict(re.findall(r'^ *(\w+)[\[(/]+"(.*?)(?:<br/>.*)?"', chart, re.MULTILINE))
     found = re.findall(r'^ *(\w+) -\.?->(?:\|"(.*?)"\|)? (\w+)$', chart, re.MULTILINE)

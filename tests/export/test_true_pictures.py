@@ -59,7 +59,7 @@ class Drawn:
         return {node.id: node for node in shown if node is not None}
 
     def ways(self) -> dict[str, set[str]]:
-        """Where arrows lead from each box; what is in a frame that stands for several is one."""
+        """Return where arrows lead from each box; what is in a frame that stands for several is one."""
         frame = {box.id: box.frame for box in self.scene.boxes}
         outermost: dict[str, str] = {}
         for its in self.scene.frames:
@@ -123,7 +123,7 @@ def leaves_are_counted(drawn: Drawn) -> str:
 
 
 def told(title: str) -> int:
-    """How many tensors the title of a box is of."""
+    """Return how many tensors the title of a box is of."""
     if found := re.match(r"([\d,]+) leaves and inputs", title):
         return int(found[1].replace(",", ""))
     if found := re.match(r"([\d,]+) × ", title):
@@ -154,7 +154,8 @@ def ways_lead_on(drawn: Drawn) -> str:
 
 
 def source(drawn: Drawn, given: Edge) -> Edge:
-    """What an arrow comes from that leads to a user of this: before what is detached, if that is part of the arrow."""
+    """Return what an arrow comes from that leads to a user of this: before what is detached, if that is part of the
+    arrow."""
     while drawn.built.data and f"n{given.node}" not in drawn.here and drawn.graph[given.node].op == "detach":
         given = drawn.graph[given.node].args[0]
     return given
@@ -196,7 +197,8 @@ def crossing(drawn: Drawn, tails: set[str], heads: set[str], maker: Mapping[str,
 
 
 def modules_count_tensors(drawn: Drawn) -> str:
-    """What a closed module says to come in and go out is as many as there are tensors, however often each is used."""
+    """Return what a closed module says to come in and go out is as many as there are tensors, however often each is
+    used."""
     every = {box.id for box in drawn.built.boxes}
     for box in drawn.scene.boxes:
         if box.style != "module" or box.id[0] != "m" or drawn.rolled or not box.lines or "more" in box.lines[0]:

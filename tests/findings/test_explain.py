@@ -41,7 +41,7 @@ Explain = Callable[..., list[Finding]]
 def of_file(
     path: Path, *args: str, engine: str = "builtin", steps: str = "first,last", **options: list[str]
 ) -> list[Finding]:
-    """What is found in a run of a script with its numbers."""
+    """Return what is found in a run of a script with its numbers."""
     quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
     with quiet[0], quiet[1], warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -51,7 +51,7 @@ def of_file(
 
 @pytest.fixture
 def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Explain:
-    """What is found in a script."""
+    """Return what is found in a script."""
     monkeypatch.chdir(tmp_path)
 
     def run(script: str, **options: Any) -> list[Finding]:

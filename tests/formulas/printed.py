@@ -49,7 +49,7 @@ class _Reader:
         return _plain(found)
 
     def next(self, sign: str) -> bool:
-        """Whether the sign comes next; then it is taken."""
+        """Return whether the sign comes next; then it is taken."""
         rest = self.text[self.at :]
         stripped = rest.lstrip()
         if not stripped.startswith(sign):
@@ -110,7 +110,7 @@ class _Reader:
         return found
 
     def key(self) -> Any:
-        """What stands in the brackets of an index."""
+        """Return what stands in the brackets of an index."""
         entries: list[Any] = []
         while True:
             ends: list[Any] = [None]

@@ -106,7 +106,7 @@ def deep(values: Any) -> Iterator[Any]:
 
 
 def _array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", **_: Any) -> Any:
-    """What comes from the host is copied to the device; arrays of NumPy may stand here, and only here."""
+    """Return what comes from the host is copied to the device; arrays of NumPy may stand here, and only here."""
     if dtype is not None:
         check_dtype(dtype)
     interface = None if isinstance(obj, ndarray) else getattr(obj, "__cuda_array_interface__", None)

@@ -45,7 +45,7 @@ def functions(module: Any) -> dict[str, str]:
 
 
 def known() -> dict[str, Any]:
-    """What is recorded of the installed CuPy."""
+    """Return what is recorded of the installed CuPy."""
     import cupy  # type: ignore[import-not-found, unused-ignore]
 
     universal = {name: x for name, x in sorted(vars(cupy).items()) if isinstance(x, cupy.ufunc)}

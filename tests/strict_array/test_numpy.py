@@ -144,7 +144,7 @@ CLASSES: dict[str, tuple[int, str]] = {
 
 
 def uses() -> tuple[Counter[str], Counter[str]]:
-    """How often each file computes with NumPy, and asks for its classes."""
+    """Return how often each file computes with NumPy, and asks for its classes."""
     computes: Counter[str] = Counter()
     classes: Counter[str] = Counter()
     for folder in ("_core", "_ops", "_kernels"):

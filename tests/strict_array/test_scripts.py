@@ -37,7 +37,7 @@ def in_a_row(text: str) -> str:
 
 
 def ran(script: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
-    """What a script prints, and its snapshot."""
+    """Return what a script prints, and its snapshot."""
     target = runner.Target.of(str(ROOT / script), tuple(SETTINGS.arguments.get(script, ())))
     result, trace = runner.record(target, SETTINGS.steps)
     said = capsys.readouterr()

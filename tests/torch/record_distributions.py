@@ -411,7 +411,7 @@ D.Distribution.set_default_validate_args(3) | D.RelaxedBernoulli(t(0.5)) | D.Rel
 
 
 def refusals(torch: Any) -> dict[str, str]:
-    """What each of the lines above raises."""
+    """Return what each of the lines above raises."""
     scope, found = {"D": torch.distributions, "t": torch.tensor, "torch": torch}, {}
     for code in (code.strip() for line in REFUSED.strip().splitlines() for code in line.split(" | ")):
         try:

@@ -29,7 +29,7 @@ PARTS = (
 
 
 def find(torch, path):
-    """What a full name stands for."""
+    """Return what a full name stands for."""
     found = torch
     for part in path.split(".")[1:]:
         try:

@@ -117,7 +117,7 @@ CASES = [case.strip() for case in CASES if case.strip()]
 
 
 def outcome(scope, case):
-    """What the expression gives, or the class and the first words of its error."""
+    """Return what the expression gives, or the class and the first words of its error."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -127,7 +127,7 @@ def outcome(scope, case):
 
 
 def outcomes(torch):
-    """What all cases give, one after the other."""
+    """Return what all cases give, one after the other."""
     scope = {"torch": torch}
     exec(SETUP, scope)
     return [outcome(scope, case) for case in CASES]

@@ -95,7 +95,7 @@ def called(torch: Any, code: str) -> str:
 
 
 def printed(torch: Any, program: str) -> list[str]:
-    """What a program prints."""
+    """Return what a program prints."""
     lines: list[str] = []
     name = torch.__name__
     scope = {"__name__": "__main__", "show": lambda *a: lines.append(" ".join(map(str, a)))}

@@ -13,7 +13,7 @@ LACKING = json.loads(EXPECTED.read_text())
 
 
 def said_of(owner, name):
-    """What the error of a missing name says; the name itself where it is there by now."""
+    """Return what the error of a missing name says; the name itself where it is there by now."""
     try:
         getattr(owner, name)
     except AttributeError as error:

@@ -12,7 +12,7 @@ from autograph_cli.torch import multiprocessing as mp
 
 
 def shared_files():
-    """How many descriptors of shared memory, which has no name anywhere, this process holds."""
+    """Return how many descriptors of shared memory, which has no name anywhere, this process holds."""
     gc.collect()
     return sum("memfd" in os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if _is_open(fd))
 

@@ -92,7 +92,7 @@ def drawn(torch: Any, models: Any, name: str) -> str:
 
 
 def run(torch: Any, models: Any, name: str) -> dict[str, Any]:
-    """What a model does with four pictures after a seed: initial values, results, graph and gradients."""
+    """Return what a model does with four pictures after a seed: initial values, results, graph and gradients."""
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

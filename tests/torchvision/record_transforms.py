@@ -157,7 +157,7 @@ def _rounded(numbers: list[Any]) -> list[Any]:
 
 
 def observe(expression: str, names: dict[str, Any]) -> Any:
-    """What an expression gives, and the next random number; or its error's class and first sentence."""
+    """Return what an expression gives, and the next random number; or its error's class and first sentence."""
     torch = names["torch"]
     torch.manual_seed(5)
     random.seed(5)

@@ -44,7 +44,7 @@ def test_boxes_to_begin_with_and_what_is_cut_out_of_maps_are_as_torchvisions() -
 
 
 def parts_of(value: Any) -> Iterator[float | str]:
-    """What stands in lists of lists, one after the other."""
+    """Yield what stands in lists of lists, one after the other."""
     if not isinstance(value, list):
         yield value
         return

@@ -127,8 +127,8 @@ class Builtin(Tensors, Measuring):
     def _given(
         self, node: Node, inputs: Sequence[Any], outputs: tuple[Tensor, ...], following: tuple[Output | None, ...]
     ) -> tuple[tuple[Any, ...], str, bool]:
-        """What an operation was computed from, its name if it changed a tensor in place, and whether a number was
-        wrapped."""
+        """Return what an operation was computed from, its name if it changed a tensor in place, and whether a number
+        was wrapped."""
         first = outputs[0] if outputs else None
         args: list[Any] = []
         op, wrapped = "", False
@@ -233,11 +233,11 @@ class Builtin(Tensors, Measuring):
         return None
 
     def _plain(self, cls: type[Node], inputs: Sequence[Any]) -> Any:
-        """What an operation was given that is no tensor; of a change of a view, what the change was given."""
+        """Return what an operation was given that is no tensor; of a change of a view, what the change was given."""
         return self._change if cls is CopySlices else plain_arguments(inputs)
 
     def _in_place(self, node: Node) -> str:
-        """What changed a tensor in place; a change of a view is one with the node that it gives to the base."""
+        """Return what changed a tensor in place; a change of a view is one with the node that it gives to the base."""
         if isinstance(node, CopySlices):
             node = node.function()
             self._change = Change(type(node), *self.listener.withdrawn(node._ag_seq))
@@ -276,13 +276,13 @@ class Builtin(Tensors, Measuring):
 
 
 def _is_new(output: Tensor, given: Any, node: Node) -> bool:
-    """Whether a tensor was made, not changed, and has no other history than this node."""
+    """Return whether a tensor was made, not changed, and has no other history than this node."""
     edge = output._ag_edge
     return given is not output and edge is not None and (edge.__class__ is not tuple or edge[0] is node)
 
 
 def _is_changed(first: Tensor, node: Node, op: str, args: Sequence[Output]) -> bool:
-    """Whether the first output of a node got its history by a change in place of which `args` do not tell."""
+    """Return whether the first output of a node got its history by a change in place of which `args` do not tell."""
     edge = first._ag_edge
     if op:  # the tensor may have its new history already
         return node._ag_seq in map(key_of, args)
@@ -292,5 +292,5 @@ def _is_changed(first: Tensor, node: Node, op: str, args: Sequence[Output]) -> b
 
 
 def _is_undefined(node: Node) -> bool:
-    """Whether the first output of an operation is one that was not asked for."""
+    """Return whether the first output of an operation is one that was not asked for."""
     return isinstance(node._ag_output_meta, list) and node._ag_output_meta[0] is None

@@ -71,7 +71,7 @@ def _check(node: Node, custom: bool) -> None:
 
 
 def _is_custom(cls: type[Node]) -> bool:
-    """Whether the backward of these nodes is code of the script."""
+    """Return whether the backward of these nodes is code of the script."""
     function = getattr(cls, "_forward_cls", None)
     return function is not None and function.__module__.partition(".")[0] not in _SERVED
 

@@ -44,7 +44,7 @@ class Inside:
 
     @classmethod
     def of(cls, node: EngineNode, grad: Any, summary: Callable[[Any], Any] | None = None) -> Inside | None:
-        """What to follow a node with that is about to run; None for one whose work is not made of operations.
+        """Return what to follow a node with that is about to run; None for one whose work is not made of operations.
 
         With `summary`, what it says of the numbers of each tensor is noted too.
         """
@@ -127,7 +127,7 @@ class Inside:
         self._held.append(raw)
 
     def _position(self, tensor: Tensor) -> Edge:
-        """Where a tensor stands: the operation that made it, or an input."""
+        """Return where a tensor stands: the operation that made it, or an input."""
         raw = tensor._ag_raw
         known = self._positions.get(id(raw)) or self._positions.get(id(tensor))
         if known is None:
@@ -153,7 +153,7 @@ class Inside:
 
 
 def _kept(node: EngineNode) -> Iterator[tuple[str, Any]]:
-    """What a node keeps, each under the name that its formula has for it."""
+    """Yield what a node keeps, each under the name that its formula has for it."""
     items = node._ag_saved or ()
     names = node._ag_item_names or [f"saved_tensors[{position}]" for position in range(len(items))]
     for name, item in zip(names, items, strict=False):
@@ -164,7 +164,7 @@ def _kept(node: EngineNode) -> Iterator[tuple[str, Any]]:
 
 
 def _inputs(node: EngineNode, count: int) -> list[str]:
-    """What the gradients are gradients of; of a list, each item."""
+    """Return what the gradients are gradients of; of a list, each item."""
     names = [parameter.name for parameter in node._ag_operation.inputs]
     return names if len(names) == count else [f"{names[0]}[{position}]" for position in range(count)]
 

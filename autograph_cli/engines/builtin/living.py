@@ -51,7 +51,7 @@ class Living:
         """The memory of each output that is kept, with the position of its node for a number."""
 
     def rows(self, nodes: list[Node]) -> list[Row]:
-        """What there is to tell of these nodes."""
+        """Return what there is to tell of these nodes."""
         return fast.rows(self, nodes) if fast is not None else list(map(self._row, nodes))
 
     def _row(self, node: Node) -> Row:
@@ -66,7 +66,7 @@ class Living:
         return self.further.setdefault((position, nr), Edge(position, nr)) if nr else self.edges[position]
 
     def kept(self, node: Node, following: tuple[Edge | None, ...]) -> tuple[Saved, ...]:
-        """What a node keeps, which leads there."""
+        """Return what a node keeps, which leads there."""
         looked = next(look((node,)))
         if looked is None:
             return ()

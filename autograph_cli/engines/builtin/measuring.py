@@ -72,7 +72,7 @@ class Measuring:
         """It is there when it is asked for."""
 
     def inside(self, node: Node, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
-        """What gathers the operations that the backward of a node runs; None where it is not made of such."""
+        """Return what gathers the operations that the backward of a node runs; None where it is not made of such."""
         return Inside.of(node, grad, summary)
 
     @property

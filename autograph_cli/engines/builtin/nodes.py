@@ -65,7 +65,7 @@ class Nodes:
         return node if node is None or isinstance(node, Operation) else node._ag_operation
 
     def adds_up(self, node: Node) -> bool:
-        """Whether the node adds up the gradient of a leaf."""
+        """Return whether the node adds up the gradient of a leaf."""
         return node.__class__ is AccumulateGrad
 
     def numbers(self, nodes: Iterable[Node]) -> list[int]:

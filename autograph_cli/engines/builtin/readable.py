@@ -60,7 +60,7 @@ _INNER = ("_ag_raw", "isinstance", "is_meta")
 
 
 def readable(formula: Callable[..., Any]) -> str:
-    """What a formula returns, with operators and methods: `grad * other.conj()`.
+    """Return what a formula returns, with operators and methods: `grad * other.conj()`.
 
     Helpers of a single expression are written out, others keep their names. Factors that are usually 1, masks of which
     gradients are wanted, and how results are laid out in memory are left out.
@@ -171,7 +171,7 @@ class _Read(ast.NodeTransformer):
         return "", None
 
     def _written_out(self, helper: Any, args: list[ast.expr]) -> ast.expr | None:
-        """What a helper of one expression comes to, if that is short and not about the engine."""
+        """Return what a helper of one expression comes to, if that is short and not about the engine."""
         if self.depth > 2 or not _is_ours(helper):
             return None
         names = [name for name in inspect.signature(helper).parameters if name != "f"]
@@ -222,7 +222,7 @@ def _plain(name: str) -> str:
 
 
 def _is_method(name: str, plain: str) -> bool:
-    """Whether an operation is a method of its first argument."""
+    """Return whether an operation is a method of its first argument."""
     first = next(iter(table[name].schema.parameters), None) if name in table else None
     own = first is None or first.name == "self"
     return own and not plain.startswith("_") and callable(getattr(Tensor, plain, None))

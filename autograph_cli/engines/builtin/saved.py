@@ -39,7 +39,7 @@ Ends = dict[str, tuple[int | tuple[int, int] | None, int | None]]
 
 
 def look(nodes: Iterable[Node | None]) -> Iterator[Any]:
-    """What living nodes keep, as plain data that `saved` reads; None for one that keeps nothing.
+    """Yield what living nodes keep, as plain data that `saved` reads; None for one that keeps nothing.
 
     Quick: it is done in every step.
     """
@@ -63,7 +63,7 @@ def look(nodes: Iterable[Node | None]) -> Iterator[Any]:
 
 
 def _look_into(node: Node) -> Any:
-    """What a node keeps of which not each is under a name of its own; None if it keeps nothing or was freed."""
+    """Return what a node keeps of which not each is under a name of its own; None if it keeps nothing or was freed."""
     if node._ag_saved is None or not (node._ag_saved or hasattr(node, "__dict__")) or kind_of(node.__class__).simple:
         return None
     seen = [(name, noted_of(item), version) for name, item, version in _items(node)]
@@ -75,14 +75,14 @@ def _look_into(node: Node) -> Any:
 
 
 def constants(taken: Sequence[Any]) -> tuple[Any, ...]:
-    """What a node keeps that is no tensor, `taken` by its class's `Traits`, as `saved_constants` reads it."""
+    """Return what a node keeps that is no tensor, `taken` by its class's `Traits`, as `saved_constants` reads it."""
     return (
         tuple(taken) if BRIEF.issuperset(map(type, taken)) else tuple([x if _is_constant(x) else None for x in taken])
     )
 
 
 def plain_arguments(inputs: Iterable[Any]) -> tuple[Any, ...]:
-    """What an operation was given that is no tensor, in its place; None for the rest."""
+    """Return what an operation was given that is no tensor, in its place; None for the rest."""
     return tuple(
         [
             number_of(x) if isinstance(x, Tensor) else x if _is_constant(x) else places(getattr(x, "given", x))
@@ -132,7 +132,7 @@ def _is_constant(item: Any) -> bool:
 
 
 def saved_constants(cls: type[Node], noted: Any) -> tuple[Saved, ...]:
-    """What a node keeps that is no tensor, where no more was noted."""
+    """Return what a node keeps that is no tensor, where no more was noted."""
     labels = _labels(cls)
     taken = {} if noted is None else dict(zip(traits(cls).positions, noted, strict=False))
     shown = [(labels[n], item) for n, item in taken.items() if item is not None and hasattr(cls, labels[n])]
@@ -142,8 +142,8 @@ def saved_constants(cls: type[Node], noted: Any) -> tuple[Saved, ...]:
 
 @functools.cache
 def _made(cls: type[Node]) -> tuple[tuple[str, Callable[..., Any], tuple[int, ...]], ...]:
-    """What PyTorch's nodes of this class keep that is no tensor and is made here of what these do: its name, how, and
-    where that stands."""
+    """Return what PyTorch's nodes of this class keep that is no tensor and is made here of what these do: its name,
+    how, and where that stands."""
     operation = cls._ag_operation
     shows = [] if operation is None else [(name, show) for name, show in operation.saved.items() if callable(show)]
     return tuple(
@@ -162,7 +162,7 @@ def _values_made(cls: type[Node], items: Any) -> list[Saved]:
 
 
 def _always(cls: type[Node]) -> tuple[Saved, ...]:
-    """What PyTorch's nodes of this class keep, and here is the same for all of them."""
+    """Return what PyTorch's nodes of this class keep, and here is the same for all of them."""
     given = {} if cls._ag_operation is None else cls._ag_operation.saved
     made = {name: show() for name, show in given.items() if callable(show) and not needs(show)}
     return tuple([saved_value(f"_saved_{name}", value) for name, value in made.items() if value is not None])
@@ -176,7 +176,7 @@ def as_given(item: Any) -> Any:
 
 
 def noted_of(item: Any) -> Any:
-    """What is noted of one thing that a node keeps: a list for a tensor, else what it is or how it is shown."""
+    """Return what is noted of one thing that a node keeps: a list for a tensor, else what it is or how it is shown."""
     kept = without_hooks(item)
     kind = kept.__class__
     if kind is not Packed and hasattr(kept, "_ag_raw"):
@@ -192,7 +192,7 @@ def noted_of(item: Any) -> Any:
 def saved(
     cls: type[Node], looked: Any, storages: dict[int, int], start: int
 ) -> tuple[tuple[Saved, ...], Positions | None]:
-    """What a node keeps, and, of a custom Function, which inputs and outputs these are.
+    """Return what a node keeps, and, of a custom Function, which inputs and outputs these are.
 
     `storages` numbers the memory that was met, by id, the first one `start`.
     """
@@ -255,7 +255,7 @@ def kind_of(cls: type[Node]) -> _Kind:
 
 
 def _items(node: Node) -> list[tuple[str, Any, int]]:
-    """What a node keeps, each under PyTorch's name and with the version that it had; of a list, each item."""
+    """Return what a node keeps, each under PyTorch's name and with the version that it had; of a list, each item."""
     if isinstance(node, CopySlices):
         node = node.function()
     items = node._ag_saved or ()
@@ -286,7 +286,7 @@ def _attributes(node: Node) -> list[tuple[str, Any, int]]:
 
 
 def _is_size(item: Any) -> bool:
-    """Whether this is a shape or the like: quickly told, as there are many."""
+    """Return whether this is a shape or the like: quickly told, as there are many."""
     return not item or item[0].__class__ is int
 
 

@@ -88,7 +88,7 @@ class Tensors(Nodes):
         return tensor._base
 
     def free_base(self, tensor: Tensor) -> Tensor | None:
-        """What a tensor is a view of, if that has no gradient."""
+        """Return what a tensor is a view of, if that has no gradient."""
         base = tensor._base
         return base if base is not None and base._ag_edge is None else None
 

@@ -51,7 +51,7 @@ def watch() -> None:
 
 
 def inside_of(node: Any) -> Compiled | None:
-    """What a node was compiled from; None for any other node, and for what was compiled while nobody watched."""
+    """Return what a node was compiled from; None for any other node, and for what was compiled while nobody watched."""
     found = _texts.get(compiled_number(node), {})
     return Compiled(node, found["forward"], found["backward"]) if len(found) == 2 else None
 
@@ -121,7 +121,7 @@ class _Reader:
         return Edge(len(self.nodes) - 1)
 
     def _value(self, name: str, annotation: ast.expr | None, value: ast.expr) -> Value:
-        """What a name stands for from now on."""
+        """Return what a name stands for from now on."""
         type_, text = _type(annotation)
         match value:
             case ast.Subscript(ast.Name(several), ast.Constant(int(nr))) if isinstance(self.values.get(several), Edge):
@@ -175,7 +175,7 @@ class _Reader:
 
 
 def _is_none(value: ast.expr) -> bool:
-    """Whether a name is only let go."""
+    """Return whether a name is only let go."""
     return isinstance(value, ast.Constant) and value.value is None
 
 
@@ -192,7 +192,7 @@ def _type(annotation: ast.expr | None) -> tuple[TensorType | None, str]:
 
 @functools.cache
 def _parameters(name: str) -> list[str]:
-    """What the arguments of an operation are called."""
+    """Return what the arguments of an operation are called."""
     operation: Any = torch.ops
     for part in name.split("."):
         operation = getattr(operation, part, None)

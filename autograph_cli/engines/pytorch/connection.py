@@ -230,7 +230,7 @@ class PyTorch(Nodes, Measuring):
         return nodes_run([node for node in starts if node is not None], given, captures=kind == "grad")
 
     def was_freed(self, node: Any) -> bool:
-        """Whether an earlier pass has freed what a node saved."""
+        """Return whether an earlier pass has freed what a node saved."""
         return self.listener.was_freed(self.number(node))
 
     @contextlib.contextmanager

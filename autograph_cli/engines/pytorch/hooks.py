@@ -135,7 +135,7 @@ def here() -> PyTorch | None:
 
 
 def is_apart() -> bool:
-    """Whether what runs in this thread is not what the script computes: PyTorch checks, traces or compiles."""
+    """Return whether what runs in this thread is not what the script computes: PyTorch checks, traces or compiles."""
     return _thread.apart > 0 or private.is_traced()
 
 
@@ -145,7 +145,7 @@ def _hooked() -> None:
 
 
 def are_hooked() -> bool:
-    """Whether the script has given tensors hooks since somebody listens."""
+    """Return whether the script has given tensors hooks since somebody listens."""
     return _process.hooked
 
 
@@ -237,7 +237,7 @@ def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _has_gradient(result: Any) -> bool:
-    """Whether a result has a history; that of an operation without a derivative takes no number."""
+    """Return whether a result has a history; that of an operation without a derivative takes no number."""
     return any(x.requires_grad for x in tensors_in((result,)))
 
 
@@ -309,7 +309,7 @@ def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _applies(engine: PyTorch, values: Iterable[Any]) -> Applied | None:
-    """What is about to be given to something that makes a node; None where nothing of it has a gradient."""
+    """Return what is about to be given to something that makes a node; None where nothing of it has a gradient."""
     given = list(tensors_in(values))
     if not (torch.is_grad_enabled() and any(x.requires_grad for x in given)):
         return None

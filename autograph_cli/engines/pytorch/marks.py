@@ -17,7 +17,7 @@ def mark(values: Iterable[Any]) -> Any:
 
 
 def since(before: Any) -> Callable[[], int] | None:
-    """What waits until a GPU has come to now, and tells the nanoseconds since a mark; None for no mark."""
+    """Return what waits until a GPU has come to now, and tells the nanoseconds since a mark; None for no mark."""
     if before is None:
         return None
     end = _recorded(before.device)

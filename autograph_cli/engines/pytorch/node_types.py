@@ -37,32 +37,32 @@ class NodeType(Struct, frozen=True):
 
 
 def dispatched(operation: Any) -> str:
-    """What an operation is called where it is dispatched."""
+    """Return what an operation is called where it is dispatched."""
     return str(operation._schema.name.partition("::")[2])
 
 
 @functools.cache
 def changes_argument(operation: Any) -> bool:
-    """Whether an operation changes one of its arguments."""
+    """Return whether an operation changes one of its arguments."""
     return bool(operation._schema.is_mutable)
 
 
 @functools.cache
 def writes_out(operation: Any) -> bool:
-    """Whether an operation puts its results into tensors that it is given for them (`out=`)."""
+    """Return whether an operation puts its results into tensors that it is given for them (`out=`)."""
     return any(argument.is_out for argument in operation._schema.arguments)
 
 
 @functools.cache
 def is_factory(operation: Any) -> bool:
-    """Whether an operation makes a tensor out of none, but for its size and type."""
+    """Return whether an operation makes a tensor out of none, but for its size and type."""
     name = dispatched(operation)
     return name in FACTORIES or name.endswith("_like") or name.startswith("new_")
 
 
 @functools.cache
 def is_random(name: str) -> bool:
-    """Whether operations of this name draw random numbers."""
+    """Return whether operations of this name draw random numbers."""
     packet = getattr(torch.ops.aten, name, None) if name else None
     overloads = () if packet is None else packet.overloads()
     return any(torch.Tag.nondeterministic_seeded in getattr(packet, each).tags for each in overloads)
@@ -73,7 +73,8 @@ COPY_SLICES = "torch::autograd::CopySlices"
 
 
 def hides_changes(node: Any) -> bool:
-    """Whether what the backward of a node changes in place is its own: of PyTorch's nodes, but those of changes."""
+    """Return whether what the backward of a node changes in place is its own: of PyTorch's nodes, but those of
+    changes."""
     return node is not None and not hasattr(node, "_forward_cls") and node.name() != COPY_SLICES
 
 
@@ -106,7 +107,7 @@ def _spelled(name: str) -> str:
 
 
 def arguments(node_type: NodeType, plain: Any) -> list[tuple[str, str]]:
-    """What an operation was given that is no tensor and no default, by name."""
+    """Return what an operation was given that is no tensor and no default, by name."""
     return [(name, shown(as_plain(value))) for name, value in plain]
 
 
@@ -119,12 +120,12 @@ def formula_of(node_type: NodeType) -> tuple[str, ...]:
 
 
 def like_of(node: Any) -> Like:
-    """What the outputs of a node are."""
+    """Return what the outputs of a node are."""
     return tuple([(like.dtype, shape_of(like), like.device) for like in node._input_metadata])
 
 
 def like_applied(result: Any, node: Any) -> Like:
-    """What the outputs of a custom Function are; of those without a gradient its node does not tell."""
+    """Return what the outputs of a custom Function are; of those without a gradient its node does not tell."""
     outputs = result if isinstance(result, tuple) else (result,)
     if len(outputs) != len(known := like_of(node)):  # it changed a view, and the node is of its base
         return known
@@ -135,8 +136,8 @@ def like_applied(result: Any, node: Any) -> Like:
 
 
 def like_all(result: Any, node: Any) -> Like | None:
-    """What the results of an operation are where its node does not tell: nested, or several as the table has them, some
-    of which have no history."""
+    """Return what the results of an operation are where its node does not tell: nested, or several as the table has
+    them, some of which have no history."""
     if isinstance(result, torch.Tensor):
         return ((result.dtype, shape_of(result), result.device),) if result.is_nested else None
     facts = facts_of(node.name())

@@ -110,7 +110,7 @@ class Nodes(Tensors):
         return (number, root.output_nr) if root.output_nr else number
 
     def _before(self, given: Given, read: Callable[[Any], Any] = history) -> tuple[Output, ...]:
-        """What an operation was given, which may have changed it."""
+        """Return what an operation was given, which may have changed it."""
         return tuple([self._take(tensor, before, read) for tensor, before in given])
 
     def _take(self, tensor: Any, before: Any = None, read: Callable[[Any], Any] = history) -> Output:

@@ -10,7 +10,7 @@ _LEAF = "torch::autograd::AccumulateGrad"
 
 
 def is_leaf(node: Any) -> bool:
-    """Whether a node adds up the gradient of a leaf."""
+    """Return whether a node adds up the gradient of a leaf."""
     return bool(node.name() == _LEAF)
 
 

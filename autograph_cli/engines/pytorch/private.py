@@ -278,17 +278,18 @@ def intercepted(on: bool) -> None:
 
 
 def is_intercepted() -> bool:
-    """Whether they do now."""
+    """Return whether they do now."""
     return bool(torch._C._dispatch_tls_is_dispatch_key_included(_KEY))
 
 
 def run_backward() -> Callable[..., Any]:
-    """What all backward passes go through."""
+    """Return what all backward passes go through."""
     return graphs._engine_run_backward  # type: ignore[no-any-return]
 
 
 def compiles_passes() -> bool:
-    """Whether a compiler takes the place of a backward pass, so that a hook of a node would be compiled with it."""
+    """Return whether a compiler takes the place of a backward pass, so that a hook of a node would be compiled with
+    it."""
     compiled = sys.modules.get("torch._dynamo.compiled_autograd")
     return compiled is not None and bool(compiled.compiled_autograd_enabled)
 
@@ -299,12 +300,12 @@ def passes_uncompiled() -> contextlib.AbstractContextManager[None]:
 
 
 def in_pass() -> bool:
-    """Whether a backward pass is running in this thread."""
+    """Return whether a backward pass is running in this thread."""
     return _pass_number() != -1
 
 
 def is_traced() -> bool:
-    """Whether what runs in this thread is looked at by a compiler or a tracer, on tensors of its own."""
+    """Return whether what runs in this thread is looked at by a compiler or a tracer, on tensors of its own."""
     if getattr(guards._TLS, "tracing_context", None) is not None or torch.compiler.is_compiling():
         return True
     if _modes_on() and torch._C._get_dispatch_mode(_PROXY) is not None:
@@ -313,8 +314,8 @@ def is_traced() -> bool:
 
 
 def is_transforming() -> bool:
-    """Whether a function is traced, compiled or transformed (`vmap`, `grad`) in this thread, on tensors that stand for
-    others."""
+    """Return whether a function is traced, compiled or transformed (`vmap`, `grad`) in this thread, on tensors that
+    stand for others."""
     return is_traced() or torch._C._functorch.peek_interpreter_stack() is not None
 
 
@@ -326,7 +327,7 @@ def batch_of(x: Any) -> Any:
 
 
 def is_readable(x: Any) -> bool:
-    """Whether this is a tensor whose numbers and memory may be read now: not one that stands for another."""
+    """Return whether this is a tensor whose numbers and memory may be read now: not one that stands for another."""
     return (
         isinstance(x, torch.Tensor)
         and not x.is_meta
@@ -345,8 +346,8 @@ def history(tensor: Any) -> Any:
 
 
 def is_recomputing() -> bool:
-    """Whether a checkpoint is running its forward once more: within its own backward, or where a node takes what it
-    kept."""
+    """Return whether a checkpoint is running its forward once more: within its own backward, or where a node takes what
+    it kept."""
     node = current_node()
     if node is None:
         return False
@@ -424,7 +425,7 @@ def watch_compiler(told: Callable[[int, str, str], None]) -> None:
 
 
 def _reading_cache(wrap: Any, told: Callable[[int, str, str], None]) -> Any:
-    """What is called where a function comes from the cache, and tells of it."""
+    """Return what is called where a function comes from the cache, and tells of it."""
 
     @functools.wraps(wrap)
     def wrapped(entry: Any, args: Any, config: Any, *more: Any, **kwargs: Any) -> Any:
@@ -452,13 +453,13 @@ def compiled_number(node: Any) -> int:
 
 
 def is_compiled(function: Any) -> bool:
-    """Whether a Function was made by AOTAutograd."""
+    """Return whether a Function was made by AOTAutograd."""
     return hasattr(function, _NUMBER)
 
 
 @functools.cache
 def dtype_names() -> dict[str, str]:
-    """What the short names of dtypes stand for, which graphs are written with."""
+    """Return what the short names of dtypes stand for, which graphs are written with."""
     return {short: str(dtype).removeprefix("torch.") for dtype, short in fx_graph.dtype_abbrs.items()}
 
 
@@ -469,7 +470,7 @@ _applies_in_c = not isinstance(_own_apply, classmethod)
 
 @uncounted
 def apply_function(cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """What `Function.apply` comes down to: makes the node, and runs `forward`."""
+    """Return what `Function.apply` comes down to: makes the node, and runs `forward`."""
     if _applies_in_c:
         return _own_apply.__get__(None, cls)(*args, **kwargs)
     return super(functions._SingleLevelFunction, cls).apply(*args, **kwargs)
@@ -511,7 +512,7 @@ def watch_methods(hooked: Callable[[], None] | None, aliased: Callable[[str, Any
 
 @uncounted
 def _make_variable(aliased: Callable[[str, Any, Any], None], cls: type, *args: Any, **kwargs: Any) -> Any:
-    """What `Variable(x)` comes down to: an alias without the history."""
+    """Return what `Variable(x)` comes down to: an alias without the history."""
     result = torch._C._LegacyVariableBase.__new__(cls, *args, **kwargs)
     given = next((x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)), None)
     if given is not None:

@@ -27,7 +27,7 @@ Looked = list[tuple[str, Any, Any, int, int, int, Output | None]]
 
 
 def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
-    """What a node keeps; what a hook has packed stays packed."""
+    """Return what a node keeps; what a hook has packed stays packed."""
     packed = packing() is not None
     found: Looked = []
     if hasattr(node, "saved_tensors"):
@@ -54,7 +54,7 @@ def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
 
 
 def _kept(node: Any, name: str) -> Any:
-    """What a node keeps under this name; None if it was freed before anybody asked."""
+    """Return what a node keeps under this name; None if it was freed before anybody asked."""
     try:
         return getattr(node, name)
     except RuntimeError:
@@ -105,7 +105,7 @@ def plain(item: Any) -> Any:
 
 
 def constants(looked: Looked | None) -> Looked | None:
-    """What of it is no tensor."""
+    """Return what of it is no tensor."""
     found = [row for row in looked or () if row[1] is None]
     return found or None
 
@@ -113,7 +113,7 @@ def constants(looked: Looked | None) -> Looked | None:
 def saved(
     cls: Any, looked: Looked, storages: dict[int, int], start: int
 ) -> tuple[tuple[Saved, ...], dict[str, Output]]:
-    """What a node keeps, and the outputs that these are; see `protocol.Engine`."""
+    """Return what a node keeps, and the outputs that these are; see `protocol.Engine`."""
     found: list[Saved] = []
     outputs: dict[str, Output] = {}
     for name, dtype, what, storage, size, version, output in looked:
@@ -137,7 +137,7 @@ def kept_outputs(
 
 
 def saved_constants(cls: Any, looked: Looked) -> tuple[Saved, ...]:
-    """What of it is no tensor, as `constants` has it."""
+    """Return what of it is no tensor, as `constants` has it."""
     return tuple([saved_value(name, what) for name, _, what, *_ in looked])
 
 

@@ -107,7 +107,7 @@ def _begun(scene: Scene, right: bool) -> graphviz.Digraph:
 
 @lru_cache(1 << 12)
 def _line_look(label: str, back: bool, dashed: bool, banded: bool, keeps: bool, wrong: bool) -> str:
-    """How an arrow looks, each attribute with a space before it."""
+    """Return how an arrow looks, each attribute with a space before it."""
     attributes = {"label": label_of(f" {label} ")} if label else {}
     if back:
         attributes |= {"style": "dotted", "constraint": "false"}

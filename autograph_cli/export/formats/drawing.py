@@ -95,7 +95,7 @@ class Way(Struct, frozen=True):
 
     @property
     def neck(self) -> Point:
-        """Where the line ends and the head begins."""
+        """Return where the line ends and the head begins."""
         (ax, ay), (bx, by) = self.head[1:]
         return (ax + bx) / 2, (ay + by) / 2
 

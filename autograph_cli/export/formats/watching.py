@@ -127,7 +127,7 @@ class _Scale(Struct, frozen=True):
         return 0 < self.part(size) < 1
 
     def part(self, size: float) -> float:
-        """How high a number stands, from 0 to 1."""
+        """Return how high a number stands, from 0 to 1."""
         return max((math.log10(size) - self.low) / (self.high - self.low), 0.0)
 
 

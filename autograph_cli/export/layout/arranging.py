@@ -86,7 +86,7 @@ def _weave(plan: Plan, level: Level, fixed: Mapping[int, list[int]]) -> None:
 
 
 def _part(level: Level, port: Port) -> float:
-    """Where on its side a port stands among the others, from -0.5 to 0.5."""
+    """Return where on its side a port stands among the others, from -0.5 to 0.5."""
     if level.web is None:
         return 0.0
     row = level.web.rows[level.row[port.item]]
@@ -189,8 +189,8 @@ def _sides(
 
 
 def _middles(web: Web, rows: Sequence[Row], shapes: Sequence[Shape]) -> list[float]:
-    """How low items are laid out: amid their row; beside what is much taller, on the side of it that all their arrows
-    are on."""
+    """Return how low items are laid out: amid their row; beside what is much taller, on the side of it that all their
+    arrows are on."""
     below, above = {chain[0] for chain in web.chains}, {chain[-1] for chain in web.chains}
     middles = []
     for item, shape in enumerate(shapes):
@@ -202,7 +202,7 @@ def _middles(web: Web, rows: Sequence[Row], shapes: Sequence[Shape]) -> list[flo
 
 
 def _fixed(level: Level, web: Web, shapes: Sequence[Shape]) -> Fixed:
-    """Where wires meet the ports of frames, from the middle of the frame."""
+    """Return where wires meet the ports of frames, from the middle of the frame."""
     fixed = {}
     for number, (wire, chain) in enumerate(zip(level.wires, web.chains, strict=True)):
         for port, item in ((wire.tail_port, wire.tail), (wire.head_port, wire.head)):
@@ -212,7 +212,7 @@ def _fixed(level: Level, web: Web, shapes: Sequence[Shape]) -> Fixed:
 
 
 def _aside(web: Web, fixed: Fixed) -> Mapping[tuple[int, int], float] | None:
-    """How far from its middle a point would like the next one on an edge to stand."""
+    """Return how far from its middle a point would like the next one on an edge to stand."""
     if not fixed:
         return None
     sides: dict[tuple[int, int], list[float]] = {}
@@ -274,7 +274,7 @@ def _rows(
     way: Direction,
     least: Mapping[int, float],
 ) -> tuple[list[Row], tuple[tuple[float, float], ...], float]:
-    """Where each row is, from where to where each band reaches, and the height of it all."""
+    """Return where each row is, from where to where each band reaches, and the height of it all."""
     tall, aside = _tall(web, x, heights)
     of_row = [next((band[point] for point in points if point < len(band)), None) for points in web.rows]
     several, heading = bool(band), 0.0 if way.right else HEADING

@@ -50,7 +50,7 @@ def _too_long(length: float, way: Direction) -> float:
 
 
 def possible(placed: Placed, way: Direction) -> dict[float, float]:
-    """Where a picture can be broken, with no more than `MOST` arrows across, and what is bad about it."""
+    """Return where a picture can be broken, with no more than `MOST` arrows across, and what is bad about it."""
     starts = sorted(min(y for _, y in line.points(1)) for line in placed.lines)
     ends = sorted(max(y for _, y in line.points(1)) for line in placed.lines)
     costs: dict[float, float] = {}

@@ -55,7 +55,7 @@ class Column(Struct, frozen=True):
 
 
 def misfit(placed: Placed) -> float:
-    """How badly a picture fits a page: 0 for 4:3, more the taller or wider it is, and the harder to read."""
+    """Return how badly a picture fits a page: 0 for 4:3, more the taller or wider it is, and the harder to read."""
     shape = abs(math.log(placed.height / placed.width / SHAPE))
     return shape + SMALL_TEXT * max(0.0, math.log(placed.width / WIDEST)) + WAY_BACK * placed.back
 
@@ -134,12 +134,12 @@ def _columns(
 
 
 def _continued(plates: Sequence[Plate], y: float) -> int:
-    """How many frames around each other a break goes through."""
+    """Return how many frames around each other a break goes through."""
     return len({plate.depth for plate in plates if plate.top < y < plate.bottom})
 
 
 def _first(placed: Placed, top: float) -> float:
-    """Where what is below this height begins."""
+    """Return where what is below this height begins."""
     tops = [position.y - position.height / 2 for position in placed.positions]
     tops += [frame.top for frame in placed.plates] + [frame.top for frame in placed.lanes]
     return min(y for y in tops if y >= top)
@@ -153,7 +153,8 @@ def _is_within(part: Line, top: float, bottom: float) -> bool:
 def _sides(
     placed: Placed, inside: Sequence[Line], top: float, bottom: float, way: Direction
 ) -> tuple[float, float, Mapping[str, tuple[float, float]]]:
-    """How far to the left and to the right what is between two heights reaches, and each frame that is broken there."""
+    """Return how far to the left and to the right what is between two heights reaches, and each frame that is broken
+    there."""
     ends = [(its.x - its.width / 2, its.y, its.x + its.width / 2) for its in placed.positions if top <= its.y <= bottom]
     ends += [(x, min(max(y, top), bottom), x) for part in inside for x, y in part.points(4)]
     for line, arrow in zip(placed.lines, placed.scene.arrows, strict=True):
@@ -206,7 +207,7 @@ def _most_beside(lanes: Iterable[Lane]) -> int:
 
 
 def title_of(lane: Lane, placed: Placed, left: float) -> float:
-    """Where the title of a band whose column begins here can start so that no arrow runs through it."""
+    """Return where the title of a band whose column begins here can start so that no arrow runs through it."""
     labels = [arrow.label for arrow in placed.scene.arrows]
     return free(placed.lines, labels, left, text_width(lane.band.title) * BAND, lane.top)
 

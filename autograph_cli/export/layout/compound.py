@@ -66,7 +66,7 @@ class Level:
 
     @property
     def count(self) -> int:
-        """How many items there are without the ports."""
+        """Return how many items there are without the ports."""
         return len(self.boxes)
 
 

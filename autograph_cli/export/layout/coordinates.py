@@ -71,7 +71,7 @@ def across(
 
 
 def _steps(points: Sequence[int], widths: Sequence[float], count: int) -> list[float]:
-    """Where each point of a row would be if all stood as close as they may."""
+    """Return where each point of a row would be if all stood as close as they may."""
     steps = [0.0]
     for left, right in pairwise(points):
         steps.append(steps[-1] + _apart(left, right, widths, count))
@@ -79,7 +79,7 @@ def _steps(points: Sequence[int], widths: Sequence[float], count: int) -> list[f
 
 
 def _apart(left: int, right: int, widths: Sequence[float], count: int) -> float:
-    """How far the middles of two neighbours must be apart."""
+    """Return how far the middles of two neighbours must be apart."""
     return (widths[left] + widths[right]) / 2 + (GAP if left < count and right < count else NARROW)
 
 

@@ -62,7 +62,7 @@ class _Picture:
         return end[1] - plate.bottom - (LABELLED if label else BARE) if straight else 0.0
 
     def _free(self, plate: Plate, by: float, up: bool, inside: set[int], crossing: set[int]) -> float:
-        """How far the frame can go until it comes near to something else."""
+        """Return how far the frame can go until it comes near to something else."""
         for left, right, top, bottom in self._others(inside, crossing):
             if left < plate.right + ROOM and right > plate.left - ROOM:
                 if up and top < plate.top and bottom > plate.top - by - ROOM:

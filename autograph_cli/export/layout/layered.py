@@ -115,7 +115,7 @@ def _to_slant(scene: Scene, ends: tuple[int, int], positions: Sequence[Rectangle
 
 
 def _on_slant(point: Point, spot: Rectangle) -> Point:
-    """Where the side of a parallelogram is that a point at the side of the box around it stands for."""
+    """Return where the side of a parallelogram is that a point at the side of the box around it stands for."""
     x, y = point
     lean = SLANT * (y - spot.y + spot.height / 2) / spot.height
     return (x - lean if x > spot.x else x + SLANT - lean), y

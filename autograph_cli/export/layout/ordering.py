@@ -158,7 +158,7 @@ def _number(points: list[int], position: list[int]) -> None:
 
 
 def _seen(point: int, near: Iterable[int], position: Sequence[int], fine: Fine | None) -> list[float]:
-    """Where a point sees its neighbours."""
+    """Return where a point sees its neighbours."""
     if fine is None:
         return [position[other] for other in near]
     return [position[other] + fine.get((point, other), 0.0) for other in near]

@@ -102,13 +102,13 @@ def _top(positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence
 
 
 def _bottom(positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> float:
-    """How far down the graph reaches."""
+    """Return how far down the graph reaches."""
     ends = [*(spot.y + spot.height / 2 for spot in positions), *(plate.bottom for plate in plates)]
     return max([*ends, *(point[1] for line in lines for stroke in line.strokes for point in stroke)])
 
 
 def _right(scene: Scene, positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> float:
-    """How far to the right the graph reaches."""
+    """Return how far to the right the graph reaches."""
     right = max([*(spot.x + spot.width / 2 for spot in positions), *(plate.right for plate in plates)])
     for line, arrow in zip(lines, scene.arrows, strict=True):
         right = max(right, line.start[0], *(point[0] for stroke in line.strokes for point in stroke))
@@ -139,7 +139,7 @@ def _lanes(
 
 
 def _first_line(band: Band, top: float, bottom: float) -> float:
-    """Where the lines beside a band begin, so that they stand in its middle."""
+    """Return where the lines beside a band begin, so that they stand in its middle."""
     return (top + bottom - BESIDE * len(band.beside)) / 2 + BESIDE * 0.75
 
 
@@ -160,7 +160,7 @@ def _fitting(lines: tuple[str, ...], most: int) -> tuple[str, ...]:
 
 
 def free(lines: Sequence[Line], labels: Sequence[str], left: float, width: float, top: float) -> float:
-    """Where a band's title can start so that no arrow runs through it."""
+    """Return where a band's title can start so that no arrow runs through it."""
     crossing = sorted(x for line, label in zip(lines, labels, strict=True) for x in _met(line, label, top))
     at = left
     for x in crossing:
@@ -170,7 +170,7 @@ def free(lines: Sequence[Line], labels: Sequence[str], left: float, width: float
 
 
 def _met(line: Line, label: str, top: float) -> Iterator[float]:
-    """Where a line, or the ends of its label, are at the height of a band's title."""
+    """Yield where a line, or the ends of its label, are at the height of a band's title."""
     bottom = top + HEADING
     for (x, upper), (_, lower) in pairwise((line.start, *(stroke[-1] for stroke in line.strokes))):
         if min(upper, lower) <= bottom and max(upper, lower) >= top:

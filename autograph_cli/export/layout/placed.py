@@ -282,7 +282,7 @@ def _bow(
 
 
 def _hidden(boxes: Iterable[Rectangle], start: Point, curve: Stroke) -> int:
-    """How many points of a curve lie behind boxes."""
+    """Return how many points of a curve lie behind boxes."""
     points = list(Line(start, (curve,)).points(24))[1:-1]
     (left, right), (top, bottom) = ((min(each), max(each)) for each in zip(*points, strict=True))
     near = [
@@ -304,7 +304,8 @@ def dashes(arrow: Arrow) -> str:
 
 
 def phases(placed: Placed) -> list[float]:
-    """Where in its dashes each arrow starts: those that end as one line are dashed as one, and so look dashed."""
+    """Return where in its dashes each arrow starts: those that end as one line are dashed as one, and so look
+    dashed."""
     kinds = list(map(dashes, placed.scene.arrows))
     ends = [line.strokes[-1][-1] for line in placed.lines]
     many = Counter(zip(kinds, ends, strict=True))

@@ -89,7 +89,8 @@ def routes(
 def _ports(
     wires: Sequence[Wire], web: Web, x: Sequence[float], positions: Sequence[Rectangle], fixed: Fixed, way: Direction
 ) -> dict[tuple[int, int], Point]:
-    """Where each edge leaves its upper box (0) and enters its lower one (1): side by side, straight if it can."""
+    """Return where each edge leaves its upper box (0) and enters its lower one (1): side by side, straight if it
+    can."""
     ends: dict[tuple[int, int], list[int]] = {}
     for number, chain in enumerate(web.chains):
         ends.setdefault((chain[0], 0), []).append(number)
@@ -122,7 +123,7 @@ def _ports(
 
 
 def _half(wire: Wire, chain: Sequence[int], way: Direction) -> float:
-    """How far to either side the label of a short edge reaches."""
+    """Return how far to either side the label of a short edge reaches."""
     return way.across(wire.label) / 2 + 3 if wire.label and len(chain) == 2 else 0.0
 
 
@@ -228,7 +229,7 @@ class _Gap:
         self.labels.append(spot)
 
     def clash(self, spot: _Spot, own: int, parts: tuple[float, float]) -> float:
-        """How badly such a label of line `own` would cover others, or be on other lines.
+        """Return how badly such a label of line `own` would cover others, or be on other lines.
 
         `parts` are the parts of their way aside that lines have made at its upper end and at its lower one.
         """
@@ -242,7 +243,7 @@ class _Gap:
         return self.covered(spot) * WORSE + crossed
 
     def covered(self, spot: _Spot) -> float:
-        """How much of other labels such a label would cover."""
+        """Return how much of other labels such a label would cover."""
         x, y, half, along = spot
         others = [self.labels[number] for number in _near(self.labels_at, x, half)]
         return math.fsum(

@@ -105,7 +105,7 @@ def drawn(lines: Iterable[Line], labels: Iterable[str]) -> Iterator[Area]:
 
 
 def _free(area: Area, others: Iterable[Area]) -> float:
-    """How far down an area is free, without what is above it."""
+    """Return how far down an area is free, without what is above it."""
     left, right, top, bottom = area
     for x, x2, y, y2 in others:
         if x < right + ROOM and x2 > left - ROOM and y2 >= top and y - ROOM < bottom:

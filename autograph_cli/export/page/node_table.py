@@ -15,7 +15,7 @@ from autograph_cli.graph.text import saved_text
 
 
 def told_nodes(graph: Graph) -> dict[str, Any]:
-    """How many nodes there are, and for each fact `[values, at]`: of each node the position of its value, or -1.
+    """Return how many nodes there are, and for each fact `[values, at]`: of each node the position of its value, or -1.
 
     So what nodes have in common is read once. Where values are whole numbers, `values` is None and they stand in `at`.
     """

@@ -85,7 +85,7 @@ class Labels:
         return style, title or self.title(node), subtitle, lines, tooltip
 
     def _origin(self, parent: int, node: Node) -> str:
-        """Which backward a derivative is from; or of which tensor it adds up the gradients."""
+        """Return which backward a derivative is from; or of which tensor it adds up the gradients."""
         if node.id in self.sums:
             return f"sum of gradients of {self.sums[node.id]}"
         made_by = self.graph.nodes[parent]

@@ -204,7 +204,7 @@ def leaf_names(boxes: Iterable[Box], graph: Graph, data: bool) -> list[str]:
 
 
 def leaves_words(names: Sequence[str], most: int) -> str:
-    """How many leaves there are, and the names of the first."""
+    """Return how many leaves there are, and the names of the first."""
     listed = ", ".join(names[:most]) + ("…" if len(names) > most else "")
     return f"{len(names):,} lea{'f' if len(names) == 1 else 'ves'}: {listed}" if names else ""
 

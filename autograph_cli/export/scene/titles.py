@@ -30,7 +30,7 @@ def title_of(title: str, view: str, source: Graph | Step, total_steps: int, chos
 
 
 def step_words(step: Step, total: int) -> str:
-    """Which of so many steps this is: they count from 0.
+    """Return which of so many steps this is: they count from 0.
 
     >>> step_words(Step(3, Graph()), 4), step_words(Step(1, Graph()), 4)
     ('step 3, the last of 4', 'step 1 of 0–3')

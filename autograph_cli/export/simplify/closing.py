@@ -69,7 +69,7 @@ def told_closed(scene: Scene, graph: Graph) -> dict[str, Box]:
 
 
 def depths(scene: Scene) -> dict[str, int]:
-    """How deep each frame is, the outermost at 1."""
+    """Return how deep each frame is, the outermost at 1."""
     deep: dict[str, int] = {"": 0}
     for frame in scene.frames:
         deep[frame.id] = deep[frame.parent] + 1
@@ -213,7 +213,7 @@ class _Closing:
         return f"{times}{parameters:,} parameters" if parameters else ""
 
     def _nodes(self, frame: Frame, members: list[str]) -> str:
-        """How many nodes there are of each order, in all of the module; of a part of it, in that."""
+        """Return how many nodes there are of each order, in all of the module; of a part of it, in that."""
         if frame.call is None or self.parts[frame.call, frame.band] > 1:
             count = sum(self.drawn[key].style in OPERATIONS for key in members)
             return f"{count:,} node{'s' * (count != 1)}"

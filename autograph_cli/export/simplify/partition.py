@@ -100,7 +100,7 @@ def _piece(key: str, members: Sequence[Box], graph: Graph, data: bool) -> Box:
 
 
 def _counts(whole: Box, members: Sequence[Box], graph: Graph, data: bool) -> list[str]:
-    """How many operations, modules, leaves and inputs, and results a piece has: each tensor counts once."""
+    """Return how many operations, modules, leaves and inputs, and results a piece has: each tensor counts once."""
     drawn = {box.id: box for box in members if box.style in ("leaf", "input")}
     given = {shown_by(key, graph, data) for box in drawn.values() for key in (box.id, *box.others)}
     counts = [(_operations(members), "operation"), (sum(box.style == "module" for box in members), "module")]

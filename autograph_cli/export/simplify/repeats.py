@@ -167,12 +167,12 @@ class _Rows:
                 yield arrow
 
     def _seat(self, box: str, rank: dict[int, int]) -> int | None:
-        """Which module of a row a box is in."""
+        """Return which module of a row a box is in."""
         return next((rank[call] for call, _ in self.seat[box] if call in rank), None)
 
 
 def _step(way: Way) -> int:
-    """How many modules further the other end is; 0 outside."""
+    """Return how many modules further the other end is; 0 outside."""
     return way[2][0] if isinstance(way[2], tuple) else 0
 
 

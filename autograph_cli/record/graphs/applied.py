@@ -68,8 +68,8 @@ class Applied:
 
 
 def wrong_nodes(recorder: Recorder, torch: Any, applied: Applied, order: int) -> list[str]:
-    """Why the derivative of this order is wrong: nodes of a call whose own derivatives are, at the inputs that they
-    saw, and where a gradient is cut."""
+    """Return why the derivative of this order is wrong: nodes of a call whose own derivatives are, at the inputs that
+    they saw, and where a gradient is cut."""
     if applied.wrong is None:
         return []
     recorder.start()
@@ -108,7 +108,7 @@ class Listening:
 
     @property
     def found(self) -> list[Applied]:
-        """What was applied: Functions first, then operators, then modules."""
+        """Return what was applied: Functions first, then operators, then modules."""
         kinds = ("Function", "operator", "module", "function")
         return sorted(self._found.values(), key=lambda applied: kinds.index(applied.kind))
 

@@ -76,7 +76,8 @@ def build(log: EventLog, sources: Sources, span: Span, *, at_last: bool = False)
 
 
 def _events(log: EventLog, span: Span) -> list[Event]:
-    """What the graph is made of, in order: the events of the step, its roots and calls, and all that they hang on."""
+    """Return what the graph is made of, in order: the events of the step, its roots and calls, and all that they hang
+    on."""
     known = log.known
     starts = [event.key for event in span.step.events if event.followed]
     starts += [key_of(output) for _, output in span.roots]
@@ -202,12 +203,12 @@ class _Builder:
         )
 
     def _positions(self, cut: Iterable[Output], args: Sequence[Edge]) -> tuple[int, ...]:
-        """Where among the arguments these are."""
+        """Return where among the arguments these are."""
         those = set(map(self.edge, cut))
         return tuple([position for position, edge in enumerate(args) if edge in those])
 
     def _described(self, event: Event) -> tuple[Kind, str, str]:
-        """What `describe` says, which is the same of all operations of a class."""
+        """Return what `describe` says, which is the same of all operations of a class."""
         found = describe(event, self.log.engine)
         if event.kind is OPERATION:
             self.described[event.cls, event.op] = found
@@ -302,7 +303,8 @@ class _Builder:
         )
 
     def _differentiated(self, entry: BackwardEvent) -> tuple[tuple[Edge, ...], tuple[Edge | None, ...]]:
-        """What a backward call differentiated by, and what came of it; of a call that named nothing, its leaves."""
+        """Return what a backward call differentiated by, and what came of it; of a call that named nothing, its
+        leaves."""
         if not entry.inputs:
             events = [self.log.known[key] for key in entry.ran if key in self.log.known]
             leaves = {self.ids[event.key] for event in events if event.kind == LEAF and event.key in self.ids}

@@ -37,8 +37,8 @@ def read_scripts(graph: Graph, script: Path) -> dict[str, Script]:
 
 
 def first_binding(scripts: dict[str, Script], name: str) -> tuple[str, str, Binding] | None:
-    """Where a name that the graph does not know, or the object that holds it, is assigned to: the file, which of the
-    two."""
+    """Return where a name that the graph does not know, or the object that holds it, is assigned to: the file, which of
+    the two."""
     for part in (name, *reversed(_holders(name))):
         for file, script in scripts.items():
             binding = script.first(part)
@@ -159,7 +159,7 @@ def _found(
     histories: dict[str, tuple[Lines, Lines]],
     met: set[tuple[str, str, int]],
 ) -> list[tuple[str, Found]]:
-    """Where the way to a tensor of this name is cut; asked once for each line, and noted in `met`."""
+    """Return where the way to a tensor of this name is cut; asked once for each line, and noted in `met`."""
     source = user.source
     if source is None or source.file not in scripts or (source.file, name, source.line) in met:
         return []

@@ -34,7 +34,7 @@ def derive(
     custom: bool,
     measures: Measures | None = None,
 ) -> tuple[Callable[[], Graph] | None, str]:
-    """What makes the graph of `span` with the gradients of `roots` by their leaves in it, and how it came about.
+    """Return what makes the graph of `span` with the gradients of `roots` by their leaves in it, and how it came about.
 
     `custom`: go on where custom Functions are in the graph, whose Python code then runs once more. The graph is to be
     made when the step is over, with all that was measured in it.

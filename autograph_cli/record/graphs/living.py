@@ -84,7 +84,7 @@ class Builder:
         return Node(position, "leaf", self.engine.names(event.cls)[0], "", outputs, module=owner)
 
     def outputs(self, position: int, key: int, types: Sequence[TensorType]) -> tuple[Output, ...]:
-        """What the node of this key made."""
+        """Return what the node of this key made."""
         kept_in = self.living.kept_in
         if len(types) == 1 and key not in self.named:
             storage = kept_in.get(position)

@@ -21,12 +21,12 @@ _UNSIGNED = 1 << 63
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether this is a tensor of PyTorch, not of autograph's engine."""
+    """Return whether this is a tensor of PyTorch, not of autograph's engine."""
     return is_loaded() and issubclass(type(value), sys.modules["torch"].Tensor)
 
 
 def is_loaded() -> bool:
-    """Whether `torch` is PyTorch, and imported."""
+    """Return whether `torch` is PyTorch, and imported."""
     torch = sys.modules.get("torch")  # which is the engine while that is served
     return torch is not None and getattr(torch.__spec__, "name", "") == "torch" and hasattr(torch, "_C")
 
@@ -46,7 +46,7 @@ class Awaited(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Where PyTorch is; its loader tells that it has been imported."""
+        """Return where PyTorch is; its loader tells that it has been imported."""
         spec = PathFinder.find_spec(fullname, path, target) if fullname == "torch" else None
         if spec is None or spec.loader is None:
             return None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def latest(log: EventLog, tensor: Any, output: Output) -> Output:
-    """What a tensor is that was known as `output`; a view whose base has changed since is taken of it once more.
+    """Return what a tensor is that was known as `output`; a view whose base has changed since is taken of it once more.
 
     Where it is not known how the view was taken, it is an input from now on.
     """
@@ -43,8 +43,8 @@ def mark_changed(log: EventLog, tensor: Any, made: Output) -> None:
 
 
 def current(log: EventLog, tensor: Any, output: Output) -> Output:
-    """What holds the numbers of a tensor whose history is `output`'s; a view from before its base was changed outside
-    of autograd is an input from now on."""
+    """Return what holds the numbers of a tensor whose history is `output`'s; a view from before its base was changed
+    outside of autograd is an input from now on."""
     changed, known = log.step.changed, log.known
     now, base = last(log, output), log.engine.base(tensor)
     whole = None if base is None else log.engine.told(base)
@@ -55,7 +55,7 @@ def current(log: EventLog, tensor: Any, output: Output) -> Output:
 
 
 def last(log: EventLog, output: Output) -> Output:
-    """What came of an output by changes in place outside of autograd."""
+    """Return what came of an output by changes in place outside of autograd."""
     changed = log.step.changed
     while output in changed:
         output = changed[output]

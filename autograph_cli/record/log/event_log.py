@@ -369,7 +369,7 @@ class EventLog:
         step.passes.append(entry)
 
     def was_freed(self, number: int) -> bool:
-        """Whether the pass that ended one of the last steps ran this node."""
+        """Return whether the pass that ended one of the last steps ran this node."""
         return any(number in ran for ran in self.freed)
 
     def ends(self, call: BackwardCall) -> None:
@@ -417,7 +417,7 @@ class EventLog:
         return self.thread.calls[depth - 1] if depth else None, ""
 
     def held(self, tensor: Any) -> Output | None:
-        """What a leaf or a tensor that no gradient goes to is known as now, if it was told of."""
+        """Return what a leaf or a tensor that no gradient goes to is known as now, if it was told of."""
         found = self.tensors.of(tensor)
         if found is None:
             return None
@@ -425,15 +425,15 @@ class EventLog:
         return output if found.number >= 0 or not self.step.changed else latest(self, tensor, output)
 
     def minds(self, tensor: Any) -> bool:
-        """Whether a change of a tensor with a gradient, outside of autograd, is told: not of a leaf that the step has
-        not used yet, for which it is where it starts from."""
+        """Return whether a change of a tensor with a gradient, outside of autograd, is told: not of a leaf that the
+        step has not used yet, for which it is where it starts from."""
         if not self.engine.is_leaf(tensor):
             return True
         held = self.held(tensor)
         return held is not None and self.step.uses(held)
 
     def now(self, tensor: Any, output: Output) -> Output:
-        """What a tensor with a gradient, known as `output`, holds after changes outside of autograd."""
+        """Return what a tensor with a gradient, known as `output`, holds after changes outside of autograd."""
         return current(self, tensor, output)
 
     def shares(self, made: Any, tensor: Any) -> None:

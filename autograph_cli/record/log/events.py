@@ -86,7 +86,7 @@ class Event(Struct, frozen=True, eq=False):
 
     @property
     def followed(self) -> bool:
-        """Whether it is an operation that ran while the recorder followed the engine."""
+        """Return whether it is an operation that ran while the recorder followed the engine."""
         return self.kind == OPERATION
 
     @property
@@ -160,7 +160,7 @@ class StepLog:
             self.sharing[event.key] = event.args[0]
 
     def uses(self, output: Output) -> bool:
-        """Whether something was computed from this output, or from what shares its memory."""
+        """Return whether something was computed from this output, or from what shares its memory."""
         for event in self.events[self.used_by :]:
             for arg in event.args[1:] if event.key in self.sharing else event.args:
                 used: Output | None = arg

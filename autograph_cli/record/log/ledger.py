@@ -97,7 +97,7 @@ class Books:
 
     @property
     def hears(self) -> bool:
-        """Whether what happens now is written down."""
+        """Return whether what happens now is written down."""
         return self.steps < WHOLE and len(self._happenings) < MOST
 
     def _guarded(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -278,7 +278,7 @@ class Books:
         return self._inside(args)
 
     def _inside(self, args: tuple[Any, ...]) -> Any:
-        """What is called within this call is not heard."""
+        """Return what is called within this call is not heard."""
         self._within += 1
 
         def done(_: Any) -> None:
@@ -402,7 +402,7 @@ class Books:
         self._parameters.name(name, value)
 
     def finish(self, scope: Mapping[str, Any]) -> Ledger:
-        """What was heard."""
+        """Return what was heard."""
         line = self._line
         self._name_variables([scope])
         parameters, modules = self._parameters.finish(line)
@@ -415,7 +415,7 @@ class Books:
 
 
 def _held_by(value: Any) -> Iterator[tuple[str, Any]]:
-    """What a container, or an object of the script's, holds, with the words that lead to it."""
+    """Yield what a container, or an object of the script's, holds, with the words that lead to it."""
     if type(value) in (list, tuple) and len(value) <= _LONGEST:
         yield from ((f"[{position}]", item) for position, item in enumerate(value))
     elif type(value) is dict and len(value) <= _LONGEST:

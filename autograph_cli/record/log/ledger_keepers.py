@@ -40,7 +40,7 @@ class _Place:
         self.looked = 0
 
     def grows(self, calls: int) -> bool:
-        """Whether the last calls began with more and more."""
+        """Return whether the last calls began with more and more."""
         grown = self.counts[-calls:]
         return len(grown) == calls and all(low < high for low, high in pairwise(grown)) and grown[0] > 0
 
@@ -71,7 +71,7 @@ class Keepers:
             self._found = list(self._keepers(spaces, living, tuple(place.counts)))
 
     def finish(self, scope: Mapping[str, Any]) -> tuple[Keeper, ...]:
-        """Who keeps what, also of a loop whose graphs no backward call ran."""
+        """Return who keeps what, also of a loop whose graphs no backward call ran."""
         found = self._found or self._in_the_end(scope)
         return tuple(replace(keeper, source=self._line(site)) for site, keeper in found)
 
@@ -142,7 +142,7 @@ class Keepers:
         return Keeper(path, None, made, len(kept), sum(map(self._bytes, kept[:2_000])), turns, counts)
 
     def _takes_itself(self, path: str, event: Event) -> bool:
-        """Whether a variable is made from what it was: `memory = memory + x`, `total += loss`."""
+        """Return whether a variable is made from what it was: `memory = memory + x`, `total += loss`."""
         source = self._line(event.site)
         name = re.escape(path)
         itself = rf"(^|[\s;]){name}\s*([-+*/@]=|=[^=].*(?<![\w.]){name}\b)"
@@ -159,7 +159,7 @@ class Keepers:
         return met
 
     def _bytes(self, event: Event) -> int:
-        """What a node keeps beside what leaves and inputs are in."""
+        """Return what a node keeps beside what leaves and inputs are in."""
         node = event.ref()
         looked = None if node is None else next(iter(self._log.engine.look([node])), None)
         if looked is None:
@@ -186,13 +186,13 @@ class Keepers:
 
 
 def _container(path: str) -> str:
-    """What takes in one more each time: the outermost list on the way to a tensor, else what holds it."""
+    """Return what takes in one more each time: the outermost list on the way to a tensor, else what holds it."""
     outer = _NUMBERED.split(path)[0]
     return outer if outer != path else _ITEM.sub("", path)
 
 
 def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """What a container, an object or a function holds, read without code of its own."""
+    """Yield what a container, an object or a function holds, read without code of its own."""
     kind = type(value)
     if issubclass(kind, dict):
         yield from ((f"{path}[{key!r}]", x) for key, x in list(dict.items(value)))

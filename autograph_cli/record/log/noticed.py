@@ -117,7 +117,7 @@ class Noticed:
                 self._stale.setdefault(key, (entry.site, step))
 
     def notices(self, line: Callable[[Site | None], Source | None]) -> tuple[Notice, ...]:
-        """What was noted, with the names of the parameters that are known by now."""
+        """Return what was noted, with the names of the parameters that are known by now."""
         log = self._log
         self.look_again()
         bare = [known for known in self._bare.values() if known.name and not known.reached]
@@ -135,7 +135,7 @@ class Noticed:
 
 
 def _is_set(engine: TensorFacts, x: Any) -> bool:
-    """Whether a parameter has a gradient that is not zero."""
+    """Return whether a parameter has a gradient that is not zero."""
     numbers = None if x.grad is None else engine.array(x.grad)
     return numbers is not None and bool(np.any(np.asarray(numbers) != 0))
 

@@ -33,7 +33,7 @@ def look(log: EventLog, step: StepLog) -> None:
 
 
 def _outer(events: Sequence[Event]) -> set[int]:
-    """What these hang on beside themselves."""
+    """Return what these hang on beside themselves."""
     used: set[Any] = set().union(
         *[event.next for event in events], *[event.args for event in events if event.args is not event.next]
     )
@@ -74,7 +74,7 @@ Versions = dict[int, list[int] | int]
 
 
 def records(kept: tuple[Saved, ...], versions: Versions, given: Collection[int] = ()) -> tuple[Saved, ...]:
-    """What was noted, with versions by number; `given` are the storages of leaves and inputs."""
+    """Return what was noted, with versions by number; `given` are the storages of leaves and inputs."""
     found: list[Saved] | None = None
     for place, saved in enumerate(kept):
         storage = saved.storage

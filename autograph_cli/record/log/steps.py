@@ -40,16 +40,16 @@ class Selection(Struct, frozen=True):
         return cls((*ranges, *named), last, tuple(named))
 
     def keeps(self, number: int) -> bool:
-        """Whether this step is kept by its number."""
+        """Return whether this step is kept by its number."""
         return _within(number, self.ranges)
 
     def names(self, number: int) -> bool:
-        """Whether this step was asked for by its number, as `first`, or by a range."""
+        """Return whether this step was asked for by its number, as `first`, or by a range."""
         return _within(number, self.named)
 
 
 def may_be_last(number: int) -> bool:
-    """Whether this step is followed for the case that it is the last one."""
+    """Return whether this step is followed for the case that it is the last one."""
     return number < ALL_UNTIL or number % EACH == 0
 
 

@@ -35,7 +35,8 @@ class Allocations:
         self._ended: list[Held] = []
 
     def see(self, tensors: Iterable[Any], what: str, number: int | None = None) -> list[Held]:
-        """What is new of the memory that these tensors are in; a gradient is that of the node that it comes to last."""
+        """Return what is new of the memory that these tensors are in; a gradient is that of the node that it comes to
+        last."""
         found = []
         for tensor in tensors:
             memory = None if tensor is None else self._engine.memory(tensor)

@@ -48,7 +48,7 @@ class Checked(Struct, frozen=True):
 
     @property
     def good(self) -> bool:
-        """Whether the derivative was not found to be wrong."""
+        """Return whether the derivative was not found to be wrong."""
         return not self.worst
 
 
@@ -116,7 +116,7 @@ class Call:
             raise CannotCheck("no input of it is a tensor of floating numbers")
 
     def varied(self, order: int) -> dict[str, Any]:
-        """What the derivatives of this order are by: above the first, the gradients that come in too."""
+        """Return what the derivatives of this order are by: above the first, the gradients that come in too."""
         weights = {f"the gradient of output {number}": x for number, x in self.weights.items()} if order > 1 else {}
         return self.inputs | weights
 
@@ -149,7 +149,7 @@ class Call:
         return total
 
     def _fresh(self, x: Any) -> Any:
-        """What a call is given for a tensor: no leaf, for it may be changed in place."""
+        """Return what a call is given for a tensor: no leaf, for it may be changed in place."""
         return x if id(x) in self.held or x.is_sparse else x.clone()
 
     def gradients(self, scalar: Any, order: int, *, create_graph: bool) -> list[Any]:
@@ -220,7 +220,7 @@ def _order(call: Call, name: str, order: int) -> Checked:
 
 
 def _is_once_differentiable(scalar: Any) -> bool:
-    """Whether the graph has the node that a backward leaves which is not to be differentiated."""
+    """Return whether the graph has the node that a backward leaves which is not to be differentiated."""
     stack = [scalar.grad_fn]
     met = set(stack)
     while stack:
@@ -320,12 +320,12 @@ def _steps(x: Any) -> Iterator[tuple[float, float]]:
 
 
 def _floor(middle: float, largest: float, step: float, tolerance: float) -> float:
-    """What derivatives are measured by that are next to nothing beside the others, or beside rounding."""
+    """Return what derivatives are measured by that are next to nothing beside the others, or beside rounding."""
     return max(1e-3 * largest, _ROUNDING * abs(middle) / step / tolerance, 1e-12)
 
 
 def _apart(mine: float, floor: float, far: tuple[float, float], near: tuple[float, float]) -> bool:
-    """Whether both sides stay apart when the step becomes smaller, and the derivative is one between them.
+    """Return whether both sides stay apart when the step becomes smaller, and the derivative is one between them.
 
     Where a function jumps, or is not defined on one side, there is no derivative to compare with.
     """

@@ -133,13 +133,13 @@ def tensors(torch: Any, value: Any) -> list[Any]:
 
 
 def differs(one: Any, other: Any) -> Any:
-    """Where two tensors differ by more than rounding."""
+    """Return where two tensors differ by more than rounding."""
     scale = float(one.abs().max()) if one.numel() else 0.0
     return (one - other).abs() > CLOSE * max(scale, 1e-30)
 
 
 def influences(torch: Any, call: Call, script: str, text: Callable[[str, int], str]) -> Iterator[Influence]:
-    """What is not as it is to be in a model; `script` is the text that it stands in."""
+    """Yield what is not as it is to be in a model; `script` is the text that it stands in."""
     model = Model(torch, call, text)
     base = model.run()
     if not base or any(bool(differs(*pair).any()) for pair in zip(base, model.run(), strict=True)):
@@ -166,7 +166,8 @@ def _shown(given: Any) -> str:
 
 
 def _touched(model: Model, base: Any, number: int, given: Any, dim: int, at: int, over: int) -> set[int] | None:
-    """Which parts of the first result, along a dimension, change with one part of an input; None if the shape does."""
+    """Return which parts of the first result, along a dimension, change with one part of an input; None if the shape
+    does."""
     found = model.run(number, model.changed(given, dim, at))
     if not found or found[0].shape != base.shape:
         return None
@@ -202,7 +203,7 @@ def _examples(model: Model, base: Sequence[Any], ignored: set[int]) -> Iterator[
 
 
 def _is_graph(model: Model, given: Any) -> bool:
-    """Whether another input tells which rows belong together: a square of them, or pairs of their numbers."""
+    """Return whether another input tells which rows belong together: a square of them, or pairs of their numbers."""
     others = [one for _, one in model.given if one is not given and one.dim() == 2]
     rows = given.shape[0]
     pairs = [one for one in others if not one.dtype.is_floating_point and 2 in one.shape and int(one.max()) < rows]
@@ -227,7 +228,7 @@ def _first_mixed(model: Model, number: int, given: Any, dim: int) -> tuple[Sourc
 
 
 def _is_confined(where: Any, size: int) -> bool:
-    """Whether what differs is within one example's part along some dimension."""
+    """Return whether what differs is within one example's part along some dimension."""
     for dim, side in enumerate(where.shape):
         other = [each for each in range(where.dim()) if each != dim]
         touched = int((where.sum(other) > 0).sum()) if other else int(where.sum())

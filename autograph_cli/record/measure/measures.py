@@ -70,7 +70,7 @@ class Found:
     """The backward calls that gave NaN or infinity to nodes."""
 
     def of(self, engine: NodeFacts, event: Event, outputs: int, calls: Mapping[int, int]) -> Measured | None:
-        """What there is of one node; None if nothing."""
+        """Return what there is of one node; None if nothing."""
         number = event.number
         values = tuple([self.values.get((number, nr)) for nr in range(outputs)])
         began, took = self.times.get(number, (None, None))
@@ -103,7 +103,7 @@ class Found:
             self.nonfinite.setdefault(number, []).append(entry.number)
 
     def profile(self) -> Profile | None:
-        """What was measured of the step as a whole, once it is over and its graph is built; None: nothing."""
+        """Return what was measured of the step as a whole, once it is over and its graph is built; None: nothing."""
         if not self.began:
             return None
         wall = max(self.ended - self.began, 0)
@@ -170,7 +170,7 @@ class Measures:
 
     @property
     def found(self) -> Found:
-        """What was measured in the step that is going on in this thread."""
+        """Return what was measured in the step that is going on in this thread."""
         step = self.log.step
         if step.found is None:
             step.found = Found("formula" in self.kinds, checks=self.checks)
@@ -179,7 +179,7 @@ class Measures:
 
     @property
     def opened(self) -> Inside | None:
-        """What gathers the operations of the node that is running."""
+        """Return what gathers the operations of the node that is running."""
         return self.here.opened
 
     @opened.setter
@@ -200,7 +200,7 @@ class Measures:
                 setattr(self.engine, name, self._timed(getattr(self.engine, name)))
 
     def _timed(self, tell: Callable[..., Any]) -> Callable[..., Any]:
-        """What takes the time that the engine needs to tell something off the script's."""
+        """Return what takes the time that the engine needs to tell something off the script's."""
 
         def timed(*args: Any) -> Any:
             with self.here.stop(_now()):

@@ -27,7 +27,7 @@ def optimizers_in(engine: TensorFacts, spaces: Iterable[Mapping[str, Any]]) -> l
 
 
 def _parts(value: Any, tensor: type) -> Iterator[Any]:
-    """What a container or an object of the script's holds, read without code of its own."""
+    """Yield what a container or an object of the script's holds, read without code of its own."""
     held = items_of(value)
     if held is None and not issubclass(type(value), (type, tensor, list, tuple, dict)) and not is_ours(type(value)):
         try:

@@ -53,7 +53,7 @@ class _Applying(AbstractContextManager[None]):
 
 
 def _out_of_place(engine: Measuring, operation: Any, changed: Any, *args: Any, **words: Any) -> Any:
-    """What an operation makes of its first argument, which stays as it is."""
+    """Return what an operation makes of its first argument, which stays as it is."""
     return engine.call(operation, changed.clone(), *args, **words)
 
 
@@ -102,7 +102,7 @@ class NodeChecks:
 
     @property
     def copying(self) -> bool:
-        """Whether what is computed in this thread is a copy of arguments, and not the script's."""
+        """Return whether what is computed in this thread is a copy of arguments, and not the script's."""
         return self._here.copying
 
     def _copied(self, args: tuple[Any, ...], words: dict[str, Any], *, leaves: bool = True) -> Given:

@@ -14,7 +14,7 @@ BINS = 16
 
 
 def summary(raw: Any) -> Values | None:
-    """What is recorded of the numbers of an array; None for what has none.
+    """Return what is recorded of the numbers of an array; None for what has none.
 
     >>> summary(np.array([[1.0, 2.0], [0.5, -0.0]])).whole
     ('[[1, 2],', ' [0.5, 0]]')
@@ -43,7 +43,7 @@ def alike(raw: Any) -> tuple[int, ...]:
 
 
 def is_finite(raw: Any) -> bool:
-    """Whether none of the numbers of an array is NaN or infinite; of what has no numbers here, that is so."""
+    """Return whether none of the numbers of an array is NaN or infinite; of what has no numbers here, that is so."""
     if not isinstance(raw, (np.ndarray, np.generic)) or raw.dtype.kind not in "fcV":
         return True
     return bool(np.isfinite(raw).all())
@@ -72,7 +72,7 @@ def _of_many(array: Any) -> Values:
 
 
 def _counted(finite: Any, low: float, high: float) -> Any:
-    """How many are laid out in each of the bins, which are equal parts from the lowest to the highest."""
+    """Return how many are laid out in each of the bins, which are equal parts from the lowest to the highest."""
     positions = ((finite - low) * (BINS / (high - low))).astype(np.intp)
     return np.bincount(np.minimum(positions, BINS - 1), minlength=BINS)
 

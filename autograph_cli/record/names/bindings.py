@@ -83,7 +83,8 @@ class Script:
         return [one for one in self.bindings if name in one.uses]
 
     def trace_back(self, name: str, line: int, leading: Lines, carrying: Lines) -> list[Found]:
-        """Where the way from what leads to the leaf ends, on the way to the tensor `name` that is used on a line.
+        """Return where the way from what leads to the leaf ends, on the way to the tensor `name` that is used on a
+        line.
 
         What is `carrying` has a history of its own, which is known already and not followed. An empty name stands for a
         tensor that was made on the line itself.
@@ -107,19 +108,20 @@ class Script:
         return sorted(found, key=lambda one: one.binding.line)
 
     def _cut(self, binding: Binding, use: str) -> Found | None:
-        """What a statement cuts of one variable that it reads."""
+        """Return what a statement cuts of one variable that it reads."""
         causes = tuple(dict.fromkeys(cause.words for cause in binding.causes if use in cause.operands))
         return Found(binding, causes, use) if causes else None
 
     def _holds(self, name: str, binding: Binding, lines: Lines) -> bool:
-        """Whether what a statement reads by this name is one of these, and not something assigned to it later."""
+        """Return whether what a statement reads by this name is one of these, and not something assigned to it
+        later."""
         known = lines.get(name, set())
         newest = self.before(name, binding.line)
         covered = (line for line in known for one in newest if one.line <= line <= one.last_line)
         return bool(known) and (0 in known or not newest or any(covered))
 
     def _perhaps(self, binding: Binding, carrying: Lines) -> Iterator[Found]:
-        """What cuts something that a function was given."""
+        """Yield what cuts something that a function was given."""
         for use in sorted(binding.uses & self.parameters):
             cut = self._cut(binding, use)
             if cut is not None and not self._holds(use, binding, carrying):
@@ -200,7 +202,7 @@ def _mode(node: ast.AST) -> str:
 
 
 def _words(node: ast.AST) -> Iterator[str]:
-    """What cuts in this very expression."""
+    """Yield what cuts in this very expression."""
     if isinstance(node, ast.Attribute) and node.attr == "data":
         yield ".data"
     if not isinstance(node, ast.Call):

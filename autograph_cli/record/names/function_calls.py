@@ -29,5 +29,5 @@ def around_calls(torch: Any, around: Around) -> Iterator[None]:
 
 
 def applying(cls: Any) -> Callable[..., Any]:
-    """What applies a Function as `apply` is when it is called, whatever it is now."""
+    """Return what applies a Function as `apply` is when it is called, whatever it is now."""
     return lambda *args, **words: cls.apply(*args, **words)

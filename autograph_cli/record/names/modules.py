@@ -72,7 +72,7 @@ class About:
 
 
 def is_layer(cls: type) -> bool:
-    """Whether a class of modules is one of `torch.nn`, under either of its names."""
+    """Return whether a class of modules is one of `torch.nn`, under either of its names."""
     return f"{cls.__module__}.".startswith(("torch.nn.", "autograph_cli.torch.nn."))
 
 
@@ -81,7 +81,7 @@ _UNSAID = ("num_heads", "reduction")
 
 
 def made_with(layer: Any) -> str:
-    """What a layer of `torch.nn` was made with, as it says itself, and what it leaves out."""
+    """Return what a layer of `torch.nn` was made with, as it says itself, and what it leaves out."""
     try:
         said = type(layer).extra_repr(layer)
     except (AttributeError, RuntimeError, TypeError):
@@ -91,7 +91,7 @@ def made_with(layer: Any) -> str:
 
 
 def was_given(call: ModuleCall, tensor: Any, base: Any) -> bool:
-    """Whether the tensor, or what it is a view of, was among the arguments of a call."""
+    """Return whether the tensor, or what it is a view of, was among the arguments of a call."""
     return any(x is tensor or (base is not None and x is base) for x in _items((*call.args, *call.kwargs.values())))
 
 
@@ -194,7 +194,7 @@ def _within(about: About, module: Any) -> tuple[str, Tree | None]:
 
 
 def _counted(module: Any) -> dict[int, int]:
-    """How many parameters a module and each one in it has, by id; what is in several positions counts once."""
+    """Return how many parameters a module and each one in it has, by id; what is in several positions counts once."""
     nested = list(_nested(module))
     every = [module, *(inner for _, _, inner in nested)]
     own = {id(inner): [x for x in getattr(inner, "_parameters", {}).values() if x is not None] for inner in every}
@@ -230,8 +230,8 @@ def _variable(module: Any) -> str:
 
 
 def _attributes(space: Mapping[str, Any], met: set[int]) -> Iterator[tuple[str, Any]]:
-    """What modules have in them, and other objects as attributes, with their paths; of modules only what is not among
-    those that were `met` in others."""
+    """Yield what modules have in them, and other objects as attributes, with their paths; of modules only what is not
+    among those that were `met` in others."""
     for name, value in list(space.items()):
         if name[0] in "_." or type(value) in OPAQUE:
             continue
@@ -249,8 +249,8 @@ def _attributes(space: Mapping[str, Any], met: set[int]) -> Iterator[tuple[str, 
 
 
 def _nested(module: Any, met: set[int] | None = None) -> Iterator[tuple[Any, str, Any]]:
-    """What is in a module, each once: the module that it is in, its name there, and itself; without those that are
-    among the `met`, where what is given is noted."""
+    """Yield what is in a module, each once: the module that it is in, its name there, and itself; without those that
+    are among the `met`, where what is given is noted."""
     met = set() if met is None else met
     stack = [(None, "", module)]
     while stack:
@@ -274,7 +274,7 @@ def parts(module: Any, met: set[int] | None = None) -> Iterator[tuple[str, Any]]
 
 
 def _contained(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What lists, tuples and dicts hold, with their paths."""
+    """Yield what lists, tuples and dicts hold, with their paths."""
     for name, value in list(space.items()):
         if name[0] in "_.":
             continue
@@ -295,7 +295,7 @@ def _items(values: Iterable[Any], depth: int = 0) -> Iterator[Any]:
 
 
 def _size(parameter: Any) -> int:
-    """How many numbers a parameter holds; none as long as its shape is not known."""
+    """Return how many numbers a parameter holds; none as long as its shape is not known."""
     try:
         return int(parameter.numel())
     except (AttributeError, RuntimeError, ValueError):

@@ -95,7 +95,7 @@ class _Found(Struct, frozen=True):
 
 
 def read(tree: ast.Module, file: str) -> Module:
-    """What the syntax tree of a file uses."""
+    """Return what the syntax tree of a file uses."""
     reader = _Reader(file)
     reader.visit(tree)
     return reader.finish()
@@ -304,7 +304,7 @@ def _chain(node: ast.AST) -> _Chain | None:
 
 
 def _decides(word: str) -> bool:
-    """Whether a word in a condition tells that the script knows what it may not have, as `is_available` does."""
+    """Return whether a word in a condition tells that the script knows what it may not have, as `is_available` does."""
     return word in _DECIDING or (word.endswith("_available") and word != "is_torch_available")
 
 
@@ -322,7 +322,7 @@ def _arguments(args: ast.arguments) -> Iterator[ast.arg]:
 
 
 def _forgives(caught: ast.expr | None) -> bool:
-    """Whether a handler, or `suppress`, takes the error of a name that is missing."""
+    """Return whether a handler, or `suppress`, takes the error of a name that is missing."""
     if caught is None:
         return True
     kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]

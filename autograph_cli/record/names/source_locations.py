@@ -44,7 +44,7 @@ engine_files: set[str] = set()
 
 
 def kind_of(filename: str) -> int:
-    """What kind of code a file holds."""
+    """Return what kind of code a file holds."""
     kind = file_kinds.get(filename)
     if kind is None:
         kind = file_kinds[filename] = _classify(filename)
@@ -107,7 +107,7 @@ def script_frames(depth: int = 1, frame: FrameType | None = None) -> list[FrameT
 
 
 def cell_of(filename: str) -> str:
-    """What IPython calls the cell whose code has this file name, as in `In[2]`; of any other file nothing."""
+    """Return what IPython calls the cell whose code has this file name, as in `In[2]`; of any other file nothing."""
     notebook = sys.modules.get("IPython")
     shell = None if notebook is None else notebook.get_ipython()
     found = None if shell is None else shell.compile.format_code_name(filename)

@@ -54,7 +54,7 @@ def variables_of(frame: FrameType) -> dict[str, Any]:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a variable does not name what it holds; `@` is where pytest keeps the parts of an assertion."""
+    """Return whether a variable does not name what it holds; `@` is where pytest keeps the parts of an assertion."""
     return name[0] in "_.@"
 
 
@@ -101,7 +101,7 @@ def _look_through(log: EventLog, name: str, value: Any) -> bool:
 
 
 def items_of(value: Any) -> list[tuple[Any, Any]] | None:
-    """What a list, a tuple or a dict holds, with its keys, read without code of the script's own.
+    """Return what a list, a tuple or a dict holds, with its keys, read without code of the script's own.
 
     None of anything else, and of what is so long that it is data, and no variable.
     """

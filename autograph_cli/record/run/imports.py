@@ -89,7 +89,8 @@ class EngineFinder(Loader):
         spawn.get_preparation_data = lambda name: {**prepare(name), "autograph": _ServeInChild()}
 
     def find_distributions(self, context: Any = None) -> Iterable[Any]:
-        """What `importlib.metadata` says of the served packages: libraries ask it which version of torch there is."""
+        """Return what `importlib.metadata` says of the served packages: libraries ask it which version of torch there
+        is."""
         found = importlib.import_module(".served_distribution", __package__)  # few scripts ask, and it reads mail
         name = getattr(context, "name", None)
         return [found.ServedDistribution(served) for served in SERVED if name in (None, served)]
@@ -146,7 +147,7 @@ def engine_name(name: str) -> str:
 
 
 def sentences() -> Any:
-    """What the engine says of names that it lacks."""
+    """Return what the engine says of names that it lacks."""
     from autograph_cli.torch import _missing  # the engine, which not every script needs
 
     return _missing

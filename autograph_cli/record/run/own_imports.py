@@ -63,7 +63,8 @@ class OwnImports:
         return found
 
     def _is_asked_by_us(self) -> bool:
-        """Whether the import comes from this package, by way of libraries or not, and from nothing of the script."""
+        """Return whether the import comes from this package, by way of libraries or not, and from nothing of the
+        script."""
         inner = self._folder + os.sep
         libraries = tuple([each for each in sys.path if each.startswith(inner)])
         frame = sys._getframe(2)
@@ -78,7 +79,7 @@ class OwnImports:
         return True
 
     def _is_scripts(self, module: ModuleType | None) -> bool:
-        """Whether the module was imported from the script's folder."""
+        """Return whether the module was imported from the script's folder."""
         return module is not None and getattr(module, "__file__", None) in self._places(module.__name__)
 
     def _places(self, name: str) -> tuple[str, str]:

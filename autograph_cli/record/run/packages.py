@@ -16,7 +16,7 @@ MOST_FILES = 400
 
 
 def modules_of(imported: Iterable[str]) -> Iterator[Module]:
-    """What runs when these names are imported, of packages that are built on PyTorch: all but the bodies of
+    """Yield what runs when these names are imported, of packages that are built on PyTorch: all but the bodies of
     functions."""
     names = [name for name in dict.fromkeys(imported) if not name.startswith(".")]
     for package in dict.fromkeys(name.partition(".")[0] for name in names):
@@ -25,7 +25,7 @@ def modules_of(imported: Iterable[str]) -> Iterator[Module]:
 
 
 def _needs_torch(package: str) -> bool:
-    """Whether the distribution that a package comes from asks for PyTorch, always or as an extra."""
+    """Return whether the distribution that a package comes from asks for PyTorch, always or as an extra."""
     metadata = importlib.import_module("importlib.metadata")  # it reads mail, and most scripts import nothing such
     for distribution in metadata.packages_distributions().get(package, ()):
         if any(re.match(r"torch\b(?!\S*vision)", need) for need in metadata.requires(distribution) or ()):

@@ -48,7 +48,7 @@ class Placement(Struct, frozen=True):
         return None
 
     def environment(self) -> dict[str, str]:
-        """What torchrun tells each process, as far as nobody has told it."""
+        """Return what torchrun tells each process, as far as nobody has told it."""
         local = os.environ.get("MPI_LOCALRANKID") or os.environ.get("SLURM_LOCALID") or str(self.rank)
         told = {
             "RANK": str(self.rank),

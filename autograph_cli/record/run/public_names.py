@@ -13,7 +13,7 @@ loaded: list[Callable[[ModuleType], None]] = []
 
 
 def is_ours(cls: type) -> bool:
-    """Whether a class belongs to what scripts are given, under either name.
+    """Return whether a class belongs to what scripts are given, under either name.
 
     >>> is_ours(int)
     False
@@ -71,7 +71,7 @@ class PublicNames:
 
 
 def _home(cls: type) -> str:
-    """Where a class is found: the package around private modules, if it shows the class."""
+    """Return where a class is found: the package around private modules, if it shows the class."""
     public = cls.__module__.partition("._")[0]
     return public if vars(sys.modules[public]).get(cls.__name__) is cls else cls.__module__
 

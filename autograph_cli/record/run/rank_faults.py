@@ -51,7 +51,7 @@ class State(Struct, frozen=True):
 
 
 def states(folder: Path, size: int) -> list[State]:
-    """Where the ranks are of which the folder tells."""
+    """Return where the ranks are of which the folder tells."""
     return [_read(folder, rank) for rank in range(size)]
 
 
@@ -90,13 +90,13 @@ class Fault(Struct, frozen=True):
 
 
 def told(path: Path) -> Fault:
-    """What the ranks were stopped for."""
+    """Return what the ranks were stopped for."""
     found = _json(path)
     return Fault(found.get("said", ""), found.get("rank"))
 
 
 def judge(ranks: list[State], timeout: float, now: float | None = None) -> Fault | None:
-    """What is wrong with a run, or None as long as it may end by itself."""
+    """Return what is wrong with a run, or None as long as it may end by itself."""
     now = time.time() if now is None else now
     live = [each for each in ranks if each.phase == "running" and each.code is None]
     still = [each for each in live if now - each.moved > STILL]
@@ -156,7 +156,7 @@ def _late(live: list[State], now: float, timeout: float) -> Iterator[Fault]:
 
 
 def _fit(one: Begun, other: Begun) -> bool:
-    """Whether two ranks are in the same call; where each gives as much as it likes, sizes may differ."""
+    """Return whether two ranks are in the same call; where each gives as much as it likes, sizes may differ."""
     return one.op == other.op and (one.bytes == other.bytes or one.op not in SAME_SIZES)
 
 
@@ -165,7 +165,7 @@ SAME_SIZES = ("all_reduce", "broadcast", "reduce", "all_gather_into_tensor", "re
 
 
 def _behind(live: list[State]) -> str:
-    """Who has not entered what others are in."""
+    """Return who has not entered what others are in."""
     for one in live:
         for name, begun in one.groups.items():
             late = [other.rank for other in live if other.rank in begun.ranks and _less(other.groups.get(name), begun)]

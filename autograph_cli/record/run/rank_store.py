@@ -88,7 +88,7 @@ def join(folder: Path, ranks: int, goal: Path, *, follow: bool = True) -> list[i
 
 
 def holds_ranks(path: Path) -> bool:
-    """Whether the file holds the traces of several ranks."""
+    """Return whether the file holds the traces of several ranks."""
     return zipfile.is_zipfile(path)
 
 

@@ -63,7 +63,7 @@ class Target(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """How the trace names it: the same in whichever folder it is run."""
+        """Return how the trace names it: the same in whichever folder it is run."""
         return {"file": Path(self.name).name, "module": self.name, "stdin": STDIN}[self.kind]
 
 
@@ -146,7 +146,7 @@ drive.__code__ = drive.__code__.replace(co_filename="<frozen importlib._bootstra
 
 
 def driven(session: Session[Ended]) -> Ended:
-    """What a session returns, its script being executed from here."""
+    """Return what a session returns, its script being executed from here."""
     ended: Any
     try:
         script = next(session)
@@ -304,7 +304,7 @@ def _as_main(target: Target) -> Iterator[tuple[ModuleType, OwnImports]]:
 
 
 def _execute(target: Target, source: bytes, main: ModuleType) -> Session[Result]:
-    """How the script ended; Python's own way to end, threads included."""
+    """Yield how the script ended; Python's own way to end, threads included."""
     known = threading.enumerate()
     try:
         code = _compile(target, source, main)
@@ -329,7 +329,7 @@ def _execute(target: Target, source: bytes, main: ModuleType) -> Session[Result]
 
 
 def _ending(error: BaseException | None) -> Result:
-    """How a script ended that raised this, which is printed."""
+    """Return how a script ended that raised this, which is printed."""
     if error is None:
         return Result(0)
     if isinstance(error, SystemExit):

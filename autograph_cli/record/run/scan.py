@@ -41,7 +41,7 @@ class Missing:
 
 
 def scan(source: bytes, file: str = "<stdin>", folder: Path | None = None, *, packages: bool = False) -> list[Missing]:
-    """What the script and the modules beside it use and the engine lacks, in the order of their lines.
+    """Return what the script and the modules beside it use and the engine lacks, in the order of their lines.
 
     `file` is the name to report. Modules are looked for in `folder`, one level deep, when it is given; nothing is run.
     `packages`: what installed packages on PyTorch need to be imported is read, too.
@@ -154,7 +154,7 @@ def _submodule(path: str) -> Any:
 
 @cache
 def _lacking_methods() -> frozenset[str]:
-    """What PyTorch's tensors have and the engine's lack, less what other common objects have too."""
+    """Return what PyTorch's tensors have and the engine's lack, less what other common objects have too."""
     import numpy as np  # comes with the engine, and only the look at a script's names needs it
 
     tensor = importlib.import_module(SERVED["torch"]).Tensor

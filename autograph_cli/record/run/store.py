@@ -45,7 +45,7 @@ def find(start: Path | None = None) -> Path:
 
 
 def _is_own(path: Path) -> bool:
-    """Whether this user, or the one who may do all, made the file and the store that it is in."""
+    """Return whether this user, or the one who may do all, made the file and the store that it is in."""
     return not hasattr(os, "geteuid") or {path.stat().st_uid, path.parent.stat().st_uid} <= {0, os.geteuid()}
 
 
@@ -74,7 +74,7 @@ def ranks_of(path: Path) -> list[Rank]:
 
 
 def has_graph(trace: Trace) -> bool:
-    """Whether autograd recorded anything in the steps that were kept."""
+    """Return whether autograd recorded anything in the steps that were kept."""
     return any(step.has_nodes for step in trace.steps)
 
 

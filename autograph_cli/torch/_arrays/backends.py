@@ -21,7 +21,7 @@ from .meta import Meta
 
 
 def _within(raw: Array, shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether a window, strides in bytes, from the first element on is within an array that lies row by row."""
+    """Return whether a window, strides in bytes, from the first element on is within an array that lies row by row."""
     if not raw.flags.c_contiguous:
         return False
     reach = raw.itemsize
@@ -54,7 +54,7 @@ class Backend:
             raw = base
 
     def address(self, raw: Array) -> int:
-        """Where the first element is."""
+        """Return where the first element is."""
         found: int = raw.__array_interface__["data"][0]
         return found
 

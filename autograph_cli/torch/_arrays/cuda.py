@@ -205,7 +205,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _unserved(runtime: Any, said: Any) -> RuntimeError:
-    """Why there is no GPU: no driver, an old one, or only a driver."""
+    """Return why there is no GPU: no driver, an old one, or only a driver."""
     driver, needed = runtime.driverGetVersion(), runtime.runtimeGetVersion()
     if not driver:
         return RuntimeError(NO_DRIVER)
@@ -275,7 +275,7 @@ def place(where: device) -> device:
 
 
 def is_available() -> bool:
-    """Whether CuPy is installed and there is a GPU."""
+    """Return whether CuPy is installed and there is a GPU."""
     try:
         opened()
     except (AssertionError, RuntimeError):
@@ -310,7 +310,7 @@ def mark(values: Any) -> Any:
 
 
 def since(before: Any) -> Callable[[], int] | None:
-    """What waits until a GPU has come to now, and tells the nanoseconds since a mark; None for no mark."""
+    """Return what waits until a GPU has come to now, and tells the nanoseconds since a mark; None for no mark."""
     if before is None:
         return None
     cuda, (where, start) = opened().cupy.cuda, before

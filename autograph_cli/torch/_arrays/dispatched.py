@@ -88,7 +88,7 @@ class Dispatched(Geometry):
         return operations.add(_tensor(other), _tensor(self))._ag_raw
 
     def detached(self, tensor: Any) -> Any:
-        """What the class makes of `tensor.detach()`."""
+        """Return what the class makes of `tensor.detach()`."""
         return ask_for("detach", tensor)._ag_raw
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
@@ -98,6 +98,6 @@ class Dispatched(Geometry):
 
 
 def wrapper(kind: type, shape: Any, dtype: np.dtype[Any], strides: Any) -> Dispatched:
-    """What an instance without memory has; `strides` in elements, or None."""
+    """Return what an instance without memory has; `strides` in elements, or None."""
     steps = None if strides is None else [s * dtype.itemsize for s in strides]
     return Dispatched(kind, Meta(shape, dtype, steps)._geometry, None, {})

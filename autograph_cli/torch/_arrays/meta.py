@@ -34,12 +34,12 @@ NO_FUNCTION = "not available for arrays without memory"
 
 
 def refuses(error: Exception) -> bool:
-    """Whether an error says that elements are missing."""
+    """Return whether an error says that elements are missing."""
     return str(error) in (NO_DATA, NO_NUMBER) or str(error).endswith(NO_FUNCTION)
 
 
 def readable(a: Array) -> bool:
-    """Whether a raw array has elements that can be looked at."""
+    """Return whether a raw array has elements that can be looked at."""
     return a.__class__ is not Meta and a.size > 0
 
 
@@ -256,7 +256,7 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
 
 @functools.cache
 def _rules() -> dict[Any, Callable[..., Any]]:
-    """What stands for a NumPy function that is given an array without memory: most processes have none."""
+    """Return what stands for a NumPy function that is given an array without memory: most processes have none."""
     found: dict[Any, Callable[..., Any]] = importlib.import_module(".meta_functions", __package__).functions
     return found
 
@@ -375,7 +375,7 @@ def shape_of(x: Any) -> tuple[int, ...]:
 
 
 def _selects(item: Any) -> bool:
-    """Whether an index is an array or a list, so that the result is no view."""
+    """Return whether an index is an array or a list, so that the result is no view."""
     return isinstance(item, (Meta, np.ndarray, list, tuple, bool, np.bool_))
 
 

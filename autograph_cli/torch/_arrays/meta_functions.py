@@ -232,7 +232,7 @@ def _sliding_window_view(a: Array, shape: Any, axis: Any = None, **_: Any) -> An
 
 @stands_for(np.may_share_memory, np.shares_memory)
 def _shares_memory(a: Array, b: Array, max_work: Any = None) -> bool:
-    """Whether two views are on each other; the first and the last byte tell, as in NumPy's quick answer."""
+    """Return whether two views are on each other; the first and the last byte tell, as in NumPy's quick answer."""
     if not isinstance(a, Meta) or not isinstance(b, Meta) or a.memory is not b.memory:
         return False
     return bool(np.may_share_memory(a._geometry, b._geometry))

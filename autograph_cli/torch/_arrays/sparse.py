@@ -51,7 +51,7 @@ class Sparse:
         raise NotImplementedError
 
     def facts(self) -> tuple[bool, ...]:
-        """What is told of it beside its arrays and its shape."""
+        """Return what is told of it beside its arrays and its shape."""
         return ()
 
     def __reduce__(self) -> Any:

@@ -21,7 +21,7 @@ def owner(raw: Array) -> Any:
 
 
 def address(raw: Array) -> int:
-    """Where the first element is."""
+    """Return where the first element is."""
     if raw.__class__ is np.ndarray:
         return NUMPY.address(raw)
     raw = memory_of(raw._geometry if isinstance(raw, StandIn) else raw)
@@ -29,12 +29,12 @@ def address(raw: Array) -> int:
 
 
 def offset_in(raw: Array) -> int:
-    """Where `raw` begins in the memory that it is part of, in elements."""
+    """Return where `raw` begins in the memory that it is part of, in elements."""
     return (address(raw) - address(owner(raw))) // int(raw.itemsize)
 
 
 def capacity(raw: Array) -> int:
-    """How many elements the memory of `raw` has room for."""
+    """Return how many elements the memory of `raw` has room for."""
     return int(owner(raw).nbytes) // int(raw.itemsize)
 
 
@@ -87,7 +87,7 @@ def as_strided_raw(raw: Array, shape: tuple[int, ...], strides: tuple[int, ...],
 
 
 def spanned(shape: Any, strides: Any, offset: int = 0) -> int:
-    """How many elements of memory, from its beginning, a window needs."""
+    """Return how many elements of memory, from its beginning, a window needs."""
     return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
 
 

@@ -153,7 +153,8 @@ def guard(space: str, found: Mapping[str, Any], names: Iterable[str] | None = No
 
 
 def looks_itself(run: Any) -> bool:
-    """Whether this is an operation that needs one or two tensors: its own code finds wrong arguments at no cost."""
+    """Return whether this is an operation that needs one or two tensors: its own code finds wrong arguments at no
+    cost."""
     op = getattr(run, "op", None)
     if op is None or hasattr(run, "__wrapped__"):
         return False
@@ -222,8 +223,8 @@ def _flags_looked_at(check: Check, run: Callable[..., Any]) -> Callable[..., Any
 
 
 def _named_as(check: Check, made: Any, home: str) -> Callable[..., Any]:
-    """What `functools.wraps` does, in a third of the time, for more than a thousand functions; they go by their public
-    names."""
+    """Return what `functools.wraps` does, in a third of the time, for more than a thousand functions; they go by their
+    public names."""
     run = check.run
     made.__name__, made.__doc__, made.__module__ = check.public, run.__doc__, home or run.__module__
     made.__qualname__ = f"Tensor.{check.public}" if check.space == "Tensor" and home == PUBLIC else check.public
@@ -243,7 +244,7 @@ def argument_types(args: Any) -> tuple[Any, ...]:
 
 
 def _key(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What of the arguments of a call decides whether it is taken."""
+    """Return what of the arguments of a call decides whether it is taken."""
     if not kwargs:
         return argument_types(args)
     return (*argument_types(args), *kwargs, *argument_types(kwargs.values()))
@@ -254,7 +255,7 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
 def _taken(known: Mapping[Any, tuple[int, ...]], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether `known` has the types of these arguments, and their integers have at most 64 bits."""
+    """Return whether `known` has the types of these arguments, and their integers have at most 64 bits."""
     integers = known.get(_key(args, kwargs))
     if not integers:
         return integers is not None
@@ -434,7 +435,7 @@ class Check:
             raise (self._of_python(error) or self._no_tensor(args, kwargs) or self._unclear(args, error)) from error
 
     def _of_python(self, error: Exception) -> Exception | None:
-        """What Python says of an argument in a function that PyTorch has in Python: it leaves that one too."""
+        """Return what Python says of an argument in a function that PyTorch has in Python: it leaves that one too."""
         if not self._in_python or not isinstance(error, _PYTHONS) or re.search(_OUR_NAMES, str(error)):
             return None
         return type(error)(re.sub(_OUR_TYPES, r"'torch.\1'", str(error)))
@@ -452,7 +453,7 @@ class Check:
 
     @property
     def _in_python(self) -> bool:
-        """Whether PyTorch has the function in Python, so that Python's own errors leave it."""
+        """Return whether PyTorch has the function in Python, so that Python's own errors leave it."""
         return self.parser is None
 
     def _unclear(self, args: tuple[Any, ...], error: Exception) -> Exception:
@@ -474,7 +475,8 @@ def innermost(run: Any) -> Any:
 
 
 def _internal(error: Exception) -> bool:
-    """Whether an error comes from inside the engine or NumPy, and neither from the call itself nor on purpose."""
+    """Return whether an error comes from inside the engine or NumPy, and neither from the call itself nor on
+    purpose."""
     if is_refusal(error):
         return False
     trace = error.__traceback__

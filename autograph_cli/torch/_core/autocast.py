@@ -135,7 +135,7 @@ def _tensors(args: Iterable[Any]) -> Iterator[Tensor]:
 
 
 def _takes_part(x: Tensor, where: str) -> bool:
-    """Whether a tensor may be cast: floating point of at most 32 bits, on that device."""
+    """Return whether a tensor may be cast: floating point of at most 32 bits, on that device."""
     kind = x._ag_raw.dtype
     return dtypes.CATEGORY[kind] == dtypes.FLOATING and kind != dtypes.float64.numpy and x.device.type == where
 

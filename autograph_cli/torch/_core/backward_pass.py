@@ -64,14 +64,14 @@ def queue_callback(callback: Callable[[], Any]) -> None:
 
 
 def _all_by_operations() -> bool:
-    """Whether all formulas call operations: under autocast these choose their dtypes, and modes see them."""
+    """Return whether all formulas call operations: under autocast these choose their dtypes, and modes see them."""
     return thread_state.autocast is not None or (
         thread_state.watcher is not None and thread_state.watcher._ag_sees_backward
     )
 
 
 def _by_operations(node: Node, g: Any) -> bool:
-    """Whether the formulas of this node call operations, which know the arrays that kernels do not."""
+    """Return whether the formulas of this node call operations, which know the arrays that kernels do not."""
     if node._ag_extra is not None and node._ag_extra.by_operations:
         return True
     return _all_by_operations() or any(x.__class__ in _ASKING for x in (g if isinstance(g, list) else (g,)))
@@ -165,8 +165,8 @@ class Pass:
         walk(self, order, operations if self.recorded else self.kernels, plain, quick)
 
     def passed(self, node: Node, g: Any) -> tuple[bool, Any]:
-        """Whether a node that is an input, or leads to none, runs in a call with `inputs`, and what it is given; keeps
-        the gradient of an input."""
+        """Return whether a node that is an input, or leads to none, runs in a call with `inputs`, and what it is given;
+        keeps the gradient of an input."""
         if node is self.root and node not in self.captures and g is not None and node._ag_extra is not None:
             self._before(node, node._ag_extra, g, only_tensor_hooks=True)
         leads_on = self._leads_on(node) or (node in self.captures and self.call.kind == "backward")
@@ -187,7 +187,7 @@ class Pass:
             raise invalid(node, grads, misfit) from None
 
     def will_run(self, node: Node) -> bool:
-        """Whether `node` runs in this pass, as PyTorch tells it: the only root of a pass does not count."""
+        """Return whether `node` runs in this pass, as PyTorch tells it: the only root of a pass does not count."""
         if self.only is None:
             self._reached = self._reached or {*self.order, *self.leaves} - {self.root}
             return node in self._reached
@@ -199,12 +199,12 @@ class Pass:
         return node in self.only or node in self.captures
 
     def _leads_on(self, node: Node) -> bool:
-        """Whether a node on the way must run although it is itself an input."""
+        """Return whether a node on the way must run although it is itself an input."""
         assert self.only is not None
         return node in self.only and any(e is not None and self._wants(e[0]) for e in node._ag_edges)
 
     def _wants(self, node: Node) -> bool:
-        """Whether a gradient that goes to `node` is asked for, in a call with `inputs`."""
+        """Return whether a gradient that goes to `node` is asked for, in a call with `inputs`."""
         assert self.only is not None
         return node in self.only or node in self.captures
 
@@ -356,7 +356,7 @@ class Pass:
             raise invalid(node, grads, misfit) from None
 
     def _formulas(self, node: Node, g: Any, recorded: bool) -> Any:
-        """What a node's formulas give: on tensors, by operations, or on raw arrays."""
+        """Return what a node's formulas give: on tensors, by operations, or on raw arrays."""
         run: Any = node._ag_run_recorded if recorded else node._ag_run_raw
         f = operations if recorded else self.kernels if not self.elsewhere else self._kernels_of(g)
         edges = None if self.only is None else self.wanted_edges(node)
@@ -525,7 +525,7 @@ def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> Non
 
 
 def _fits_recorded(edge: Edge | None, t: Any) -> bool:
-    """Whether a recorded gradient has the shape and dtype of what it goes to."""
+    """Return whether a recorded gradient has the shape and dtype of what it goes to."""
     if t is None or edge is None:
         return True
     like, raw = edge[0]._ag_output_meta, t._ag_raw

@@ -44,7 +44,7 @@ class Call:
         return next(i for i, p in enumerate(self.op.schema.parameters) if p.name == name)
 
     def has(self, name: str) -> bool:
-        """Whether the argument of this name is batched."""
+        """Return whether the argument of this name is batched."""
         return bool(self.marks[self.position(name)])
 
     def shape(self, name: str) -> tuple[int, ...]:

@@ -229,25 +229,25 @@ def along_index(each: Rule = loop) -> Rule:
 
 
 def gathered(call: Call) -> Any:
-    """What `index_select` does, by an index of each sample."""
+    """Return what `index_select` does, by an index of each sample."""
     return f.gather(call.full("self"), call["dim"] + 1, _as_positions(call, call.shape("self")))
 
 
 def added(call: Call) -> Any:
-    """What `index_add` does, likewise."""
+    """Return what `index_add` does, likewise."""
     source = call.full("source")
     source = source if call["alpha"] == 1 else f.mul_Scalar(source, call["alpha"])
     return f.scatter_add(call.full("self"), call["dim"] + 1, _as_positions(call, call.shape("source")), source)
 
 
 def copied(call: Call) -> Any:
-    """What `index_copy` does, likewise."""
+    """Return what `index_copy` does, likewise."""
     positions = _as_positions(call, call.shape("source"))
     return f.scatter_src(call.full("self"), call["dim"] + 1, positions, call.full("source"))
 
 
 def filled(call: Call) -> Any:
-    """What `index_fill` with a number does, likewise."""
+    """Return what `index_fill` with a number does, likewise."""
     return f.scatter_value(call.full("self"), call["dim"] + 1, _as_positions(call, call.shape("self")), call["value"])
 
 

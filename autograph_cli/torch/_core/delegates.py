@@ -49,7 +49,7 @@ class Delegate(Check):
         return True
 
     def _may_be_none(self, parameter: Parameter) -> bool:
-        """Whether None is taken: by the other function, or by this one, whose default it is."""
+        """Return whether None is taken: by the other function, or by this one, whose default it is."""
         name = self.renamed.get(parameter.name, parameter.name)
         return parameter.none or inspect.signature(innermost(self.run)).parameters[name].default is None
 

@@ -52,7 +52,7 @@ def formula_kernels(*args: Any) -> Any:
 
 
 def is_meta(x: Any) -> bool:
-    """Whether a raw array or a tensor has no memory."""
+    """Return whether a raw array or a tensor has no memory."""
     return getattr(x, "_ag_raw", x).__class__ is Meta
 
 
@@ -78,7 +78,7 @@ def filled(like: Any, number: int) -> Any:
 
 
 def compute(op: Operation, raws: list[Any]) -> Any:
-    """What the kernel of `op` makes of raw arguments of which some may have no memory.
+    """Return what the kernel of `op` makes of raw arguments of which some may have no memory.
 
     RuntimeError where devices differ; NotImplementedError where the shape of the result depends on the elements.
     """
@@ -112,7 +112,7 @@ def kernel_of(op: Operation, kernels: Any) -> Any:
 
 
 def _beside_target(raw: Any, target: Any) -> Any:
-    """What is to be copied into `target`, on its device; without memory only where that has none."""
+    """Return what is to be copied into `target`, on its device; without memory only where that has none."""
     there = device_of(target)
     return raw if raw.__class__ is Meta or there == META else moved(raw, there)
 
@@ -148,7 +148,7 @@ def _or_whole(whole: Callable[..., Any] | None, kernel: Callable[..., Any]) -> C
 
 
 def on_gpu(op: Operation, raws: list[Any], given: list[Any]) -> Any:
-    """What the kernel of `op` makes of arrays of a GPU, beside which there may be numbers of the CPU.
+    """Return what the kernel of `op` makes of arrays of a GPU, beside which there may be numbers of the CPU.
 
     RuntimeError where devices differ; NotImplementedError where CuPy, or the kernel, has no such computation.
     """
@@ -179,7 +179,7 @@ def on_gpu(op: Operation, raws: list[Any], given: list[Any]) -> Any:
 
 
 def _placed(found: Any, where: device) -> Any:
-    """What a kernel gave on a GPU, numbers too."""
+    """Return what a kernel gave on a GPU, numbers too."""
     if isinstance(found, (tuple, list)):
         return [_placed(x, where) for x in found]
     return moved(found, where) if isinstance(found, (np.generic, np.ndarray)) else found

@@ -169,7 +169,7 @@ def tell_computed(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], t
 
 
 def pack_outputs(op: Operation, outputs: list[Tensor]) -> Any:
-    """What the caller gets: the only output, or all as a tuple."""
+    """Return what the caller gets: the only output, or all as a tuple."""
     return tuple(outputs) if op.multiple else outputs[0]
 
 
@@ -325,7 +325,8 @@ def tell_change(op: Operation, args: tuple[Any, ...], target: Tensor) -> None:
 
 
 def by_elements(op: Operation) -> bool:
-    """Whether each element of the result is of the elements at one position, so that PyTorch writes while it reads."""
+    """Return whether each element of the result is of the elements at one position, so that PyTorch writes while it
+    reads."""
     return bool(op.pointwise or op.promotes)
 
 
@@ -413,12 +414,13 @@ def attach(
 
 
 def defined(op: Operation, args: tuple[Any, ...], index: int, output: Tensor) -> bool:
-    """Whether this output is one in PyTorch, where those that `output_mask` leaves out are undefined tensors."""
+    """Return whether this output is one in PyTorch, where those that `output_mask` leaves out are undefined tensors."""
     return op.output_mask is None or bool(args[op.output_mask][index] or output._ag_raw.size)
 
 
 def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...]) -> bool:
-    """Whether an operation leaves a node: for a view made without recording also one without edges, as in PyTorch."""
+    """Return whether an operation leaves a node: for a view made without recording also one without edges, as in
+    PyTorch."""
     for edge in edges:
         if edge is not None:
             return True
@@ -430,7 +432,7 @@ def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...])
 
 
 def differentiable(op: Operation, index: int, output: Tensor) -> bool:
-    """Whether this output can have a gradient, by its name and its dtype."""
+    """Return whether this output can have a gradient, by its name and its dtype."""
     if op.nondifferentiable:
         names = op.schema.outputs
         if (names[index] if index < len(names) else names[0]) in op.nondifferentiable:
@@ -444,8 +446,8 @@ _new = object.__new__
 def saved_items(
     op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Any, ...] | None
 ) -> list[Any]:
-    """What the formulas of the wanted gradients need, in the order of `op.saved_names`; without `edges` of all, with
-    the outputs as they are."""
+    """Return what the formulas of the wanted gradients need, in the order of `op.saved_names`; without `edges` of all,
+    with the outputs as they are."""
     items: list[Any] = []
     for guard, output, position, tail in op.saving:
         if edges is not None and guard is not None and edges[guard] is None:

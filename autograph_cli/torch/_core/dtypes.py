@@ -27,17 +27,17 @@ class dtype(metaclass=Named):
 
     @property
     def is_floating_point(self) -> bool:
-        """Whether its numbers are real floating point numbers."""
+        """Return whether its numbers are real floating point numbers."""
         return self.category == FLOATING
 
     @property
     def is_complex(self) -> bool:
-        """Whether its numbers are complex."""
+        """Return whether its numbers are complex."""
         return self.category == COMPLEX
 
     @property
     def is_signed(self) -> bool:
-        """Whether it has negative numbers."""
+        """Return whether it has negative numbers."""
         return self.name not in ("bool", "uint8", "uint16", "uint32", "uint64", "float8_e8m0fnu")
 
     def to_real(self) -> dtype:
@@ -369,7 +369,7 @@ def to_float8(array: Any, wanted: np.dtype[Any]) -> Any:
 
 
 def can_cast(source: dtype, target: dtype) -> bool:
-    """Whether PyTorch's casting rules allow `source` to become `target` (for `out=` and in-place results)."""
+    """Return whether PyTorch's casting rules allow `source` to become `target` (for `out=` and in-place results)."""
     return source.category <= target.category
 
 

@@ -16,7 +16,8 @@ def refused(kind: type[E], *args: Any) -> E:
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether an error has the engine's mark, or a class that Python and NumPy do not raise inside the engine."""
+    """Return whether an error has the engine's mark, or a class that Python and NumPy do not raise inside the
+    engine."""
     kind = type(error)
     return "_refused" in vars(error) or issubclass(kind, _UNMARKED) or kind.__module__.partition(".")[0] in _PACKAGES
 

@@ -13,7 +13,8 @@ _Found = ast.Lambda | ast.FunctionDef
 
 
 def text_of(formula: Callable[..., Any]) -> str:
-    """What a formula returns or raises; of one that does more than that, its call. Constants around it are filled in.
+    """Return what a formula returns or raises; of one that does more than that, its call. Constants around it are
+    filled in.
 
     >>> text_of(lambda f, grad, result: grad * (1 - result * result))
     'grad * (1 - result * result)'
@@ -27,7 +28,7 @@ def text_of(formula: Callable[..., Any]) -> str:
 
 
 def _definition(code: CodeType) -> _Found | None:
-    """Where the source defines a function: the one that has this code, of several on one line."""
+    """Return where the source defines a function: the one that has this code, of several on one line."""
     names = code.co_varnames[: code.co_argcount]
     found = [
         each
@@ -51,12 +52,12 @@ def _exactly(code: CodeType) -> tuple[object, ...]:
 
 
 def _names(code: CodeType) -> list[str]:
-    """What a code names from outside; what it takes from a function around it has another code alone."""
+    """Return what a code names from outside; what it takes from a function around it has another code alone."""
     return sorted((*code.co_names, *code.co_freevars))
 
 
 def _returned(found: _Found) -> ast.AST | None:
-    """What the function returns or raises, if it does nothing else."""
+    """Return what the function returns or raises, if it does nothing else."""
     if isinstance(found, ast.Lambda):
         return found.body
     body = found.body[1:] if ast.get_docstring(found) is not None else found.body

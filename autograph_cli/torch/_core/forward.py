@@ -57,7 +57,7 @@ def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
 
 
 def follows(level: DualLevel) -> bool:
-    """Whether tangents are computed; as in PyTorch, inference mode stops those of `dual_level`, not those of a
+    """Return whether tangents are computed; as in PyTorch, inference mode stops those of `dual_level`, not those of a
     transform."""
     return thread_state.forward and not (level.by_hand and thread_state.inference)
 
@@ -114,7 +114,7 @@ def tangents_of(
 
 
 def strategy(op: Operation, outputs: list[Tensor], tangents: Tangents) -> Any:
-    """How the tangents of an operation are worked out, by what its record says of it."""
+    """Return how the tangents of an operation are worked out, by what its record says of it."""
     if op.tangent is not None:
         return as_written
     if op.linear == "each":
@@ -127,7 +127,7 @@ def strategy(op: Operation, outputs: list[Tensor], tangents: Tangents) -> Any:
 
 
 def is_complex(x: Tensor) -> bool:
-    """Whether its elements are complex."""
+    """Return whether its elements are complex."""
     return dtypes.CATEGORY[x._ag_raw.dtype] == dtypes.COMPLEX
 
 
@@ -197,7 +197,8 @@ def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _share_memory(a: Any, b: Any) -> bool:
-    """Whether two raw arrays may have elements in common; on a GPU, whether they are in the memory of one array."""
+    """Return whether two raw arrays may have elements in common; on a GPU, whether they are in the memory of one
+    array."""
     if backend_of(a).type == "cuda":
         return owner(a) is owner(b)
     return bool(np.may_share_memory(a, b))
@@ -262,7 +263,7 @@ def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
 
 
 def _is_recorded(*factors: Any) -> bool:
-    """Whether one of plain tensors is recorded."""
+    """Return whether one of plain tensors is recorded."""
     if not thread_state.grad or any(isinstance(x, Wrapped) for x in factors):
         return False
     return any(isinstance(x, Tensor) and x.requires_grad for x in factors)

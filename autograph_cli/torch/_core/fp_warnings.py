@@ -21,7 +21,7 @@ _ENGINE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 def is_computing() -> bool:
-    """Whether the compiled tape computes, which leaves no frame of the engine's."""
+    """Return whether the compiled tape computes, which leaves no frame of the engine's."""
     tape = compiled("_core.fast_tape")
     return tape is not None and bool(tape.is_computing())
 

@@ -124,7 +124,7 @@ def uniform(stream: Stream, shape: Shape, dtype: npt.DTypeLike, low: float = 0.0
 
 
 def is_permuted(raw: Array) -> bool:
-    """Whether the dimensions are stored in another order than the first one outermost."""
+    """Return whether the dimensions are stored in another order than the first one outermost."""
     moving = [d for d in slowest_first(raw) if raw.shape[d] != 1]
     return moving != sorted(moving)
 
@@ -264,7 +264,7 @@ def bernoulli_each(stream: Stream, p: Array, dtype: npt.DTypeLike) -> Array:
 
 
 def dropout_noise(stream: Stream, shape: Shape, dtype: npt.DTypeLike, p: float) -> Array:
-    """What `dropout` multiplies its input by: 0 with probability `p`, else 1 / (1 - p)."""
+    """Return what `dropout` multiplies its input by: 0 with probability `p`, else 1 / (1 - p)."""
     dtype = np.dtype(dtype)
     if not 0.0 <= p <= 1.0:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
@@ -277,7 +277,7 @@ def dropout_noise(stream: Stream, shape: Shape, dtype: npt.DTypeLike, p: float) 
 
 
 def dropout_mask(stream: Stream, shape: Shape, p: float) -> Array:
-    """Which elements `native_dropout` keeps, each with probability `p`."""
+    """Return which elements `native_dropout` keeps, each with probability `p`."""
     if isinstance(stream, Philox):
         return stream.dropout_mask(shape, p)
     return bernoulli(stream, shape, BOOL, p)

@@ -43,7 +43,7 @@ class Misfit(RuntimeError):
 
 
 def output_meta_at(edge: Edge) -> Any:
-    """What a gradient that goes along `edge` must look like."""
+    """Return what a gradient that goes along `edge` must look like."""
     return edge[0]._ag_output_meta[edge[1]] if edge[0]._ag_multiple else edge[0]._ag_output_meta
 
 
@@ -160,7 +160,7 @@ def in_layout(g: Any, like: Any) -> Any:
 
 
 def _kept(g: Any, like: Any) -> bool:
-    """Whether a gradient that nobody else holds is laid out as `in_layout` would."""
+    """Return whether a gradient that nobody else holds is laid out as `in_layout` would."""
     if g.__class__ not in DENSE or g.base is not None or like.__class__ is not g.__class__:
         return False
     if g.__class__ is not np.ndarray and backend_of(g).owner(g) is not g:
@@ -171,7 +171,7 @@ def _kept(g: Any, like: Any) -> bool:
 
 
 def _moved(a: Any, b: Any) -> bool:
-    """Whether two arrays of one shape are laid out differently."""
+    """Return whether two arrays of one shape are laid out differently."""
     return a.strides != b.strides and any(
         s != t and n > 1 for n, s, t in zip(a.shape, a.strides, b.strides, strict=True)
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _is_same(written: Tensor, read: Tensor) -> bool:
-    """Whether two tensors are the same window onto the same memory: there is nothing to copy."""
+    """Return whether two tensors are the same window onto the same memory: there is nothing to copy."""
     a, b = written._ag_raw, read._ag_raw
     if written._ag_counter is None or a.__class__ not in DENSE or b.__class__ not in DENSE:
         return False

@@ -42,7 +42,7 @@ class Level:
         """What `thread_state` says of transforms outside of this one."""
 
     def made(self, x: Tensor) -> bool:
-        """Whether `x`, or what it is a view of, was made while this transform ran."""
+        """Return whether `x`, or what it is a view of, was made while this transform ran."""
         edge = x._ag_edge
         base = edge.base if edge.__class__ is View and not isinstance(x, Wrapped) else x
         level: Level | None = getattr(base, "_ag_born", None)
@@ -63,7 +63,7 @@ class Level:
         raise NotImplementedError
 
     def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
-        """What `cls.apply(*args)` gives, for a custom Function."""
+        """Return what `cls.apply(*args)` gives, for a custom Function."""
         raise NotImplementedError
 
     def refuse_call(self, name: str) -> None:
@@ -96,7 +96,7 @@ class DualLevel(Level):
 
     @property
     def follows_all(self) -> bool:  # type: ignore[override]
-        """Whether the level was entered by a transform, not by `forward_ad.dual_level`."""
+        """Return whether the level was entered by a transform, not by `forward_ad.dual_level`."""
         return not self.by_hand
 
     def refuse_out(self, name: str) -> Exception:
@@ -207,12 +207,12 @@ def _wraps(levels: tuple[Level, ...]) -> bool:
 
 
 def in_function() -> bool:
-    """Whether a transform of a function runs (`grad`, `jvp`, `vmap`, ...), not just a `dual_level`."""
+    """Return whether a transform of a function runs (`grad`, `jvp`, `vmap`, ...), not just a `dual_level`."""
     return any(not getattr(level, "by_hand", False) for level in thread_state.levels)
 
 
 def is_followed(tensor: Tensor) -> bool:
-    """Whether a running derivative of a function follows the tensor: whether it is not captured."""
+    """Return whether a running derivative of a function follows the tensor: whether it is not captured."""
     return any(level.follows_all and level.made(tensor) for level in thread_state.levels)
 
 

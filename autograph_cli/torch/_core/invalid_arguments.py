@@ -18,7 +18,7 @@ _NUMBERS = {"float": ("float", "int", "long"), "int": ("int", "long")}
 
 
 def no_match(signatures: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-    """What was given, and what `signatures` ask for."""
+    """Return what was given, and what `signatures` ask for."""
     if len(signatures) > 1:
         lines = "".join(f" * {s}\n{_why(_read(s), args, kwargs)}" for s in signatures)
         return f"got {_given(args, kwargs)}, but expected one of:\n{lines}"
@@ -36,7 +36,7 @@ def _read(signature: str) -> list[tuple[str, str]]:
 
 
 def _why(wanted: list[tuple[str, str]], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-    """Why a signature with as many arguments does not fit."""
+    """Return why a signature with as many arguments does not fit."""
     if len(args) + len(kwargs) != len(wanted):
         return ""
     if unknown := _unknown(wanted, kwargs):

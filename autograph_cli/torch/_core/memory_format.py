@@ -78,8 +78,8 @@ def _stepped(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...
 
 
 def suggests_channels_last(raw: Array) -> bool:
-    """Whether the strides tell that channels come last: PyTorch's `suggest_memory_format`, which takes doubtful cases
-    for row-major."""
+    """Return whether the strides tell that channels come last: PyTorch's `suggest_memory_format`, which takes doubtful
+    cases for row-major."""
     return raw.ndim in (4, 5) and _has_channels_last(raw.shape, strides_of(raw))
 
 
@@ -136,7 +136,7 @@ def _row_by_row(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 def joined(raw: Array, parts: Sequence[Any], dim: int) -> Any:
-    """What `cat` gives is laid out row by row, unless channels come last in all that is joined."""
+    """Return what `cat` gives is laid out row by row, unless channels come last in all that is joined."""
     images = raw.ndim in (4, 5) and raw.__class__ in DENSE and raw.size
     if images and all(suggests_channels_last(x) for x in parts if x.ndim == raw.ndim):
         return laid(raw, permuted_strides(raw.shape, channels_last_order(raw.ndim)))
@@ -144,7 +144,8 @@ def joined(raw: Array, parts: Sequence[Any], dim: int) -> Any:
 
 
 def stacked(raw: Array, parts: Sequence[Any], dim: int) -> Any:
-    """What `stack` gives, likewise; where channels come last the new dimension goes where a view would have it."""
+    """Return what `stack` gives, likewise; where channels come last the new dimension goes where a view would have
+    it."""
     images = parts[0].ndim in (4, 5) and raw.__class__ in DENSE and raw.size
     if not images or not all(map(suggests_channels_last, parts)):
         return contiguous(raw)
@@ -273,7 +274,7 @@ def _elementwise_strides(shape: tuple[int, ...], layouts: tuple[Any, ...]) -> Se
 
 
 def _follows(shape: tuple[int, ...], strides: Sequence[int], order: Sequence[int]) -> bool:
-    """Whether elements with these strides fill memory with the dimensions in this order, the fastest first."""
+    """Return whether elements with these strides fill memory with the dimensions in this order, the fastest first."""
     step = 1
     for d in order:
         if strides[d] != step and shape[d] != 1:
@@ -292,7 +293,7 @@ def permuted_strides(shape: tuple[int, ...], order: Sequence[int]) -> list[int]:
 
 
 def is_dense(shape: tuple[int, ...], strides: Sequence[int]) -> bool:
-    """Whether elements with these strides fill a stretch of memory, in whatever order, none twice."""
+    """Return whether elements with these strides fill a stretch of memory, in whatever order, none twice."""
     step = 1
     for stride, n in sorted((s, n) for s, n in zip(strides, shape, strict=True) if n != 1):
         if stride != step:
@@ -329,7 +330,7 @@ def slowest_first(raw: Array) -> list[int]:
 
 
 def _swaps(shape: tuple[int, ...], operands: Sequence[tuple[int, ...]], fast: int, slow: int) -> bool | None:
-    """Whether two dimensions are swapped; None where no operand tells."""
+    """Return whether two dimensions are swapped; None where no operand tells."""
     for strides in operands:
         a, b = strides[fast], strides[slow]
         if a == 0 or b == 0:

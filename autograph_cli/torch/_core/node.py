@@ -25,7 +25,7 @@ Edge = tuple["Node", int]
 
 
 def output_meta(raw: Any) -> Any:
-    """What a gradient of `raw` must look like: the class of a NumPy scalar, or (shape, dtype)."""
+    """Return what a gradient of `raw` must look like: the class of a NumPy scalar, or (shape, dtype)."""
     if raw.__class__ is np.ndarray:
         return (raw.shape, raw.dtype)
     if isinstance(raw, np.generic):
@@ -154,7 +154,7 @@ class Node(metaclass=NodeType):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether the node leads to something that a gradient is wanted of."""
+        """Return whether the node leads to something that a gradient is wanted of."""
         return True
 
     @property
@@ -341,7 +341,7 @@ class View:
 
 
 def marks_leaf(edge: Any) -> bool:
-    """Whether a tensor's `_ag_edge` makes it a leaf that asks for its gradient: also a view can be one."""
+    """Return whether a tensor's `_ag_edge` makes it a leaf that asks for its gradient: also a view can be one."""
     if edge.__class__ is not View:
         return edge is LEAF
     return edge.edge is LEAF and (edge.base._ag_counter[0] == edge.version or not edge.base.requires_grad)
@@ -355,7 +355,7 @@ def has_no_history(tensor: Tensor) -> bool:
 
 
 def edge_of(tensor: Tensor) -> Edge | None:
-    """Where the gradient of `tensor` goes; None when it needs none."""
+    """Return where the gradient of `tensor` goes; None when it needs none."""
     edge = tensor._ag_edge
     if edge is None or edge.__class__ is tuple:
         return edge

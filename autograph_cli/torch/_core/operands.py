@@ -19,7 +19,7 @@ NUMBERS = frozenset((bool, int, float, complex))
 
 
 def is_operand(x: Any) -> bool:
-    """Whether `x` can stand beside a tensor in arithmetic."""
+    """Return whether `x` can stand beside a tensor in arithmetic."""
     return isinstance(x, (Tensor, bool, int, float, complex, np.generic))
 
 

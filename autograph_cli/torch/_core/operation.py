@@ -110,12 +110,12 @@ class Operation(Traits):
 
     @at_first_use
     def positional(self) -> int:
-        """How many arguments may be given by position."""
+        """Return how many arguments may be given by position."""
         return sum(not p.keyword_only for p in self.schema.parameters)
 
     @at_first_use
     def least(self) -> int:
-        """How many arguments must be given."""
+        """Return how many arguments must be given."""
         return sum(p.default is REQUIRED for p in self.schema.parameters)
 
     @at_first_use
@@ -136,12 +136,12 @@ class Operation(Traits):
 
     @at_first_use
     def formulas(self) -> tuple[FormulaPlan, ...]:
-        """How the formulas are called on raw arrays."""
+        """Return how the formulas are called on raw arrays."""
         return formulas_of(self, recorded=False)
 
     @at_first_use
     def recorded_formulas(self) -> tuple[FormulaPlan, ...]:
-        """How they are called on tensors, recorded."""
+        """Return how they are called on tensors, recorded."""
         return formulas_of(self, recorded=True)
 
     @at_first_use
@@ -156,7 +156,7 @@ class Operation(Traits):
 
     @at_first_use
     def elementwise(self) -> bool:
-        """Whether the result is laid out in memory as PyTorch's iterator over tensors has it."""
+        """Return whether the result is laid out in memory as PyTorch's iterator over tensors has it."""
         return (
             bool(self.promotes or self.floating or self.pointwise)
             and not (self.multiple or self.view or self.memory_format not in ("", "own"))
@@ -165,12 +165,12 @@ class Operation(Traits):
 
     @at_first_use
     def positions(self) -> tuple[tuple[int, Parameter], ...]:
-        """Where the tensor arguments stand."""
+        """Return where the tensor arguments stand."""
         return tuple((i, p) for i, p in enumerate(self.schema.parameters) if p.is_tensor or p.is_list)
 
     @at_first_use
     def input_positions(self) -> tuple[tuple[int, Parameter], ...]:
-        """Where those stand that have a derivative; ValueError where another argument is given one."""
+        """Return where those stand that have a derivative; ValueError where another argument is given one."""
         given = {name for d in self.derivatives for name in d.inputs}
         unknown = given - {p.name for p in self.tensors}
         if unknown:
@@ -192,17 +192,18 @@ class Operation(Traits):
 
     @at_first_use
     def output_mask(self) -> int | None:
-        """Where the argument stands that says which outputs are asked for; the kernel leaves the others empty."""
+        """Return where the argument stands that says which outputs are asked for; the kernel leaves the others
+        empty."""
         return next((i for i, p in enumerate(self.schema.parameters) if p.name == "output_mask"), None)
 
     @at_first_use
     def takes_lists(self) -> bool:
-        """Whether an argument is a list of tensors."""
+        """Return whether an argument is a list of tensors."""
         return any(p.is_list for p in self.tensors)
 
     @at_first_use
     def flattens(self) -> bool:
-        """Whether such a list has derivatives."""
+        """Return whether such a list has derivatives."""
         return any(p.is_list for p in self.inputs)
 
     @at_first_use
@@ -223,7 +224,7 @@ class Operation(Traits):
 
     @at_first_use
     def saved_names(self) -> tuple[str, ...]:
-        """What the formulas name and the node keeps; ValueError for a name that says nothing."""
+        """Return what the formulas name and the node keeps; ValueError for a name that says nothing."""
         special = {"grad", "grads", "mask", "total"} - {p.name for p in self.schema.parameters}
         names: list[str] = []
         for derivative in self.derivatives:
@@ -272,7 +273,7 @@ class Operation(Traits):
         return type(name.rpartition("::")[2], (Node,), members)
 
     def is_tensor(self, name: str) -> bool:
-        """Whether the saved thing `name` is a tensor (an input or an output)."""
+        """Return whether the saved thing `name` is a tensor (an input or an output)."""
         return name in self.schema.outputs or any(p.name == name for p in self.tensors)
 
     def _required_edge(self, name: str) -> int | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def may_repeat(raw: Any) -> bool:
-    """Whether one position in memory may stand for several elements: a step is no longer than all shorter ones
+    """Return whether one position in memory may stand for several elements: a step is no longer than all shorter ones
     together."""
     if raw.__class__ is not np.ndarray or raw.flags.c_contiguous:
         return False
@@ -40,7 +40,7 @@ def rows(raw: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def changed(op: Operation, raws: list[Any]) -> Any:
-    """What the in-place form of `op` leaves in such memory under its first argument; None where that is what the
+    """Return what the in-place form of `op` leaves in such memory under its first argument; None where that is what the
     kernel gives."""
     target = raws[0]
     if op.in_memory:

@@ -111,7 +111,7 @@ class Overridable:
         """Whether the types of plain tensors are named too."""
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What those who are asked give; NOBODY where there is none."""
+        """Return what those who are asked give; NOBODY where there is none."""
         if thread_state.overrides_off == ALL:
             return NOBODY
         asked = [] if thread_state.overrides_off or self.modes_only else overloaded(relevant(args, kwargs))
@@ -133,7 +133,7 @@ _PLAIN = frozenset((Tensor, bool, int, float, complex, str, slice, type(None)))
 
 
 def asked_instead(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What those give who are asked instead of a public function; NOBODY where there is none."""
+    """Return what those give who are asked instead of a public function; NOBODY where there is none."""
     if not kwargs and not process_state.function_modes and _PLAIN.issuperset(map(type, args)):
         return NOBODY
     entry = _entries.get(function)
@@ -181,7 +181,7 @@ def record_of(run: Callable[..., Any]) -> Operation | None:
 
 
 def is_function(run: Any) -> bool:
-    """Whether this is a function, in Python or of the compiled tape."""
+    """Return whether this is a function, in Python or of the compiled tape."""
     return isinstance(run, FunctionType) or hasattr(run, "record")
 
 
@@ -239,14 +239,14 @@ def overloaded(given: Any, plain: bool = False) -> list[Any]:
 
 @functools.lru_cache(4096)
 def _asks(kind: type) -> bool:
-    """Whether a class has a `__torch_function__` of its own, or inherits that of a subclass of Tensor."""
+    """Return whether a class has a `__torch_function__` of its own, or inherits that of a subclass of Tensor."""
     return kind is not Tensor and getattr(kind, "__torch_function__", disabled) is not disabled
 
 
 def ask(
     func: Any, name: str, asked: list[Any], types: Any, args: Any, kwargs: dict[str, Any], python: bool = False
 ) -> Any:
-    """What the innermost mode gives, or else the first argument that does not answer NotImplemented; or else a
+    """Return what the innermost mode gives, or else the first argument that does not answer NotImplemented; or else a
     TypeError."""
     more = (kwargs,) if kwargs or python else ()
     if thread_state.function_modes:
@@ -382,7 +382,7 @@ def unasked(name: str, args: Any, kwargs: Any) -> Any:
 
 
 def unknown_operand(op: Any, first: Any, second: Any) -> Any:
-    """What an operator gives beside what is no operand: NotImplemented, unless the operand wants to be asked.
+    """Return what an operator gives beside what is no operand: NotImplemented, unless the operand wants to be asked.
 
     A TypeError where what it is called on is no tensor, as in `Tensor.__radd__(2, 3)`.
     """

@@ -97,7 +97,7 @@ class Signature(NamedTuple):
 
     @property
     def takes_lengths(self) -> bool:
-        """Whether `f(2, 3)` may stand for `f((2, 3))`."""
+        """Return whether `f(2, 3)` may stand for `f((2, 3))`."""
         return self.positional == 1 and self.parameters[0].kind in ("IntArrayRef", "SymIntArrayRef")
 
     def __str__(self) -> str:
@@ -117,7 +117,8 @@ class Parser:
         self.numbers = name in TAKE_NUMBERS
 
     def check(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the types alone decided that the call is taken; a TypeError in PyTorch's words if it is not."""
+        """Return whether the types alone decided that the call is taken; a TypeError in PyTorch's words if it is
+        not."""
         if len(self.signatures) == 1:
             return self._fits(self.signatures[0], args, kwargs, True)
         for signature in self.signatures:
@@ -217,7 +218,7 @@ class Parser:
         position: int | None,
         signature: Signature | None = None,
     ) -> str:
-        """What is said of an argument that its parameter does not take; `position`: None if it came by name."""
+        """Return what is said of an argument that its parameter does not take; `position`: None if it came by name."""
         start = f"{self.name}(): argument '{parameter.name}'"
         if position is None:
             return f"{start} must be {parameter.shown}, not {type_name(x)}"
@@ -278,7 +279,7 @@ def _missing(function: str, signature: Signature, start: int) -> str:
 
 
 def takes(parameter: Parameter, x: Any, numbers: bool) -> Any:
-    """Whether a parameter takes an argument: True or False by the type alone, 1 or 0 where it is a matter of the
+    """Return whether a parameter takes an argument: True or False by the type alone, 1 or 0 where it is a matter of the
     value."""
     return _TAKES[parameter.kind](x, parameter.size, numbers)
 
@@ -440,7 +441,7 @@ def _of_tensor(signature: Signature) -> Signature:
 
 @functools.cache
 def asked(name: str) -> tuple[Parameter, ...]:
-    """What a function that PyTorch has in Python asks of its tensors: `kind` is a dot and the attribute."""
+    """Return what a function that PyTorch has in Python asks of its tensors: `kind` is a dot and the attribute."""
     return tuple(p for line in _listed()["python"].get(name, ()) for p in _signature(line).parameters)
 
 

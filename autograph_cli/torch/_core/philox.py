@@ -68,7 +68,8 @@ class Philox(Seeded):
         return _wide(self._drawn(count, 2, np)).reshape(-1)[:count]
 
     def _drawn(self, count: int, each: int, xp: Any) -> Array:
-        """What the threads draw, each for `each` elements at once, as (rounds, 4, threads) numbers of 32 bits."""
+        """Return what the threads draw, each for `each` elements at once, as (rounds, 4, threads) numbers of 32
+        bits."""
         threads = BLOCK * min(self.threads // BLOCK, -(-count // BLOCK))
         rounds = -(-count // (threads * each)) if count else 0
         counter = xp.arange(rounds, dtype="uint64")[:, None] + np.uint64(self._offset // 4)
@@ -123,7 +124,7 @@ class Philox(Seeded):
         return (bits.astype("float32") * np.float32(2.0**-32) + np.float32(2.0**-33) <= p).astype(dtype)
 
     def dropout_mask(self, shape: Any, p: float) -> Array:
-        """Which elements dropout keeps, each with probability `p`: a thread draws for 4, 2 or 1 neighbours."""
+        """Return which elements dropout keeps, each with probability `p`: a thread draws for 4, 2 or 1 neighbours."""
         count = math.prod(shape)
         unit = self._unit(count, False)
         if count % 4 == 0:

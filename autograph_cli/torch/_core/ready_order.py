@@ -8,7 +8,7 @@ from .node import AccumulateGrad, Node
 
 
 def in_order(nodes: list[Node]) -> bool:
-    """Whether every node has a higher number than those that it leads to."""
+    """Return whether every node has a higher number than those that it leads to."""
     return all(
         edge is None or edge[0]._ag_seq < node._ag_seq or edge[0].__class__ is AccumulateGrad
         for node in nodes

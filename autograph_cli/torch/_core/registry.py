@@ -78,7 +78,7 @@ def _renamed(names: dict[str, str], kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _starred(run: Callable[..., Any]) -> str | None:
-    """What the sizes of `view(2, 3)` are called when they come as one list."""
+    """Return what the sizes of `view(2, 3)` are called when they come as one list."""
     if record_of(run) is not None:
         return None
     code = inspect.unwrap(run).__code__

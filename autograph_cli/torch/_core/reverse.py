@@ -241,7 +241,7 @@ def settle(x: Tensor, own: set[Any]) -> Tensor:
 
 
 def reaches_other(x: Tensor, own: set[Any]) -> bool:
-    """Whether the graph of a plain tensor has a leaf that is not in `own`."""
+    """Return whether the graph of a plain tensor has a leaf that is not in `own`."""
     edge = edge_of(x)
     return edge is not None and any(leaf not in own for leaf in leaves_behind(edge[0]))
 
@@ -265,8 +265,8 @@ leaves_behind: Callable[[Node], list[AccumulateGrad]] = _fast.leaves_behind if _
 
 
 def outer_history(x: Tensor) -> tuple[bool, str | None]:
-    """Whether what was made inside a transform asks for a gradient outside of it, and the name of the node it has
-    there."""
+    """Return whether what was made inside a transform asks for a gradient outside of it, and the name of the node it
+    has there."""
     edge = edge_of(x)
     if edge is None or all(getattr(leaf.variable, "_ag_born", None) is not None for leaf in leaves_behind(edge[0])):
         return False, None

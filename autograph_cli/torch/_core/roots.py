@@ -33,7 +33,7 @@ def sequence(x: Any) -> list[Any]:
 
 
 def root_edge(root: Any) -> Edge | None:
-    """Where a backward pass from `root`, a tensor or an edge, begins."""
+    """Return where a backward pass from `root`, a tensor or an edge, begins."""
     if isinstance(root, GradientEdge):
         return root.node, root.output_nr
     if not isinstance(root, Tensor):
@@ -94,7 +94,7 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
 
 
 def _root_meta(root: Any) -> Any:
-    """What a gradient of a root must look like."""
+    """Return what a gradient of a root must look like."""
     if isinstance(root, GradientEdge):
         return output_meta_at((root.node, root.output_nr))
     if not isinstance(root, Tensor):

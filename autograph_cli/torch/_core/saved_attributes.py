@@ -36,7 +36,7 @@ def attribute(name: str) -> str:
 
 
 def needs(show: Callable[..., Any] | str | None) -> tuple[str, ...]:
-    """What an entry of an operation's `saved` is made of."""
+    """Return what an entry of an operation's `saved` is made of."""
     if show is None or isinstance(show, str):
         return (show,) if show else ()
     return show.__code__.co_varnames[: show.__code__.co_argcount]
@@ -74,7 +74,7 @@ def members(op: Operation) -> dict[str, Any]:
 
 
 def _positions(op: Operation) -> list[int]:
-    """Where what is no tensor stands among the things that are saved."""
+    """Return where what is no tensor stands among the things that are saved."""
     return [i for i, name in enumerate(op.saved_names) if not op.is_tensor(name)]
 
 
@@ -84,7 +84,7 @@ def _optional(op: Operation) -> list[int]:
 
 
 def _keeper(op: Operation) -> Any:
-    """What of the saved things outlives the tensors; None if there is nothing."""
+    """Return what of the saved things outlives the tensors; None if there is nothing."""
     positions, optional = _positions(op), _optional(op)
     if not (positions or optional):
         return None

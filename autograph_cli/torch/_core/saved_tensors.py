@@ -104,7 +104,7 @@ class SavedList:
 
     @property
     def shown(self) -> SavedList:
-        """What nodes show, and hooks are given."""
+        """Return what nodes show, and hooks are given."""
         return self._given or self
 
     def raws(self) -> list[Any]:
@@ -149,8 +149,8 @@ class Packed:
 
 
 def without_hooks(item: Any) -> Any:
-    """What is saved, with the copy that stands for a tensor from before its change in place; what hooks took over
-    stays closed."""
+    """Return what is saved, with the copy that stands for a tensor from before its change in place; what hooks took
+    over stays closed."""
     return item.packed if item.__class__ is Packed and not item.hooked else item
 
 
@@ -270,7 +270,7 @@ OWN = "own"
 
 
 def given_back(item: Packed) -> Tensor:
-    """What hooks took over, unpacked, with the history it had."""
+    """Return what hooks took over, unpacked, with the history it had."""
     return _with_history(item.tensor(), item.edge)
 
 
@@ -291,7 +291,7 @@ _PLAIN = frozenset((tuple, bool, int, float))
 
 
 def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
-    """What `node` keeps, through the pack hooks in force; versions that are not 0 are remembered."""
+    """Return what `node` keeps, through the pack hooks in force; versions that are not 0 are remembered."""
     versions = {}
     for index, item in enumerate(items):
         if item is None or item.__class__ in _PLAIN:
@@ -323,8 +323,8 @@ class PackedItems(tuple[Any, ...]):
 
 
 def packed_items(node: Node, items: list[Any]) -> PackedItems:
-    """What `node` keeps after hooks took some of it over; its `Extra` tells a pass that it does not run in the plain
-    way."""
+    """Return what `node` keeps after hooks took some of it over; its `Extra` tells a pass that it does not run in the
+    plain way."""
     extra_of(node)
     return PackedItems(items)
 

@@ -173,7 +173,7 @@ class ThreadState(threading.local):
 
     @property
     def anomaly(self) -> bool:
-        """Whether anomalies are looked for, in all threads."""
+        """Return whether anomalies are looked for, in all threads."""
         return process_state.anomaly
 
     @anomaly.setter
@@ -182,7 +182,7 @@ class ThreadState(threading.local):
 
     @property
     def check_nan(self) -> bool:
-        """Whether not-a-numbers are anomalies."""
+        """Return whether not-a-numbers are anomalies."""
         return process_state.check_nan
 
     @check_nan.setter
@@ -191,7 +191,7 @@ class ThreadState(threading.local):
 
     @property
     def grad(self) -> bool:
-        """Whether operations are recorded."""
+        """Return whether operations are recorded."""
         return self._grad
 
     @grad.setter
@@ -206,7 +206,7 @@ class ThreadState(threading.local):
 
     @property
     def records(self) -> bool:
-        """Whether operations leave a graph: grad mode is on, and inference mode is not."""
+        """Return whether operations leave a graph: grad mode is on, and inference mode is not."""
         return self._grad and not self.inference
 
 

@@ -78,7 +78,7 @@ class Stream(Seeded):
 
     @property
     def drawn(self) -> bool:
-        """Whether a number was drawn, or the state asked for, since it was started from a seed."""
+        """Return whether a number was drawn, or the state asked for, since it was started from a seed."""
         return self._twister is not None
 
     @property

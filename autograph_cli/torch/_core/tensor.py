@@ -108,12 +108,12 @@ class Tensor(Methods, metaclass=Named):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What operations on instances of a subclass give: instances of it."""
+        """Return what operations on instances of a subclass give: instances of it."""
         return above("_core.overrides", "default")(cls, func, types, args, kwargs)
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What an operation gives on the memory of instances."""
+        """Return what an operation gives on the memory of instances."""
         return dispatched.default(func, args, kwargs)
 
     def _ag_need_meta(self) -> TensorMeta:
@@ -164,7 +164,7 @@ class Tensor(Methods, metaclass=Named):
 
     @property
     def _version(self) -> int:
-        """How often the memory was changed in place."""
+        """Return how often the memory was changed in place."""
         if self._ag_counter is INFERENCE:
             raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._ag_counter is None else self._ag_counter[0]
@@ -178,7 +178,7 @@ class Tensor(Methods, metaclass=Named):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients with respect to this tensor are computed.
+        """Return whether gradients with respect to this tensor are computed.
 
         Setting it is an error for what an operation made, and for integers and booleans.
         """
@@ -220,7 +220,7 @@ class Tensor(Methods, metaclass=Named):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation made this tensor: its gradient is accumulated in `grad`."""
+        """Return whether no recorded operation made this tensor: its gradient is accumulated in `grad`."""
         return has_no_history(self) if self._ag_edge.__class__ is not View else self.grad_fn is None
 
     @property
@@ -234,7 +234,7 @@ class Tensor(Methods, metaclass=Named):
 
     @property
     def output_nr(self) -> int:
-        """Which output of `grad_fn` this tensor is."""
+        """Return which output of `grad_fn` this tensor is."""
         edge = None if marks_leaf(self._ag_edge) else edge_of(self)
         return 0 if edge is None else shown(edge)[1]
 
@@ -261,7 +261,7 @@ class Tensor(Methods, metaclass=Named):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether `retain_grad` was called on this tensor, which is no leaf."""
+        """Return whether `retain_grad` was called on this tensor, which is no leaf."""
         return self._ag_meta is not None and self._ag_meta.retains
 
     @property
@@ -303,7 +303,7 @@ class Tensor(Methods, metaclass=Named):
 
     @property
     def volatile(self) -> bool:
-        """What switched gradients off before `torch.no_grad`."""
+        """Return what switched gradients off before `torch.no_grad`."""
         warn("volatile was removed (Variable.volatile is always False)")
         return False
 
@@ -312,7 +312,7 @@ class Tensor(Methods, metaclass=Named):
         warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
 
     def is_inference(self) -> bool:
-        """Whether this tensor was made in inference mode."""
+        """Return whether this tensor was made in inference mode."""
         return self._ag_counter is INFERENCE
 
     @property
@@ -385,7 +385,7 @@ class Tensor(Methods, metaclass=Named):
 
 
 def dispatches(kind: type) -> bool:
-    """Whether a class has a `__torch_dispatch__` of its own, which computes operations on its instances."""
+    """Return whether a class has a `__torch_dispatch__` of its own, which computes operations on its instances."""
     return next(c for c in kind.__mro__ if "__torch_dispatch__" in vars(c)) is not Tensor
 
 
@@ -410,7 +410,7 @@ class Wrapped(Tensor):
 
 
 def may_follow(x: Tensor) -> bool:
-    """Whether someone may want derivatives by `x`, backward or forward."""
+    """Return whether someone may want derivatives by `x`, backward or forward."""
     return isinstance(x, Wrapped) or (thread_state.grad and x.requires_grad)
 
 

@@ -174,7 +174,7 @@ def _level_of_other(x: Any) -> Level | None:
 
 
 def views_dual(x: Tensor) -> bool:
-    """Whether `x` is a view that was made before its base became a dual."""
+    """Return whether `x` is a view that was made before its base became a dual."""
     edge = x._ag_edge
     if edge.__class__ is not View or edge.base.__class__ is not Dual:
         return False
@@ -185,7 +185,7 @@ def views_dual(x: Tensor) -> bool:
 
 
 def inplace_name(op: Operation) -> str:
-    """How PyTorch names the in-place form of an operation: `add_.Tensor`."""
+    """Return how PyTorch names the in-place form of an operation: `add_.Tensor`."""
     overload = op.schema.overload or ("Tensor" if op.promotes and len(op.tensors) > 1 else "")
     return f"{op.name.rstrip('_')}_.{overload}".rstrip(".")
 
@@ -203,7 +203,7 @@ def plain_parts(x: Tensor) -> list[Tensor]:
 
 
 def has_tangent(x: Tensor) -> bool:
-    """Whether forward mode follows `x`."""
+    """Return whether forward mode follows `x`."""
     return isinstance(x, Wrapped) and (isinstance(x, Dual) or has_tangent(x._ag_inner))
 
 

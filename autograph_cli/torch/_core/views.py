@@ -221,7 +221,7 @@ class CopySlices(Node):
         return (f.reshape(flat, shape), *grads[1:])
 
     def _read(self, f: Any, part: Any) -> Any:
-        """What is in the changed part as the view reads it, and the other way round."""
+        """Return what is in the changed part as the view reads it, and the other way round."""
         conj, neg = self.bits
         part = f.conj(part) if conj else part
         return f.neg(part) if neg else part
@@ -303,7 +303,7 @@ def bump(tensor: Tensor) -> None:
 
 
 def repeats(raw: Array) -> bool:
-    """Whether one position in memory stands for several elements."""
+    """Return whether one position in memory stands for several elements."""
     if not raw.size or 0 not in raw.strides:
         return False
     return any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True))
@@ -350,7 +350,7 @@ def _overlap() -> RuntimeError:
 
 
 def is_dense(raw: Array) -> bool:
-    """Whether the elements fill a stretch of memory, in whatever order."""
+    """Return whether the elements fill a stretch of memory, in whatever order."""
     if raw.flags.c_contiguous:
         return True
     step = raw.itemsize
@@ -414,5 +414,5 @@ def move_retained(tensor: Tensor, before: Edge | None) -> None:
 
 
 def itself(tensor: Tensor) -> Tensor:
-    """How a tensor is opened that was kept as it is."""
+    """Return how a tensor is opened that was kept as it is."""
     return tensor

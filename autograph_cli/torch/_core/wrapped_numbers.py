@@ -54,5 +54,5 @@ def number_of(tensor: Any) -> Any:
 
 
 def is_wrapped_number(tensor: Tensor) -> bool:
-    """Whether the engine made this tensor of a Python number."""
+    """Return whether the engine made this tensor of a Python number."""
     return hasattr(tensor, "_ag_number")

@@ -105,7 +105,7 @@ class Kernels(
         return table
 
     def may_hold_nan(self, a: Any) -> bool:
-        """Whether something in an array of floats may be no number."""
+        """Return whether something in an array of floats may be no number."""
         total = self.xp.add.reduce(a, axis=None)
         return bool(total != total)
 

@@ -17,8 +17,9 @@ _fast: Any = compiled("_kernels.fast_rows")
 
 @functools.lru_cache(maxsize=64)
 def _way(shapes: tuple[Any, ...], axes: tuple[tuple[int, ...], ...], kept: tuple[int, ...]) -> Any:
-    """How three arrays are multiplied, two at a time: which two come first, and for both products how the factors and
-    the result are turned and shaped; None where one has a dimension for itself that is summed, or is repeated."""
+    """Return how three arrays are multiplied, two at a time: which two come first, and for both products how the
+    factors and the result are turned and shaped; None where one has a dimension for itself that is summed, or is
+    repeated."""
     sizes = {d: n for shape, each in zip(shapes, axes, strict=True) for d, n in zip(each, shape, strict=True)}
     shared = all(d in kept or sum(d in each for each in axes) > 1 for d in sizes)
     if not shared or any(tuple(sizes[d] for d in each) != shape for shape, each in zip(shapes, axes, strict=True)):

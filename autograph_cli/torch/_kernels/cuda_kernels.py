@@ -90,7 +90,7 @@ class CudaKernels(ConvolutionByPieces, Kernels):
     # ---------------------------------------------------------------- in one pass (see fused.py)
 
     def _filled(self, run: Any, *arrays: Any) -> Any:
-        """What a fused function makes, in the order in memory of the last array that has all of its shape."""
+        """Return what a fused function makes, in the order in memory of the last array that has all of its shape."""
         shape = self.xp.broadcast_shapes(*(x.shape for x in arrays))
         out = self.xp.empty_like(next(x for x in reversed(arrays) if x.shape == shape))
         run(*arrays, out)
@@ -198,7 +198,7 @@ class CudaKernels(ConvolutionByPieces, Kernels):
 
 
 def _is_plain(*arrays: Any) -> bool:
-    """Whether arrays (or None) are of one real dtype that fused functions compute in, and have elements."""
+    """Return whether arrays (or None) are of one real dtype that fused functions compute in, and have elements."""
     given = [a for a in arrays if a is not None]
     return all(a.ndim and a.size and a.dtype == given[0].dtype and a.dtype.char in "fd" for a in given)
 

@@ -173,7 +173,7 @@ class Rules:
         self._fused = fused
 
     def fits(self, arrays: tuple[Any, ...]) -> bool:
-        """Whether the kernels take these arrays."""
+        """Return whether the kernels take these arrays."""
         return True
 
     def adam(self, f: Any, p: Any, grad: Any, state: tuple[Any, ...], numbers: tuple[Any, ...]) -> None:

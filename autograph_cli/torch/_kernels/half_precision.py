@@ -47,7 +47,7 @@ def widened_beside(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def unwidened(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """What such a kernel runs where its first array is in float32 or float64; any other kernel itself."""
+    """Return what such a kernel runs where its first array is in float32 or float64; any other kernel itself."""
     run = getattr(kernel, "unwidened", None)
     return kernel if run is None else functools.partial(run, kernel.__self__)  # type: ignore[attr-defined]
 

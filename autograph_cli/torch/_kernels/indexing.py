@@ -23,8 +23,8 @@ _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def all_below(index: Array, n: int) -> bool:
-    """Whether all integers of an array of NumPy's are from 0 to n - 1: read without their signs, negative ones are too
-    large."""
+    """Return whether all integers of an array of NumPy's are from 0 to n - 1: read without their signs, negative ones
+    are too large."""
     found = _fast.all_below(index, n) if _fast else None
     if found is not None:
         return bool(found)
@@ -33,7 +33,8 @@ def all_below(index: Array, n: int) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def _lines(shape: tuple[int, ...], index: tuple[int, ...], dim: int) -> tuple[Any, Any]:
-    """Where in memory each line along `dim` begins that an index of this shape goes along, and the step along it."""
+    """Return where in memory each line along `dim` begins that an index of this shape goes along, and the step along
+    it."""
     steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     begins: Any = np.zeros((1,) * len(shape), np.intp)
     for d, (n, step) in enumerate(zip(index, steps, strict=True)):
@@ -43,7 +44,7 @@ def _lines(shape: tuple[int, ...], index: tuple[int, ...], dim: int) -> tuple[An
 
 
 def _lie(a: Array, index: Array, dim: int) -> Any:
-    """Where in the memory of `a`, which is row by row, the elements are that an index along `dim` names."""
+    """Return where in the memory of `a`, which is row by row, the elements are that an index along `dim` names."""
     begins, step = _lines(a.shape, index.shape, dim % a.ndim)
     return (index if step == 1 else index * step) + begins
 
@@ -75,7 +76,7 @@ class Indexing:
         return tuple(slice(None) if i is None else i for i in indices)
 
     def _index_error(self, a: Array, indices: Array) -> IndexError:
-        """What is wrong with indices that the backend refused."""
+        """Return what is wrong with indices that the backend refused."""
         shapes = [i.shape for i in indices if i is not None]
         try:
             many_dims.broadcast_shapes(*shapes)
@@ -134,7 +135,7 @@ class Indexing:
         return found if index.ndim else found[0]
 
     def _places(self, a: Array, index: Array, dim: int) -> Any:
-        """Where in the memory of `a` the elements are that an index along `dim` names; None where that is not
+        """Return where in the memory of `a` the elements are that an index along `dim` names; None where that is not
         simple."""
         if a.__class__ is not np.ndarray or not a.flags.c_contiguous or index.dtype.kind != "i":
             return None
@@ -167,8 +168,8 @@ class Indexing:
         self.xp.add.at(out.reshape(-1), lie.reshape(-1), every.reshape(-1))
 
     def _positions(self, a: Array, positions: Any, count: int) -> Any:
-        """Where what `a[positions]` reads is in the memory of `a`, with all its elements last; None where that is not
-        simple."""
+        """Return where what `a[positions]` reads is in the memory of `a`, with all its elements last; None where that
+        is not simple."""
         lead = sum(1 for p in positions if p.__class__ is slice)
         rest = positions[lead:]
         if count < _FEW or a.__class__ is not np.ndarray or not a.flags.c_contiguous or (lead and len(rest) != 1):

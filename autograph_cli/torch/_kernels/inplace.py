@@ -46,7 +46,7 @@ class Updates:
         return raw[..., None].view(self.dtype) if raw.dtype.kind == "c" else raw
 
     def closed(self, raw: Array, opened: Any) -> Any:
-        """What to keep instead of `raw` after its `opened` form was changed."""
+        """Return what to keep instead of `raw` after its `opened` form was changed."""
         if raw.ndim:
             return raw
         changed = opened.view(raw.dtype).reshape(())

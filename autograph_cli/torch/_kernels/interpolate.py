@@ -40,7 +40,7 @@ def cubic(x: Any, a: float, xp: Any) -> Any:
 
 
 def _step(n: int, m: int, corners: bool, scale: float | None) -> float:
-    """How far apart the positions of two neighbouring results are."""
+    """Return how far apart the positions of two neighbouring results are."""
     if corners:
         return (n - 1) / (m - 1) if m > 1 else 0.0
     return 1.0 / scale if scale is not None and scale > 0 else n / m
@@ -48,7 +48,7 @@ def _step(n: int, m: int, corners: bool, scale: float | None) -> float:
 
 @functools.lru_cache(maxsize=256)
 def nearest_positions(n: int, m: int, scale: float | None, exact: bool) -> Any:
-    """Which of n elements each of m results is."""
+    """Return which of n elements each of m results is."""
     step = _step(n, m, False, scale)
     position = (np.arange(m) + (0.5 if exact else 0.0)) * step
     return np.minimum(np.floor(position).astype("int64"), n - 1)

@@ -49,7 +49,7 @@ def set_threads(number: int) -> None:
 
 
 def in_c(name: str) -> tuple[int, int]:
-    """Where this routine of BLAS for float32 and for float64 is, as C calls it; 0 where it is not."""
+    """Return where this routine of BLAS for float32 and for float64 is, as C calls it; 0 where it is not."""
     library = _library()
     found = [getattr(library, f"scipy_cblas_{letter}{name}64_", None) for letter in "sd"]
     narrow, wide = (0 if run is None else ctypes.cast(run, ctypes.c_void_p).value or 0 for run in found)
@@ -58,7 +58,7 @@ def in_c(name: str) -> tuple[int, int]:
 
 @functools.cache
 def _told() -> bool:
-    """Whether the compiled calls know where the routines are."""
+    """Return whether the compiled calls know where the routines are."""
     library = _library()
     if library is None:
         return False
@@ -69,12 +69,12 @@ def _told() -> bool:
 
 
 def quickly(name: str, *args: Any) -> Any:
-    """What a compiled call of LAPACK gives; None where there is none, or not for such arrays."""
+    """Return what a compiled call of LAPACK gives; None where there is none, or not for such arrays."""
     return getattr(_fast, name)(*args) if _fast and _told() else None
 
 
 def has(*arrays: Array) -> bool:
-    """Whether LAPACK is here, and these arrays are such as it takes: of one of its dtypes, all of the same."""
+    """Return whether LAPACK is here, and these arrays are such as it takes: of one of its dtypes, all of the same."""
     kind = arrays[0].dtype
     same = all(a.__class__ is np.ndarray and a.dtype == kind and a.size for a in arrays)
     return same and kind in _LETTERS and _library() is not None
@@ -86,7 +86,7 @@ def _routine(name: str, like: Array) -> Any:
 
 @functools.cache
 def address(name: str, kind: np.dtype[Any]) -> int:
-    """Where a routine is."""
+    """Return where a routine is."""
     run = getattr(_library(), f"scipy_{_LETTERS[kind]}{name}_64_")
     return ctypes.cast(run, ctypes.c_void_p).value or 0
 

@@ -39,7 +39,7 @@ def _turned(a: Array, kind: Any = None) -> Array:
 
 
 def _told(a: Array) -> tuple[int, Array]:
-    """How many matrices there are, and where it is told what was found of each."""
+    """Return how many matrices there are, and where it is told what was found of each."""
     count = math.prod(a.shape[:-2]) if a.ndim > 2 else 1
     return count, np.zeros((count, 1), np.int64)
 

@@ -114,7 +114,7 @@ class Linalg:
         return lapack_solvers.scaled_inverse(a, scale)
 
     def is_singular(self, det: Any) -> bool:
-        """Whether a determinant is so close to 0 that its gradient needs the singular values."""
+        """Return whether a determinant is so close to 0 that its gradient needs the singular values."""
         return bool((abs(det) < 100 * self.xp.finfo(det.dtype).eps).any())
 
     # ---------------------------------------------------------------- factors

@@ -43,7 +43,7 @@ class Linear:
     mm = bmm = matmul
 
     def add_product(self, total: Array, a: Array, b: Array) -> bool:
-        """Whether the product was added to `total`, in the bits of a product and a sum."""
+        """Return whether the product was added to `total`, in the bits of a product and a sum."""
         return bool(_fast) and _fast.add_product(total, a, b)
 
     def _outer_products(self, a: Array, b: Array) -> Any:
@@ -53,7 +53,8 @@ class Linear:
         return self.xp.ascontiguousarray(product)
 
     def _is_turned(self, a: Array, b: Array) -> bool:
-        """Whether BLAS is sooner done with the transpose of a product: of few rows and a matrix that is transposed."""
+        """Return whether BLAS is sooner done with the transpose of a product: of few rows and a matrix that is
+        transposed."""
         return (
             a.__class__ is np.ndarray
             and b.ndim == a.ndim == 2

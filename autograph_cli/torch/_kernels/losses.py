@@ -176,7 +176,7 @@ class Losses:
     nll_loss2d_backward = nll_loss_backward
 
     def _margins(self, a: Array, target: Any, margin: Any) -> tuple[Any, Any, Any]:
-        """How far each class comes closer to the target's than the margin, 0 for the target itself."""
+        """Return how far each class comes closer to the target's than the margin, 0 for the target itself."""
         rows = a.reshape(-1, a.shape[-1] if a.ndim else 1)
         positions = target.reshape(-1, 1)
         if readable(positions) and (positions.min() < 0 or positions.max() >= rows.shape[1]):

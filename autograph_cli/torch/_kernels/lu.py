@@ -166,14 +166,14 @@ class LU:
             flat[:, j + 1 :, j + 1 :] -= below[:, :, None] * flat[:, j : j + 1, j + 1 :]
 
     def _size(self, a: Array) -> Any:
-        """What LAPACK chooses pivots by."""
+        """Return what LAPACK chooses pivots by."""
         return abs(a.real) + abs(a.imag) if a.dtype.kind == "c" else abs(a)
 
     def linalg_lu_factor_ex(self, a: Array) -> Any:
         return self.lu_factor(a)
 
     def permutation(self, pivots: Array, m: int) -> Any:
-        """Which row of the matrix became each row of the factors."""
+        """Return which row of the matrix became each row of the factors."""
         flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
         orders = []
         for swaps in flat.tolist():

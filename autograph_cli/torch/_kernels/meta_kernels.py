@@ -132,7 +132,8 @@ class MetaKernels(Kernels):
         return index
 
     def masked_select(self, a: Array, mask: Array) -> Any:
-        """Where the mask is not known, nobody knows how many elements it chooses; a backward pass only adds them up."""
+        """Return where the mask is not known, nobody knows how many elements it chooses; a backward pass only adds them
+        up."""
         if mask.__class__ is not Meta:
             return Meta(
                 (int(np.count_nonzero(np.broadcast_to(mask, many_dims.broadcast_shapes(a.shape, mask.shape)))),),

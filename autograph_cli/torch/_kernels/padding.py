@@ -18,7 +18,7 @@ Frame = tuple[tuple[int, int], ...]
 
 @functools.lru_cache(maxsize=256, typed=True)  # a width that is no whole number is refused, though it equals one
 def _framing(shape: Sizes, *pad: int) -> tuple[Frame, tuple[slice, ...] | None]:
-    """What is added before and behind each dimension, and what is kept of an array, if that is not all."""
+    """Return what is added before and behind each dimension, and what is kept of an array, if that is not all."""
     frame, inside = [(0, 0)] * len(shape), [slice(None)] * len(shape)
     for i in range(len(pad) // 2):
         left, right = pad[2 * i], pad[2 * i + 1]
@@ -40,7 +40,7 @@ def _framed(shape: Sizes, frame: Frame) -> tuple[Sizes, tuple[slice, ...]]:
 
 @functools.lru_cache(maxsize=256)
 def reflected(n: int, left: int, right: int) -> Any:
-    """Which element of a line stands at each position of it and its mirrored edges."""
+    """Return which element of a line stands at each position of it and its mirrored edges."""
     position = np.abs(np.arange(-left, n + right))
     return np.where(position >= n, 2 * (n - 1) - position, position)
 

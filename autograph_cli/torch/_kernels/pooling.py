@@ -35,8 +35,8 @@ def pooled_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilat
 def _frame(
     size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
 ) -> list[tuple[int, int]] | None:
-    """How many elements are added before and behind each dimension, so that every window is inside; None: there are
-    enough."""
+    """Return how many elements are added before and behind each dimension, so that every window is inside; None: there
+    are enough."""
     each = zip(size, kernel, stride, padding, dilation, out, strict=True)
     frame = [(p, max((m - 1) * s + d * (k - 1) + 1 - n - p, 0)) for n, k, s, p, d, m in each]
     return frame if any(map(any, frame)) else None
@@ -70,7 +70,7 @@ def _inside(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation:
 def _positions(
     size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
 ) -> tuple[Any, Any]:
-    """How far each element of a window is from its first one in the flat image, and where that one is."""
+    """Return how far each element of a window is from its first one in the flat image, and where that one is."""
     lines = [math.prod(size[i + 1 :]) for i in range(len(size))]
     shifts = [
         sum(k * d * n for k, d, n in zip(p, dilation, lines, strict=True))
@@ -99,7 +99,7 @@ def _table(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: 
 def _counts(
     dtype: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, include_pad: bool, divisor: Any
 ) -> Any:
-    """How many elements each window is divided by."""
+    """Return how many elements each window is divided by."""
     if divisor is not None:
         return dtype.type(divisor)
     total = np.ones(out, dtype)
@@ -211,7 +211,7 @@ class Pooling:
         return best.reshape(*lead, *out), places.reshape(*lead, *out)
 
     def _chosen(self, best: Any, candidates: list[Any], inside: list[Any] | None) -> Any:
-        """Which element of its window each maximum is: the first that equals it, or the last that is no number.
+        """Return which element of its window each maximum is: the first that equals it, or the last that is no number.
 
         Small integers and maxima instead of selections, which cost ten times as much.
         """

@@ -32,7 +32,8 @@ def in_memory_order(draw: Draw, raw: Array) -> Any:
 
 
 def serially(sampler: Draw, written: bool) -> dict[str, bool]:
-    """What tells the sampler of normal numbers that they are written one by one: other numbers do not depend on it."""
+    """Return what tells the sampler of normal numbers that they are written one by one: other numbers do not depend on
+    it."""
     return {"serially": written} if sampler is samplers.normal else {}
 
 

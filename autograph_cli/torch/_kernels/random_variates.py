@@ -47,7 +47,7 @@ def gamma(stream: Stream, shape: float) -> float:
 
 
 def poisson(stream: Stream, rate: float) -> int:
-    """How many events there are at a rate. RuntimeError for a negative one."""
+    """Return how many events there are at a rate. RuntimeError for a negative one."""
     if not rate >= 0:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     if rate == 0:
@@ -84,7 +84,7 @@ def _many_events(stream: Stream, rate: float) -> int:
 
 
 def binomial(stream: Stream, count: float, prob: float, narrow: bool = False) -> float:
-    """How often something of a probability happens in so many trials; `narrow`: given in single precision."""
+    """Return how often something of a probability happens in so many trials; `narrow`: given in single precision."""
     if count <= 0 or prob <= 0:
         return 0
     if prob >= 1:

@@ -135,7 +135,7 @@ class Recurrent:
         return derivatives, through
 
     def _pack_padded_sequence(self, input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
-        """What is no padding, step by step, and how many sequences each step has; `lengths` do not grow."""
+        """Return what is no padding, step by step, and how many sequences each step has; `lengths` do not grow."""
         xp = self.xp
         stepwise = xp.swapaxes(input, 0, 1) if batch_first else input
         sizes = (lengths[None, :] > xp.arange(int(lengths[0]))[:, None]).sum(axis=1)

@@ -62,7 +62,7 @@ class Reduction:
 
     @staticmethod
     def _folded(a: Array, dim: Any) -> int:
-        """How many elements are folded into one."""
+        """Return how many elements are folded into one."""
         if dim is None or not a.ndim:
             return int(a.size)
         return a.shape[dim[0]] if len(dim) == 1 else math.prod([a.shape[d] for d in dim])

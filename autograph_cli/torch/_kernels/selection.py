@@ -182,12 +182,13 @@ def ordered(a: Array) -> Any:
 
 
 def follows(a: Array) -> bool:
-    """Whether the steps are taken for an array."""
+    """Return whether the steps are taken for an array."""
     return a.__class__ is np.ndarray and 0 < a.size <= MANY
 
 
 def ranks(a: Array, dim: int) -> Any:
-    """What is compared of each element, as rows: equal ones (nan too, which is the largest) have the same rank."""
+    """Return what is compared of each element, as rows: equal ones (nan too, which is the largest) have the same
+    rank."""
     found = np.unique(ordered(a), return_inverse=True)[1].reshape(a.shape)
     return np.moveaxis(found, dim, -1).reshape(-1, a.shape[dim])
 
@@ -199,7 +200,7 @@ def rejoined(rows: list[Any], a: Array, dim: int) -> Any:
 
 
 def largest_few(keys: list[Any], k: int, ordered: bool) -> Order:
-    """Which elements `topk` gives, of keys that are the smaller the earlier they come."""
+    """Return which elements `topk` gives, of keys that are the smaller the earlier they come."""
     order = list(range(len(keys)))
     if k * 64 <= len(keys):
         partial_sort(order, keys, k)
@@ -211,7 +212,7 @@ def largest_few(keys: list[Any], k: int, ordered: bool) -> Order:
 
 
 def most_frequent(keys: list[Any]) -> int:
-    """Which element `mode` gives: the last of the longest run in a sorted row, in which nan equals nothing."""
+    """Return which element `mode` gives: the last of the longest run in a sorted row, in which nan equals nothing."""
     order = list(range(len(keys)))
     sort(order, keys, len(keys))
     best, longest, run = 0, 0, 0
@@ -224,14 +225,14 @@ def most_frequent(keys: list[Any]) -> int:
 
 
 def kth(keys: list[Any], k: int) -> int:
-    """Which element `kthvalue` gives."""
+    """Return which element `kthvalue` gives."""
     order = list(range(len(keys)))
     quickselect(order, keys, k)
     return order[k]
 
 
 def first_of_equal(n: int) -> int:
-    """Which of `n` elements that compare as equal `std::nth_element` puts first."""
+    """Return which of `n` elements that compare as equal `std::nth_element` puts first."""
     order = list(range(n))
     nth_element(order, [0] * n, 0)
     return order[0]

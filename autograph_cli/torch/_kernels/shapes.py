@@ -23,7 +23,7 @@ MANY = 1 << 10
 
 
 def corners(shapes: Any) -> Any:
-    """Where each block stands: first row, first column, rows, columns."""
+    """Yield where each block stands: first row, first column, rows, columns."""
     row = column = 0
     for shape in shapes:
         n, m = shape if len(shape) == 2 else (1, math.prod(shape))
@@ -47,7 +47,7 @@ KEPT = 1 << 14
 
 @functools.lru_cache(maxsize=64)
 def triangle(rows: int, columns: int, diagonal: int) -> Any:
-    """Where the elements of a matrix are on a diagonal or below."""
+    """Return where the elements of a matrix are on a diagonal or below."""
     return np.arange(diagonal, rows + diagonal)[:, None] >= np.arange(columns)
 
 
@@ -317,7 +317,7 @@ class Shapes:
         return self.xp.where(self.below(a.shape, diagonal - 1), a.dtype.type(0), a)
 
     def below(self, shape: tuple[int, ...], diagonal: int) -> Any:
-        """Where the elements of matrices are on a diagonal or below."""
+        """Return where the elements of matrices are on a diagonal or below."""
         rows, columns = shape[-2:]
         made = triangle if rows * columns <= KEPT else triangle.__wrapped__
         return self.placed(made(rows, columns, diagonal))
@@ -369,7 +369,7 @@ class Shapes:
         return self.slice(values, dim, 0, k, 1).copy(), self.slice(positions, dim, 0, k, 1).copy()
 
     def _tied(self, values: Any, k: int, dim: int) -> bool:
-        """Whether one of the first `k` values, which are in order, equals the next one."""
+        """Return whether one of the first `k` values, which are in order, equals the next one."""
         first, second = self.slice(values, dim, 0, k, 1), self.slice(values, dim, 1, k + 1, 1)
         first = self.slice(first, dim, 0, second.shape[dim], 1)
         return bool(((first == second) | ((first != first) & (second != second))).any())

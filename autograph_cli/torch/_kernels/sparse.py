@@ -45,7 +45,8 @@ rules: dict[str, Callable[..., Any]] = {}
 
 
 def computed(op: Any, kernels: Any, kernel: Callable[..., Any], raws: list[Any]) -> Any:
-    """What an operation makes of arguments of which some are sparse; NotImplementedError where there is no rule."""
+    """Return what an operation makes of arguments of which some are sparse; NotImplementedError where there is no
+    rule."""
     if op.zero_to_zero:
         a = raws[0] if op.linear or isinstance(raws[0], Csr) else raws[0].coalesce()
         return a.with_values(kernel(a.values, *raws[1:]))
@@ -60,7 +61,7 @@ def computed(op: Any, kernels: Any, kernel: Callable[..., Any], raws: list[Any])
 
 
 def rule(*names: str) -> Callable[[Any], Any]:
-    """What operations of these names do with sparse arrays."""
+    """Return what operations of these names do with sparse arrays."""
 
     def keep(function: Any) -> Any:
         rules.update(dict.fromkeys(names, function))

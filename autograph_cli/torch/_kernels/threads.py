@@ -85,6 +85,6 @@ def in_blocks(formula: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
 
 
 def _stretches(arrays: Sequence[Any]) -> Callable[[int, int], list[Any]]:
-    """What gives a stretch of the elements of each array, and all else as it is."""
+    """Return what gives a stretch of the elements of each array, and all else as it is."""
     flat = [x.reshape(-1) if x.__class__ is np.ndarray else x for x in arrays]
     return lambda start, end: [x[start:end] if x.__class__ is np.ndarray else x for x in flat]

@@ -69,7 +69,7 @@ class VariateGradients:
         return (self.xp.where(height > 0, height * factor(w), 0.0) * w).sum(1) * _STEP
 
     def _reach(self, last: Any, first: Any) -> Any:
-        """Where exp(-h(w)) falls off, when h rises by `first` at 0 and by `last` far away."""
+        """Return where exp(-h(w)) falls off, when h rises by `first` at 0 and by `last` far away."""
         return self.xp.maximum(1 / last, 1 / self.xp.maximum(self.xp.abs(first), self.xp.sqrt(last)))
 
     # ---------------------------------------------------------------- gamma

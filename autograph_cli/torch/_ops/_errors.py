@@ -27,7 +27,7 @@ def not_implemented(name: str) -> Any:
 
 
 def all_tensors(given: Any) -> Any:
-    """What is given, if it is tensors throughout; a TypeError otherwise."""
+    """Return what is given, if it is tensors throughout; a TypeError otherwise."""
     for x in given:
         if not isinstance(x, Tensor):
             i = next(i for i, y in enumerate(given) if y is x)

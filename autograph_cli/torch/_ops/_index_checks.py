@@ -82,7 +82,7 @@ def along(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None 
 
 @functools.lru_cache(maxsize=256)
 def _is_inside(shape: Sizes, of: Sizes, dim: int, src: Sizes | None) -> bool:
-    """Whether an index of `shape` is no larger than what it reads, but along `dim`, and than what is written."""
+    """Return whether an index of `shape` is no larger than what it reads, but along `dim`, and than what is written."""
     read = all(n <= m for d, (n, m) in enumerate(zip(shape, of, strict=False)) if d != dim)
     return read and (src is None or all(n <= m for n, m in zip(shape, src, strict=False)))
 

@@ -21,7 +21,7 @@ def _mean_tangent(f: Any, t: Any, x: Any, dim: int) -> Any:
 
 
 def softmax_kernel(name: str) -> Callable[[Any, int], str]:
-    """What PyTorch calls the kernel of a softmax: there is another one for the last dimension."""
+    """Return what PyTorch calls the kernel of a softmax: there is another one for the last dimension."""
     return lambda a, dim: f"{name}{'_lastdim' if dim in (a.ndim - 1, -1) or not a.ndim else ''}_kernel_impl"
 
 

@@ -374,7 +374,7 @@ def pow(input: Any, exponent: Any) -> Any:
 
 @overloaded()
 def remainder_(input: Any, other: Any) -> Any:
-    """What is left of `input` after division by `other`, with the sign of `other`, as `%` in Python.
+    """Return what is left of `input` after division by `other`, with the sign of `other`, as `%` in Python.
 
     Arguments are broadcast and cast to a common dtype. RuntimeError for integers divided by zero.
     """
@@ -385,7 +385,7 @@ def remainder_(input: Any, other: Any) -> Any:
 
 @overloaded()
 def fmod_(input: Tensor, other: Any) -> Any:
-    """What is left of `input` after division by `other`, with the sign of `input`, as `fmod` in C.
+    """Return what is left of `input` after division by `other`, with the sign of `input`, as `fmod` in C.
 
     Arguments are broadcast and cast to a common dtype. RuntimeError for integers divided by zero.
     """

@@ -39,7 +39,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 
 def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | None) -> int:
-    """Where a strided window begins, counted from the first element of `input`; RuntimeError where it leaves the
+    """Return where a strided window begins, counted from the first element of `input`; RuntimeError where it leaves the
     memory."""
     raw = materialize(input)
     start = offset_in(raw)

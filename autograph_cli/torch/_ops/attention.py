@@ -123,7 +123,7 @@ def _as_numbers(mask: Tensor, query: Tensor) -> Tensor:
 
 
 def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, gqa: bool) -> bool:
-    """Whether PyTorch takes its fused CPU kernel, which has a node of its own."""
+    """Return whether PyTorch takes its fused CPU kernel, which has a node of its own."""
     return (
         dropout_p == 0.0
         and _flash_shapes(query._ag_raw.shape, key._ag_raw.shape, value._ag_raw.shape, gqa)

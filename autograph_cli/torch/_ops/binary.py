@@ -159,7 +159,7 @@ def _kept(f: Any, mask: Any, grad: Any) -> Any:
 
 
 def _bounds_gradients(f: Any, grad: Any, x: Any, low: Any, high: Any, mask: Any) -> tuple[Any, Any]:
-    """What was cut off at a bound goes to the bound; to the upper one where the bounds cross."""
+    """Return what was cut off at a bound goes to the bound; to the upper one where the bounds cross."""
     if low is None or high is None:
         at_low = None if low is None else _kept(f, f.lt(x, low), grad)
         return at_low, None if high is None else _kept(f, f.gt(x, high), grad)

@@ -74,7 +74,7 @@ def clamp_max(input: Tensor, max: Any) -> Any:
 
 
 def within(input: Tensor, low: Any, high: Any) -> Tensor:
-    """Where low <= input <= high."""
+    """Return where low <= input <= high."""
     return make(kernels(input._ag_raw).within(input._ag_raw, low, high))
 
 

@@ -321,7 +321,7 @@ def multi_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far other classes come closer to the target class than `margin`, to the power of `p` (1 or 2)."""
+    """Return how far other classes come closer to the target class than `margin`, to the power of `p` (1 or 2)."""
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     if p not in (1, 2):
         raise refused(ValueError, "only p == 1 and p == 2 supported")
@@ -364,7 +364,7 @@ def _check_long(target: Tensor) -> None:
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
-    """How far other classes come closer to any target class than 1; targets end at the first -1."""
+    """Return how far other classes come closer to any target class than 1; targets end at the first -1."""
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     shape = input._ag_raw.shape
     if not (len(shape) <= 2 and shape[-1:] != (0,)):

@@ -91,7 +91,7 @@ isclose_op = operation(
 
 @composite()
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Where |input - other| <= atol + rtol * |other|; RuntimeError for two dtypes or a negative tolerance."""
+    """Return where |input - other| <= atol + rtol * |other|; RuntimeError for two dtypes or a negative tolerance."""
     if input._ag_raw.dtype != other._ag_raw.dtype:
         raise RuntimeError(
             f"{dtypes.cpp_name(input._ag_raw.dtype)} did not match {dtypes.cpp_name(other._ag_raw.dtype)}"
@@ -106,7 +106,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 @composite()
 @cannot_batch(f"vmap over torch.allclose isn't supported yet. {MISSING}")
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether `isclose` holds everywhere.
+    """Return whether `isclose` holds everywhere.
 
     >>> from autograph_cli import torch
     >>> torch.allclose(torch.tensor(1.0), torch.tensor(1.0 + 1e-7))
@@ -118,7 +118,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 @composite()
 @cannot_batch("Batching rule not implemented for aten::equal. We could not generate a fallback.")
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether shapes and all elements are the same."""
+    """Return whether shapes and all elements are the same."""
     for position, x in enumerate((input, other)):
         if not isinstance(x, Tensor):
             name = ("input", "other")[position]
@@ -250,7 +250,7 @@ methods["__invert__"] = _invert
 
 @composite(method=False)
 def is_tensor(obj: Any) -> bool:
-    """Whether `obj` is a tensor."""
+    """Return whether `obj` is a tensor."""
     return isinstance(obj, Tensor)
 
 
@@ -274,7 +274,7 @@ def promote_types(type1: Any, type2: Any) -> Any:
 
 @composite(method=False)
 def can_cast(from_: Any, to: Any) -> bool:
-    """Whether results of one dtype may be put into tensors of another."""
+    """Return whether results of one dtype may be put into tensors of another."""
     source, target = (dtypes.FROM_NUMPY[dtypes.numpy_dtype(t)] for t in (from_, to))
     return source.category <= target.category
 

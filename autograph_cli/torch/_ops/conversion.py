@@ -122,7 +122,7 @@ def as_dtype(input: Tensor, dtype: np.dtype[Any], copy: bool = False, memory_for
 
 
 def _suggests(raw: Any, memory_format: Any) -> bool:
-    """Whether `to` has nothing to do for a memory format."""
+    """Return whether `to` has nothing to do for a memory format."""
     if memory_format in (None, layouts.preserve_format):
         return True
     order = ORDERS.get(memory_format)
@@ -134,7 +134,7 @@ def _suggests(raw: Any, memory_format: Any) -> bool:
 
 
 def has_format(raw: Any, memory_format: Any) -> bool:
-    """Whether the elements are stored in the order of a memory format."""
+    """Return whether the elements are stored in the order of a memory format."""
     if memory_format in (None, layouts.preserve_format):
         return True
     order = ORDERS.get(memory_format)
@@ -286,7 +286,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
 
 @composite(function=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """How far apart neighbours are laid out in memory along each dimension, or along one, in elements."""
+    """Return how far apart neighbours are laid out in memory along each dimension, or along one, in elements."""
     found = strides_of(self._ag_raw)
     if dim is None:
         return found
@@ -301,11 +301,11 @@ def _need_dimensions(tensor: Tensor, dim: int) -> None:
 
 @composite(function=False)
 def is_contiguous(self: Tensor, memory_format: Any = layouts.contiguous_format) -> bool:
-    """Whether the elements are stored in row-major order, without gaps."""
+    """Return whether the elements are stored in row-major order, without gaps."""
     return has_format(self._ag_raw, memory_format)
 
 
 @composite()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether both have the same shape."""
+    """Return whether both have the same shape."""
     return bool(input._ag_raw.shape == other._ag_raw.shape)

@@ -291,7 +291,7 @@ def _geometry(
     dilation: Any,
     groups: int,
 ) -> tuple[Given, Sizes]:
-    """What the operation is given after its tensors, and what is added to the images beforehand."""
+    """Return what the operation is given after its tensors, and what is added to the images beforehand."""
     named, none = isinstance(padding, str), (0,) * dim
     extra: Sizes = ()
     given = (stride, 0 if named else padding, dilation)
@@ -348,7 +348,7 @@ def _geometry_back(
     output_padding: Any,
     groups: int,
 ) -> Given:
-    """What the operation is given after its tensors, for a transposed convolution."""
+    """Return what the operation is given after its tensors, for a transposed convolution."""
     sizes = (stride, padding, dilation)
     stride, padding, dilation = _check(dim, size, kernel, bias, kinds, sizes, groups, True)
     extra = sizes_of(output_padding, dim, "output_padding")

@@ -178,7 +178,7 @@ def svd_gradient(f: Any, grads: Any, full: bool, U: Any, S: Any, Vh: Any) -> Any
 
 
 def _between(f: Any, by_u: Any, by_v: Any, S: Any) -> Any:
-    """What turns singular vectors into each other, over the differences of the squares of singular values."""
+    """Return what turns singular vectors into each other, over the differences of the squares of singular values."""
     u = None if by_u is None else _skew(f, by_u)
     v = None if by_v is None else _skew(f, by_v)
     squares = S * S

@@ -65,7 +65,7 @@ def _times(input: Tensor, noise: Tensor, inplace: bool) -> Tensor:
 
 
 def _noise_shape(input: Tensor, feature: bool) -> Any:
-    """Where the noise is drawn: for every element, or for every channel."""
+    """Return where the noise is drawn: for every element, or for every channel."""
     raw = input._ag_raw
     if not feature:
         return raw

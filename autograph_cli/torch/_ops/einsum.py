@@ -113,7 +113,7 @@ Positions = tuple[tuple[str, int], ...]
 
 @functools.lru_cache(maxsize=256)
 def _planned(inputs: tuple[Labels, ...], output: Labels, ranks: tuple[int, ...]) -> tuple[Positions, int, int, int]:
-    """Where labels stand; how many dimensions an ellipsis has, the output has, and there are."""
+    """Return where labels stand; how many dimensions an ellipsis has, the output has, and there are."""
     hidden = 0
     for i, (labels, rank) in enumerate(zip(inputs, ranks, strict=True)):
         named = sum(label != ELLIPSIS for label in labels)
@@ -250,7 +250,7 @@ Turned = tuple[tuple[int, ...], Shape]
 
 @functools.lru_cache(maxsize=256)
 def _pairing(shape_a: Shape, shape_b: Shape, summed: tuple[int, ...]) -> tuple[Turned, Turned, Shape, tuple[int, ...]]:
-    """How two operands become batches of matrices, and how their products become a result."""
+    """Return how two operands become batches of matrices, and how their products become a result."""
     free = [d for d in range(len(shape_a)) if d not in summed]
     batch = [d for d in free if shape_a[d] != 1 and shape_b[d] != 1]
     rows = [d for d in free if shape_a[d] != 1 and shape_b[d] == 1]

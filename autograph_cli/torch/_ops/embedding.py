@@ -316,7 +316,7 @@ def _checked_offsets(input: Tensor, offsets: Tensor | None, include_last_offset:
 
 
 def _classes(raw: Any, numbers: Any, given: int) -> int:
-    """How many classes there are, as `given` or as the largest of indices asks for; a RuntimeError if one is no
+    """Return how many classes there are, as `given` or as the largest of indices asks for; a RuntimeError if one is no
     class."""
     if readable(numbers) and numbers.min() < 0:
         raise RuntimeError("Class values must be non-negative.")

@@ -171,7 +171,7 @@ _SCALED = (
 
 
 def _doc(name: str) -> str:
-    """What a transform computes, over which dimensions, and when it fails."""
+    """Return what a transform computes, over which dimensions, and when it fails."""
     root, many = (name[:-1], name[-1]) if name[-1] in "2n" else (name, "")
     first = _SUMS[root].format(**{known: known + many for known in _SUMS})
     if root.endswith("shift"):

@@ -211,7 +211,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 
 def _counts_up(raw: Any) -> bool:
-    """Whether no position is counted from the end."""
+    """Return whether no position is counted from the end."""
     return all_below(raw, sys.maxsize) if raw.__class__ is np.ndarray else not (raw < 0).any()
 
 
@@ -396,7 +396,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 @composite(method=False, out=True)
 @per_sample
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Where elements are among others."""
+    """Return where elements are among others."""
     like = next(x for x in (elements, test_elements) if isinstance(x, Tensor))
     a, b = (
         x._ag_raw if isinstance(x, Tensor) else kernels(like._ag_raw).xp.asarray(x) for x in (elements, test_elements)

@@ -63,7 +63,8 @@ def _simple(input: Tensor, index: Any) -> Tensor | None:
 
 
 def _alone(raw: Any, index: Tensor) -> Any:
-    """What picks from an array, where that is one tensor of positions, or one mask over all of it; None otherwise."""
+    """Return what picks from an array, where that is one tensor of positions, or one mask over all of it; None
+    otherwise."""
     at = index._ag_raw
     if at.__class__ is not np.ndarray or not at.ndim or raw.__class__ is not np.ndarray:
         return None
@@ -93,14 +94,15 @@ def _select(input: Tensor, dim: int, index: int, where: int) -> Tensor:
 
 
 def _is_whole(index: Any, input: Tensor) -> bool:
-    """Whether an index is a slice that takes the whole first dimension."""
+    """Return whether an index is a slice that takes the whole first dimension."""
     if not isinstance(index, slice) or not input.ndim:
         return False
     return index.indices(n := input._ag_raw.shape[0]) == (0, n, 1) and not _is_from_end(index)
 
 
 def _is_from_end(window: slice) -> bool:
-    """Whether a slice begins so many elements before the end, which PyTorch never takes for a whole dimension."""
+    """Return whether a slice begins so many elements before the end, which PyTorch never takes for a whole
+    dimension."""
     return window.start is not None and operator.index(window.start) < 0
 
 
@@ -158,7 +160,7 @@ def _is_read_as_tuple(index: Any) -> bool:
 
 
 def _is_sequence(x: Any) -> bool:
-    """Whether `x` is what Python's C functions take for a sequence."""
+    """Return whether `x` is what Python's C functions take for a sequence."""
     return hasattr(x, "__getitem__") and hasattr(x, "__len__") and not isinstance(x, (dict, np.generic))
 
 
@@ -167,7 +169,7 @@ _ONE_EACH = frozenset((slice, int))
 
 
 def _consumes(item: Any) -> int:
-    """How many dimensions of the tensor an index takes."""
+    """Return how many dimensions of the tensor an index takes."""
     if item.__class__ is slice or item.__class__ is int:
         return 1
     if item is None or isinstance(item, bool) or item is Ellipsis:
@@ -326,7 +328,7 @@ def _refuse_bytes(items: tuple[Any, ...]) -> None:
 
 
 def _picks(item: Any) -> bool:
-    """Whether an item of an index is a tensor of positions, or becomes one."""
+    """Return whether an item of an index is a tensor of positions, or becomes one."""
     if isinstance(item, Tensor):
         return item.ndim > 0 or item._ag_raw.dtype.kind == "b"
     return not (item is None or item is Ellipsis or isinstance(item, (int, slice, np.integer)))

@@ -28,7 +28,7 @@ count_nonzero_op = operation(
 
 @composite()
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """How many elements are not 0, in all or over `dim`."""
+    """Return how many elements are not 0, in all or over `dim`."""
     return count_nonzero_op(input, () if dim is None else wrapped_dims(dim, input))
 
 
@@ -124,7 +124,7 @@ bincount_op = operation("bincount(Tensor self, Tensor? weights=None, int minleng
 @composite()
 @per_sample
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each number from 0 up to the largest one occurs; with `weights`, their sums."""
+    """Return how often each number from 0 up to the largest one occurs; with `weights`, their sums."""
     raw = input._ag_raw
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
@@ -142,7 +142,7 @@ histc_op = operation("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=
 
 @composite(out=True)
 def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
-    """How many elements fall into each of `bins` equal parts from `min` to `max`."""
+    """Return how many elements fall into each of `bins` equal parts from `min` to `max`."""
     if input._ag_raw.dtype.kind not in "fV":
         raise NotImplementedError(f"\"histc\" not implemented for '{dtypes.cpp_name(input._ag_raw.dtype)}'")
     if bins <= 0:
@@ -163,7 +163,7 @@ def _edges(a: Any, bins: Any, limits: Any) -> Any:
 
 
 def _counts(rows: Any, edges: list[Any], weight: Any) -> Any:
-    """How many rows fall between the edges of each column; a row on the last edge belongs to the last bin."""
+    """Return how many rows fall between the edges of each column; a row on the last edge belongs to the last bin."""
     shape = tuple(len(e) - 1 for e in edges)
     positions, inside = [], np.ones(len(rows), bool)
     for column, e in zip(rows.T, edges, strict=True):
@@ -208,7 +208,7 @@ _histogramdd_result = named_result("histogramdd", "hist", "bin_edges")
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
-    """How many elements fall into each bin, and the edges of the bins."""
+    """Return how many elements fall into each bin, and the edges of the bins."""
     _check_rows("histogram", input, weight)
     if isinstance(bins, Tensor) and bins._ag_raw.dtype != input._ag_raw.dtype:
         raise RuntimeError("torch.histogramdd(): input tensor and bins tensors should have the same dtype")

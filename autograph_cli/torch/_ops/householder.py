@@ -159,7 +159,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
 
 
 def _difference(A: Tensor, M: Tensor | None, multiply: Any) -> Tensor:
-    """What `multiply` makes of A, less what it makes of M."""
+    """Return what `multiply` makes of A, less what it makes of M."""
     product: Tensor = multiply(A)
     return product if M is None else operations.sub(product, multiply(M))
 

@@ -301,7 +301,7 @@ def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
     "with a boolean mask."
 )
 def mask_positions(mask: Any, writes: int) -> Any:
-    """Where a mask holds; of one without memory, as many positions as are written."""
+    """Return where a mask holds; of one without memory, as many positions as are written."""
     return [Meta((writes,), np.int64)] * mask.ndim if writes and mask.__class__ is Meta else mask.nonzero()
 
 
@@ -317,7 +317,7 @@ def rows(value: Tensor) -> int:
 
 
 def fitted(value: Tensor, target: Tensor, indices: Iterable[Any], accumulate: bool = False) -> Tensor:
-    """What is written to `indices`, in the dtype of the target: PyTorch casts only one value that fills a mask.
+    """Return what is written to `indices`, in the dtype of the target: PyTorch casts only one value that fills a mask.
 
     RuntimeError where the dtypes differ, or the one value cannot be held.
     """

@@ -168,8 +168,8 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 
 @functools.lru_cache(maxsize=1 << 10, typed=True)
 def _stacked_along(dim: int, shapes: tuple[tuple[int, ...], ...]) -> int:
-    """Where the new dimension of stacked tensors of these shapes stands, counted from the front; a RuntimeError if they
-    differ."""
+    """Return where the new dimension of stacked tensors of these shapes stands, counted from the front; a RuntimeError
+    if they differ."""
     first = shapes[0]
     for i, shape in enumerate(shapes):
         if shape != first:

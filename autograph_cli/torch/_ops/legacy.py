@@ -60,7 +60,7 @@ def _held(raw: Any, cls: Any) -> Any:
 
 
 def legacy_raw(args: tuple[Any, ...], dtype: np.dtype[Any], keep: bool = False) -> Any:
-    """What the arguments of a legacy constructor mean; `keep`: a tensor may be of another dtype."""
+    """Return what the arguments of a legacy constructor mean; `keep`: a tensor may be of another dtype."""
     first = args[0] if args else 0
     if len(args) == 1 and isinstance(first, Tensor):
         if first._ag_raw.dtype != dtype and not keep:

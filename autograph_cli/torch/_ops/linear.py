@@ -228,8 +228,8 @@ def _without_single_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _should_fold(a: Tensor, b: Tensor) -> bool:
-    """Whether a batch can be folded into the rows of one product with a matrix or a vector without a copy (or must, for
-    a gradient)."""
+    """Return whether a batch can be folded into the rows of one product with a matrix or a vector without a copy (or
+    must, for a gradient)."""
     n, m = a._ag_raw.ndim, b._ag_raw.ndim
     big, small = (a, b) if n > m else (b, a)
     if small.requires_grad:

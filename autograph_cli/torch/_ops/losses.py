@@ -80,7 +80,7 @@ def probability_cross(f: Any, both: Any, x: Any, weight: Any, reduction: int) ->
 
 
 def near(f: Any, both: Any, x: Any, target: Any, edge: Any, reduction: int) -> Any:
-    """What is left of a gradient where prediction and target are less than `edge` apart."""
+    """Return what is left of a gradient where prediction and target are less than `edge` apart."""
     distance = f.abs(f.sub(x, target))
     kept = f.masked_fill_Scalar(both, f.ge(distance, f.full_like_number(distance, edge)), 0)
     return mean_scaled(f, kept, x.shape, reduction)

@@ -56,7 +56,7 @@ def _project(q: Tensor, k: Tensor, v: Tensor, weight: Any, bias: Any) -> Any:
 
 
 def _check_shapes(query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Any, attn_mask: Any, heads: int) -> bool:
-    """Whether there is a batch; AssertionError for shapes that do not go together."""
+    """Return whether there is a batch; AssertionError for shapes that do not go together."""
     if query.ndim not in (2, 3):
         raise AssertionError(
             f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor"

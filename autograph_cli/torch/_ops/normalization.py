@@ -322,7 +322,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: floa
 
 @kept
 def _smallest(kind: np.dtype[Any]) -> float:
-    """What is added to a mean of squares unless it is given."""
+    """Return what is added to a mean of squares unless it is given."""
     return finfo(dtypes.FROM_NUMPY[kind]).eps
 
 
@@ -505,7 +505,7 @@ def _batch_norm_any(
 
 @kept
 def _few(shape: tuple[int, ...]) -> bool:
-    """Whether channels may have too few values to tell their deviation."""
+    """Return whether channels may have too few values to tell their deviation."""
     return len(shape) < 2 or math.prod((shape[0], *shape[2:])) == 1
 
 

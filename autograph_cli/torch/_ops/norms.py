@@ -186,7 +186,7 @@ def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> T
 
 @autocasts("fp32")
 def cond(A: Tensor, p: Any = None) -> Tensor:
-    """How much a solution with A can magnify errors: norm(A) * norm(inverse(A))."""
+    """Return how much a solution with A can magnify errors: norm(A) * norm(inverse(A))."""
     check_floating("linalg.cond", A)
     if p in (None, 2, -2):
         values = svdvals(A)
@@ -211,7 +211,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 @per_sample
 @autocasts("fp32")
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """How many singular values exceed the tolerances."""
+    """Return how many singular values exceed the tolerances."""
     check_matrix("linalg.eigh" if hermitian and A.ndim > 1 else "linalg.matrix_rank", A, square=hermitian)
     f, raw = kernels(A._ag_raw), A._ag_raw
     low, relative = (getattr(tol, "_ag_raw", tol), 0.0) if tol is not None else tolerances(A, atol, rtol)

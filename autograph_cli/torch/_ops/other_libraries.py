@@ -78,7 +78,7 @@ def record_stream(self: Tensor, s: Any) -> None:
 
 
 def _is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether the memory is pinned for a GPU."""
+    """Return whether the memory is pinned for a GPU."""
     if not (self.is_cpu and cuda.is_available()):
         return False
     owner = self._ag_raw

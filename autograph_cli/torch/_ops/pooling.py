@@ -331,7 +331,7 @@ def max_pool3d(
 
 
 def adaptive_of(name: str) -> Any:
-    """What a pooling to a given size hands on: the size, with that of the input for None."""
+    """Return what a pooling to a given size hands on: the size, with that of the input for None."""
 
     def hands(input: Tensor, output_size: Any, *_: Any, **__: Any) -> Any:
         given = output_size

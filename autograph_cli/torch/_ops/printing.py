@@ -113,7 +113,7 @@ def _plain(tensor: Tensor, prefix: str | None, outside: bool, tangent: str | Non
 
 
 def _history(tensor: Tensor) -> tuple[bool, str | None]:
-    """Whether a gradient is asked for, and the name of the node that made the tensor."""
+    """Return whether a gradient is asked for, and the name of the node that made the tensor."""
     try:
         node = tensor.grad_fn
     except RuntimeError:

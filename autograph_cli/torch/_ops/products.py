@@ -416,7 +416,7 @@ def _ends(t: Tensor, position: int, name: str) -> None:
 
 
 def _cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Where to split each run of matrices, by dynamic programming; matrix i is sizes[i] x sizes[i + 1]."""
+    """Return where to split each run of matrices, by dynamic programming; matrix i is sizes[i] x sizes[i + 1]."""
     n = len(sizes) - 1
     cost: dict[tuple[int, int], float] = {(i, i): 0 for i in range(n)}
     split = {}

@@ -74,7 +74,7 @@ methods["__complex__"] = _cast_number(complex, "complex")
 
 
 def _bool(self: Tensor) -> bool:
-    """Whether the one element of a tensor is not zero. RuntimeError for a tensor of none or of several."""
+    """Return whether the one element of a tensor is not zero. RuntimeError for a tensor of none or of several."""
     raw = self._ag_raw
     if raw.size != 1:
         what = "more than one value" if raw.size else "no values"

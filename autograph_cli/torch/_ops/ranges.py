@@ -266,7 +266,7 @@ def _default_of(*bounds: Any) -> np.dtype[Any]:
 
 
 def _library() -> Any:
-    """What makes arrays where tensors are made now; without memory they are made on the CPU first."""
+    """Return what makes arrays where tensors are made now; without memory they are made on the CPU first."""
     return np if thread_state.place is None else kernels().xp
 
 

@@ -219,7 +219,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
 
 @composite(out=True)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """Where each value in order along `dim` stood."""
+    """Return where each value in order along `dim` stood."""
     indices: Tensor = sort(input, dim, descending)[1]
     return indices
 

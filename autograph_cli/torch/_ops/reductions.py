@@ -126,7 +126,7 @@ def _of_exponentials(f: Any, t: Any, x: Any, dim: Any, keepdim: bool) -> Any:
 
 
 def count(sizes: tuple[int, ...], dim: Any) -> int:
-    """How many elements a reduction over `dim` folds into one."""
+    """Return how many elements a reduction over `dim` folds into one."""
     if not sizes:
         return 1
     return math.prod(sizes if dim is None else [sizes[d] for d in dim])
@@ -340,13 +340,13 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
 
 @composite(out=True)
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether one element or more are not zero, of all or along `dim`, as booleans (uint8 for uint8)."""
+    """Return whether one element or more are not zero, of all or along `dim`, as booleans (uint8 for uint8)."""
     return any_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
 @composite(out=True)
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether no element is zero, of all or along `dim`, as booleans (uint8 for uint8)."""
+    """Return whether no element is zero, of all or along `dim`, as booleans (uint8 for uint8)."""
     return all_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 

@@ -99,7 +99,7 @@ add_as_first = operation(
 
 
 def is_vector(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Whether a right hand side is a vector, or a batch of them."""
+    """Return whether a right hand side is a vector, or a batch of them."""
     return len(b) == 1 or (len(a) - 1 == len(b) and tuple(b) == tuple(a[:-1]))
 
 

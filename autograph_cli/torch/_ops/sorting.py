@@ -332,7 +332,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where each element of `input` would have to be inserted to keep `sorted_sequence` in order."""
+    """Return where each element of `input` would have to be inserted to keep `sorted_sequence` in order."""
     name = "torch.searchsorted"
     values = input if isinstance(input, Tensor) else wrap_number(input, sorted_sequence)
     row, wanted = sorted_sequence._ag_raw, values._ag_raw

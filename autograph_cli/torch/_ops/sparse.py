@@ -394,7 +394,7 @@ def to_sparse_csr(self: Tensor, dense_dim: Any = None) -> Tensor:
 
 @composite(function=False)
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
-    """What the tensor has in the positions that a sparse one keeps."""
+    """Return what the tensor has in the positions that a sparse one keeps."""
     if not _is_sparse(mask):
         raise RuntimeError("sparse_mask: the mask must be a sparse tensor")
     if self._ag_raw.shape != mask._ag_raw.shape:

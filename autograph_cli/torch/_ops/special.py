@@ -296,7 +296,7 @@ def _gamma_density(f: Any, a: Any, x: Any) -> Any:
 
 
 def _away_from_zero(f: Any, x: Any) -> tuple[Any, Any]:
-    """Where x is not tiny, and x with something harmless where it is."""
+    """Return where x is not tiny, and x with something harmless where it is."""
     eps = f.full_like_number(
         x, 2.220446049250313e-16 if x.dtype in (dtypes.float64, dtypes.float64.numpy) else 1.1920928955078125e-07
     )

@@ -116,7 +116,7 @@ def storage(self: Tensor) -> TypedStorage:
 
 @composite(method=False)
 def is_storage(obj: Any) -> bool:
-    """Whether this is the memory under a tensor."""
+    """Return whether this is the memory under a tensor."""
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
@@ -141,7 +141,7 @@ def data_ptr(self: Tensor) -> int:
 
 @composite(function=False)
 def storage_offset(self: Tensor) -> int:
-    """How many elements of its memory come before the first element."""
+    """Return how many elements of its memory come before the first element."""
     return offset_in(materialize(self))
 
 
@@ -154,13 +154,13 @@ def share_memory_(self: Tensor) -> Tensor:
 
 @composite(function=False)
 def is_shared(self: Tensor) -> bool:
-    """Whether other processes can see the memory."""
+    """Return whether other processes can see the memory."""
     return shared_memory_of(self._ag_raw) is not None
 
 
 @composite(function=False)
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether both are the same window onto the same memory."""
+    """Return whether both are the same window onto the same memory."""
     a, b = materialize(self), materialize(tensor)
     return bool(
         bits_of(a) == bits_of(b) == PLAIN

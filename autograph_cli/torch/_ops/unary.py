@@ -398,12 +398,12 @@ def conj(input: Tensor) -> Tensor:
 
 
 def is_conj(input: Tensor) -> bool:
-    """Whether the elements are conjugated when they are read."""
+    """Return whether the elements are conjugated when they are read."""
     return bits_of(whole(input._ag_raw))[0]
 
 
 def is_neg(input: Tensor) -> bool:
-    """Whether the elements are negated when they are read."""
+    """Return whether the elements are negated when they are read."""
     return bits_of(whole(input._ag_raw))[1]
 
 
@@ -478,7 +478,7 @@ def log_of_number(number: Any, beside: Tensor) -> Any:
 
 
 def zero_raised(base: Any, exponent: Tensor) -> Tensor:
-    """Where 0 is raised to what is no less than 0: there x**y * log x has the limit 0."""
+    """Return where 0 is raised to what is no less than 0: there x**y * log x has the limit 0."""
     given = base._ag_raw if isinstance(base, Tensor) else base
     return make(kernels(exponent._ag_raw).zero_raised(given, exponent._ag_raw))
 

@@ -230,7 +230,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def is_contiguous(raw: Any) -> bool:
-    """Whether the elements are stored in order without gaps."""
+    """Return whether the elements are stored in order without gaps."""
     return bool(raw.flags.c_contiguous)
 
 

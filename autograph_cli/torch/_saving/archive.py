@@ -95,7 +95,7 @@ class Reader:
         return [name.removeprefix(f"{self.folder}/") for name in self._records]
 
     def has(self, name: str) -> bool:
-        """Whether there is such a record."""
+        """Return whether there is such a record."""
         return f"{self.folder}/{name}" in self._records
 
     def size(self, name: str) -> int:
@@ -159,7 +159,7 @@ class PyTorchFileReader:
         return self._reader.names()
 
     def has_record(self, name: str) -> bool:
-        """Whether there is such a record."""
+        """Return whether there is such a record."""
         return self._reader.has(name)
 
     def get_record(self, name: str) -> bytes:

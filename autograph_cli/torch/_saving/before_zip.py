@@ -54,7 +54,7 @@ class OldFile:
 
     @property
     def bytes_left(self) -> int:
-        """How many bytes all storages have together, at most."""
+        """Return how many bytes all storages have together, at most."""
         return len(self._rest)
 
     def fill(self, storages: dict[str, tuple[Any, int]]) -> None:

@@ -255,7 +255,7 @@ class RestrictedMachine:
         """By its id, a container, and how many of its keys have the same hash."""
 
     def run(self, data: bytes) -> Any:
-        """What the pickle builds."""
+        """Return what the pickle builds."""
         self._left = _COPIED * len(data) + _SMALL
         try:
             for opcode, argument, _ in pickletools.genops(data):

@@ -95,7 +95,8 @@ def rebuild_meta(of: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
 
 
 def are_valid(size: Any, stride: Any, offset: Any, requires_grad: Any) -> bool:
-    """Whether a file may say this of a tensor; nothing is computed with what is no plain small tuple of numbers."""
+    """Return whether a file may say this of a tensor; nothing is computed with what is no plain small tuple of
+    numbers."""
     if not (isinstance(size, tuple) and isinstance(stride, tuple) and len(size) == len(stride) <= MOST_DIMS):
         return False
     numbers = (offset, *size, *stride)
@@ -103,7 +104,7 @@ def are_valid(size: Any, stride: Any, offset: Any, requires_grad: Any) -> bool:
 
 
 def parameters() -> Any:
-    """Where parameters are defined."""
+    """Return where parameters are defined."""
     from ..nn import parameter  # modules are loaded from files by what stands here
 
     return parameter
@@ -128,7 +129,8 @@ class StorageTable:
         self._known: dict[tuple[int, int], tuple[int, Any]] = {}
 
     def position(self, tensor: Tensor) -> tuple[int, int, int, tuple[int, ...]]:
-        """Where the elements of a tensor are: (storage, its length, offset, strides), the last three in elements.
+        """Return where the elements of a tensor are: (storage, its length, offset, strides), the last three in
+        elements.
 
         RuntimeError where tensors of different dtypes share memory.
         """
@@ -148,7 +150,7 @@ class StorageTable:
 
 
 def _is_within(raw: Any, root: Any) -> bool:
-    """Whether `raw` can be told as offset and strides in the memory of its root."""
+    """Return whether `raw` can be told as offset and strides in the memory of its root."""
     size = raw.itemsize
     offset = address(raw) - address(root)
     last = sum((n - 1) * s for n, s in zip(raw.shape, raw.strides, strict=True)) + size if raw.size else 0

@@ -87,7 +87,7 @@ class autocast:
 
 
 def _outside(region: autocast) -> int:
-    """How many frames up the script is from the warning of a region."""
+    """Return how many frames up the script is from the warning of a region."""
     return 3 if type(region) is autocast else 4
 
 
@@ -102,12 +102,12 @@ def _autocasting(device_type: str, unknown: str) -> str:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there are regions for a device; RuntimeError for what is no device."""
+    """Return whether there are regions for a device; RuntimeError for what is no device."""
     return _device(device_type).type in DEFAULTS
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether operations on a device choose their dtype at present."""
+    """Return whether operations on a device choose their dtype at present."""
     return (
         _autocasting(device_type, "unknown device type for autocast in get_autocast_dispatch_key_from_device_type")
         in settings.enabled
@@ -149,7 +149,7 @@ def _with_dtype(device_type: str, kind: dtype) -> Mapping[str, dtype]:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether the cast of a leaf is kept for its next use."""
+    """Return whether the cast of a leaf is kept for its next use."""
     return settings.caches
 
 

@@ -200,7 +200,7 @@ class GradScaler:
     # -- what is set
 
     def is_enabled(self) -> bool:
-        """Whether it does anything."""
+        """Return whether it does anything."""
         return self._enabled
 
     def get_scale(self) -> float:
@@ -239,7 +239,7 @@ class GradScaler:
         self._growth_interval = new_interval
 
     def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` puts back; empty if it does nothing."""
+        """Return what `load_state_dict` puts back; empty if it does nothing."""
         if not self._enabled:
             return {}
         return {

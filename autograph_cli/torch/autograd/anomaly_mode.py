@@ -62,10 +62,10 @@ class detect_anomaly:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on."""
+    """Return whether anomaly detection is on."""
     return thread_state.anomaly
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly detection looks for nan."""
+    """Return whether anomaly detection looks for nan."""
     return thread_state.check_nan

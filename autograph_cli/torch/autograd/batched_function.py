@@ -21,7 +21,7 @@ class VmapInfo(NamedTuple):
 
 
 def apply(level: BatchLevel, cls: type[Function], args: tuple[Any, ...]) -> Any:
-    """What `cls.apply(*args)` gives for each sample; RuntimeError for a Function that cannot be batched."""
+    """Return what `cls.apply(*args)` gives for each sample; RuntimeError for a Function that cannot be batched."""
     name, own = cls.__name__, cls.vmap is not Function.vmap
     if not cls._ag_is_apart():
         raise RuntimeError(

@@ -89,7 +89,8 @@ class BackwardCFunction(FunctionCtx, Node):
     """For each argument, whether it is a tensor, and so has an edge."""
 
     def _ag_all_unpacked(self) -> tuple[Any, ...]:
-        """What `save_for_backward` kept, with its history; RuntimeError when it was freed or changed in place."""
+        """Return what `save_for_backward` kept, with its history; RuntimeError when it was freed or changed in
+        place."""
         if self._ag_in_jvp:
             return self.saved_for_forward or ()
         saved = self._ag_saved
@@ -293,7 +294,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _ag_is_apart(cls) -> bool:
-        """Whether `forward` takes no `ctx`, and `setup_context` does."""
+        """Return whether `forward` takes no `ctx`, and `setup_context` does."""
         return cls.setup_context is not Function.setup_context
 
     @classmethod
@@ -360,7 +361,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _ag_tangents(cls, node: Any, primals: Any, result: Any, tangents: list[Any]) -> tuple[Any, ...]:
-        """What the user's `jvp` gives, one for each output."""
+        """Return what the user's `jvp` gives, one for each output."""
         node._ag_in_jvp = True
         try:
             found = cls.jvp(node, *tangents)
@@ -408,7 +409,7 @@ NOTES = "For more details, please see https://pytorch.org/docs/main/notes/extend
 
 
 def has_rule(cls: Any) -> bool:
-    """Whether a custom Function can be batched."""
+    """Return whether a custom Function can be batched."""
     return cls.generate_vmap_rule or cls.vmap is not Function.vmap
 
 

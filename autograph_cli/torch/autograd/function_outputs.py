@@ -60,7 +60,7 @@ def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: 
 
 
 def tensors_of(given: Any, message: str, error: type[Exception] = RuntimeError) -> tuple[Any, ...]:
-    """What a custom Function named, which must be tensors or None."""
+    """Return what a custom Function named, which must be tensors or None."""
     if not given:
         return ()
     for i, x in enumerate(given):
@@ -71,7 +71,7 @@ def tensors_of(given: Any, message: str, error: type[Exception] = RuntimeError) 
 
 
 def among(x: Any, tensors: tuple[Any, ...]) -> bool:
-    """Whether `x` is one of the tensors itself."""
+    """Return whether `x` is one of the tensors itself."""
     for t in tensors:  # noqa: SIM110  (a third of the time: mostly there are none)
         if x is t:
             return True
@@ -130,7 +130,7 @@ def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ..
 
 
 def _creation(node: BackwardCFunction) -> str:
-    """Why a view that a Function gives refuses changes in place."""
+    """Return why a view that a Function gives refuses changes in place."""
     return MULTIPLE if len(node._ag_differentiable) > 1 else CUSTOM
 
 

@@ -306,7 +306,7 @@ class _Call:
 
 
 def _tensors(given: Any, what: str, name: str) -> tuple[bool, Tensors]:
-    """Whether `given` is a tuple, and it as a tuple."""
+    """Return whether `given` is a tuple, and it as a tuple."""
     many = isinstance(given, tuple)
     for i, x in enumerate(given if many else (given,)):
         if not isinstance(x, Tensor):

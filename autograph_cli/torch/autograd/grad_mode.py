@@ -195,7 +195,7 @@ _threads = threading.local()
 
 
 def is_multithreading_enabled() -> bool:
-    """What `set_multithreading_enabled` was told last in this thread."""
+    """Return what `set_multithreading_enabled` was told last in this thread."""
     return getattr(_threads, "wanted", True)
 
 
@@ -240,10 +240,10 @@ def _set_inference(inference: bool, grad: bool) -> None:
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded now."""
+    """Return whether operations are recorded now."""
     return thread_state.grad
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether an `inference_mode` block is running."""
+    """Return whether an `inference_mode` block is running."""
     return thread_state.inference

@@ -18,7 +18,7 @@ class Interval:
         self.start, self.end = start, end
 
     def elapsed_us(self) -> float:
-        """How long."""
+        """Return how long."""
         return self.end - self.start
 
 
@@ -75,7 +75,7 @@ class FunctionEvent(_Times):
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
-        """How long the event took, in microseconds."""
+        """Return how long the event took, in microseconds."""
         return (self.ended - self.begun) / 1e3
 
     @property

@@ -18,7 +18,7 @@ class _Matmul(SimpleNamespace):
 
     @property
     def allow_tf32(self) -> bool:
-        """Whether a GPU may multiply float32 in TF32."""
+        """Return whether a GPU may multiply float32 in TF32."""
         return get_float32_matmul_precision() != "highest"
 
     @allow_tf32.setter
@@ -48,22 +48,22 @@ def is_built() -> bool:
 
 
 def flash_sdp_enabled() -> bool:
-    """What `enable_flash_sdp` was told."""
+    """Return what `enable_flash_sdp` was told."""
     return KERNELS["flash"]
 
 
 def mem_efficient_sdp_enabled() -> bool:
-    """What `enable_mem_efficient_sdp` was told."""
+    """Return what `enable_mem_efficient_sdp` was told."""
     return KERNELS["mem_efficient"]
 
 
 def math_sdp_enabled() -> bool:
-    """What `enable_math_sdp` was told."""
+    """Return what `enable_math_sdp` was told."""
     return KERNELS["math"]
 
 
 def cudnn_sdp_enabled() -> bool:
-    """What `enable_cudnn_sdp` was told."""
+    """Return what `enable_cudnn_sdp` was told."""
     return KERNELS["cudnn"]
 
 

@@ -36,7 +36,7 @@ def init() -> None:
 
 
 def device_count() -> int:
-    """How many GPUs there are."""
+    """Return how many GPUs there are."""
     return int(cuda.opened().cupy.cuda.runtime.getDeviceCount()) if is_available() else 0
 
 
@@ -59,7 +59,7 @@ def synchronize(device: Any = None) -> None:
 
 
 def get_device_name(device: Any = None) -> str:
-    """What a GPU is called."""
+    """Return what a GPU is called."""
     return str(get_device_properties(device).name)
 
 
@@ -94,7 +94,7 @@ def get_device_properties(device: Any = None) -> _CudaDeviceProperties:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether tensors of a GPU may be of bfloat16: False without a GPU."""
+    """Return whether tensors of a GPU may be of bfloat16: False without a GPU."""
     return is_available() and (including_emulation or get_device_capability()[0] >= 8)
 
 
@@ -151,12 +151,12 @@ def _stream(device: Any) -> Philox:
 
 
 def is_tf32_supported() -> bool:
-    """Whether the GPU can multiply float32 in TF32, which `set_float32_matmul_precision` allows."""
+    """Return whether the GPU can multiply float32 in TF32, which `set_float32_matmul_precision` allows."""
     return is_available() and get_device_capability()[0] >= 8
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Whether a GPU may read the memory of another one."""
+    """Return whether a GPU may read the memory of another one."""
     pair = _gpu(device).index, _gpu(peer_device).index
     return bool(cuda.opened().cupy.cuda.runtime.deviceCanAccessPeer(*pair))
 

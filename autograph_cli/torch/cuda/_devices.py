@@ -9,7 +9,7 @@ from .._core.device import check, device as _device
 
 
 def is_initialized() -> bool:
-    """Whether a script has used a GPU."""
+    """Return whether a script has used a GPU."""
     return bool(cuda.opened.cache_info().currsize)
 
 

@@ -60,7 +60,7 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
 
 
 def _counts(device: Any) -> Counts:
-    """What is counted of a GPU, with what CuPy has given back since; zeros without one."""
+    """Return what is counted of a GPU, with what CuPy has given back since; zeros without one."""
     if not is_initialized():
         return Counts()
     backend, index = cuda.opened(), gpu(device).index
@@ -107,7 +107,7 @@ def _renamed(name: str, now: str) -> None:
 
 
 def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
-    """What is counted of a GPU's memory, by PyTorch's names; nothing without a GPU."""
+    """Return what is counted of a GPU's memory, by PyTorch's names; nothing without a GPU."""
     if not is_initialized():
         return OrderedDict()
     counts = _counts(device)

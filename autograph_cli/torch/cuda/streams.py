@@ -42,7 +42,7 @@ class Stream:
 
     @property
     def priority(self) -> int:
-        """What comes first where a GPU has several queues: the lower number."""
+        """Return what comes first where a GPU has several queues: the lower number."""
         return int(self._stream.priority)
 
     def synchronize(self) -> None:
@@ -51,7 +51,7 @@ class Stream:
         cuda.opened().xp.check()
 
     def query(self) -> bool:
-        """Whether all of it is done."""
+        """Return whether all of it is done."""
         return bool(self._stream.done)
 
     def wait_event(self, event: Event) -> None:
@@ -133,7 +133,7 @@ class Event:
             cuda.opened().xp.check()
 
     def query(self) -> bool:
-        """Whether what is before the mark is done; True before it is recorded."""
+        """Return whether what is before the mark is done; True before it is recorded."""
         return self._event is None or bool(self._event.done)
 
     def elapsed_time(self, end_event: Event) -> float:

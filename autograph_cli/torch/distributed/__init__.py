@@ -130,12 +130,12 @@ _PARTS = ("algorithms", "constants", "distributed_c10d", "launch", "nn", "optim"
 
 
 def is_available() -> bool:
-    """Whether there is `torch.distributed`: True; more than one process needs MPI."""
+    """Return whether there is `torch.distributed`: True; more than one process needs MPI."""
     return True
 
 
 def is_mpi_available() -> bool:
-    """Whether mpi4py is installed."""
+    """Return whether mpi4py is installed."""
     return _transport.is_there()
 
 
@@ -150,7 +150,7 @@ def is_nccl_available() -> bool:
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether the backend of this name would be: `mpi` with mpi4py, and `gloo`."""
+    """Return whether the backend of this name would be: `mpi` with mpi4py, and `gloo`."""
     known = {"gloo": is_gloo_available, "mpi": is_mpi_available}
     return known.get(backend.lower(), is_nccl_available)()
 

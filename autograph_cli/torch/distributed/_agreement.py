@@ -58,7 +58,7 @@ class Agreement:
         self.request: Request = call.group.transport.compare(own.view(np.uint8), self._all.view(np.uint8))
 
     def error(self) -> RuntimeError | None:
-        """What this rank and one that differs do, once all have answered; None where all agree."""
+        """Return what this rank and one that differs do, once all have answered; None where all agree."""
         keys, own = self._all["key"], self.call.group.rank()
         others = [rank for rank in range(len(keys)) if keys[rank] != keys[own]]
         if not others:

@@ -92,7 +92,7 @@ class GradBucket:
         return list(self._bucket.parameters)
 
     def is_last(self) -> bool:
-        """Whether no bucket is reduced after this one."""
+        """Return whether no bucket is reduced after this one."""
         return self._number == self._count - 1
 
 

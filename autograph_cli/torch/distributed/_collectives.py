@@ -20,7 +20,7 @@ from ._work import Work
 
 
 def outside(group: Any, name: str) -> bool:
-    """Whether this rank has no part in a call; it is warned, as by PyTorch."""
+    """Return whether this rank has no part in a call; it is warned, as by PyTorch."""
     if not is_outside(group):
         return False
     rank = -1 if world.default is None else world.default.rank()

@@ -84,7 +84,7 @@ class ProcessGroup:
         return self.transport.rank
 
     def size(self) -> int:
-        """How many ranks there are."""
+        """Return how many ranks there are."""
         return self.transport.size
 
     def name(self) -> str:
@@ -141,7 +141,7 @@ world = World()
 
 
 def is_initialized() -> bool:
-    """Whether there is a default group."""
+    """Return whether there is a default group."""
     return world.default is not None
 
 
@@ -163,7 +163,7 @@ def chosen(group: Any) -> ProcessGroup:
 
 
 def is_outside(group: Any) -> bool:
-    """Whether `group` is what `new_group` gave to a rank that is not in it."""
+    """Return whether `group` is what `new_group` gave to a rank that is not in it."""
     return group is GroupMember.NON_GROUP_MEMBER or (isinstance(group, int) and group == GroupMember.NON_GROUP_MEMBER)
 
 
@@ -365,7 +365,7 @@ def get_rank(group: Any = None) -> int:
 
 
 def get_world_size(group: Any = None) -> int:
-    """How many ranks the group has; -1 for one that this process is not in."""
+    """Return how many ranks the group has; -1 for one that this process is not in."""
     return -1 if is_outside(group) else chosen(group).size()
 
 
@@ -406,7 +406,7 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
 
 
 def get_pg_count() -> int:
-    """How many groups this process is in."""
+    """Return how many groups this process is in."""
     return len(world.groups)
 
 

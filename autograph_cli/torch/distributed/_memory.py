@@ -45,7 +45,7 @@ def check_same_dtype(*tensors: Tensor) -> None:
 
 
 def is_meta(tensor: Tensor) -> bool:
-    """Whether there are no bytes to carry."""
+    """Return whether there are no bytes to carry."""
     return isinstance(tensor._ag_raw, Meta)
 
 
@@ -62,12 +62,12 @@ def _array(tensor: Tensor) -> Any:
 
 
 def read(tensor: Tensor) -> Any:
-    """What the tensor holds, flat; its own memory if that is contiguous."""
+    """Return what the tensor holds, flat; its own memory if that is contiguous."""
     return np.ascontiguousarray(_array(tensor)).reshape(-1)
 
 
 def copied(tensor: Tensor) -> Any:
-    """What the tensor holds, flat, as a copy."""
+    """Return what the tensor holds, flat, as a copy."""
     return np.array(_array(tensor), order="C").reshape(-1)
 
 

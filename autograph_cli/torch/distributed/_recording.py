@@ -14,7 +14,7 @@ from ._groups import Call
 
 @functools.cache
 def operation_of(name: str) -> Operation:
-    """What names the arguments of a call."""
+    """Return what names the arguments of a call."""
     schema = parse(f"{name}(Tensor[] tensors, str op='', int? peer=None, str group='', int bytes=0, int number=0)")
     return Operation(schema, name, name, (), {})
 

@@ -282,7 +282,7 @@ class Reducer:
         self.divides_by = None
 
     def _unused_everywhere(self, index: int) -> bool:
-        """Whether no rank has used a parameter: its gradient stays what it was."""
+        """Return whether no rank has used a parameter: its gradient stays what it was."""
         if not (self._finds or self._static) or self._used[index]:
             return False
         if self._used_work is not None:

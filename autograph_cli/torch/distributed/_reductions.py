@@ -62,7 +62,7 @@ _OF_COMPLEX = ("SUM", "AVG", "PREMUL_SUM")
 
 
 def supports_complex(reduceOp: Any) -> bool:
-    """Whether complex numbers can be reduced so."""
+    """Return whether complex numbers can be reduced so."""
     return ReduceOp(reduceOp).op.name in _OF_COMPLEX
 
 

@@ -89,7 +89,7 @@ def waiting(call: Call) -> Iterator[None]:
 
 
 def why_in_vain(call: Call, seconds: float, limit: float) -> DistBackendError | None:
-    """Why a call that has waited so long will not end; None as long as it may."""
+    """Return why a call that has waited so long will not end; None as long as it may."""
     gone = seconds > _ARRIVES and _gone(call)
     if not gone and seconds < limit:
         return None
@@ -122,7 +122,7 @@ def _is_gone(rank: int) -> bool:
 
 
 def _lives(process: int) -> bool:
-    """Whether there is such a process, and not only its exit code, which a launcher may leave for long."""
+    """Return whether there is such a process, and not only its exit code, which a launcher may leave for long."""
     try:
         os.kill(process, 0)
         with open(f"/proc/{process}/stat") as stat:
@@ -134,7 +134,7 @@ def _lives(process: int) -> bool:
 
 
 def what_does(rank: int) -> str:
-    """What another rank does: `waits in all_reduce at train.py:12`."""
+    """Return what another rank does: `waits in all_reduce at train.py:12`."""
     slots = _here.slots
     if slots is None or rank not in slots.places:
         return "is on another machine"
@@ -214,7 +214,7 @@ def _leave() -> None:
 
 
 def _is_lost(rank: int) -> bool:
-    """Whether a rank will not come to the meeting at the end."""
+    """Return whether a rank will not come to the meeting at the end."""
     assert _here.slots is not None
     process, state, _ = _here.slots.read(rank)
     return state == RAISED or not _lives(process)

@@ -40,7 +40,7 @@ def mpi() -> ModuleType:
 
 
 def is_there() -> bool:
-    """Whether mpi4py is installed."""
+    """Return whether mpi4py is installed."""
     return "mpi4py" in sys.modules or find_spec("mpi4py") is not None
 
 
@@ -48,7 +48,7 @@ class Request(Protocol):
     """A transfer that has begun."""
 
     def Test(self, status: Any = None) -> bool:
-        """Whether it is over; it goes on in such calls only."""
+        """Return whether it is over; it goes on in such calls only."""
 
 
 class Done:

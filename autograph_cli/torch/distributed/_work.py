@@ -31,7 +31,7 @@ class Driven(Future):
         self._drive, self._ended = drive, ended
 
     def done(self) -> bool:
-        """Whether there is a result, or an error."""
+        """Return whether there is a result, or an error."""
         return super().done() or (self._ended() and super().done())
 
     def wait(self) -> Any:
@@ -70,7 +70,7 @@ class Work:
         return f"<torch.distributed.distributed_c10d.Work of {self._call.name}>"
 
     def is_completed(self) -> bool:
-        """Whether it is over; asking moves it on."""
+        """Return whether it is over; asking moves it on."""
         if not self._complete:
             go_on()
         if not self._complete and self._agreement is None:
@@ -80,7 +80,7 @@ class Work:
         return self._complete
 
     def _goes_on(self) -> bool:
-        """Whether it waits for the other ranks no more: they agree, or it has ended."""
+        """Return whether it waits for the other ranks no more: they agree, or it has ended."""
         if self._agreement is None or self._complete:
             return True
         try:
@@ -100,7 +100,7 @@ class Work:
         return bool(request.Test())
 
     def _tested(self) -> list[Request]:
-        """What is not over yet. DistBackendError for what MPI says, as where ranks give different sizes."""
+        """Return what is not over yet. DistBackendError for what MPI says, as where ranks give different sizes."""
         try:
             return [request for request in self._requests if not self._over(request)]
         except RuntimeError as error:
@@ -164,7 +164,7 @@ class Work:
         return self._result
 
     def is_success(self) -> bool:
-        """Whether it is over without an error."""
+        """Return whether it is over without an error."""
         return self.is_completed() and self._error is None
 
     def exception(self) -> BaseException | None:

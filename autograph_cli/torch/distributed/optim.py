@@ -75,7 +75,7 @@ class ZeroRedundancyOptimizer(optim.Optimizer, Joinable):
         self._sent = [self._shared_buffers(part) for part in self._parts]
 
     def _shared_buffers(self, part: list[dict[str, Any]]) -> list[Any]:
-        """What is sent of a part: its parameters, or the buffers that they share."""
+        """Return what is sent of a part: its parameters, or the buffers that they share."""
         params = [p for group in part for p in group["params"]]
         if not self.parameters_as_bucket_view:
             return params
@@ -164,7 +164,7 @@ class ZeroRedundancyOptimizer(optim.Optimizer, Joinable):
     # -- uneven inputs
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What shadows it on a rank without inputs."""
+        """Return what shadows it on a rank without inputs."""
         return _ZeROJoinHook(self)
 
     @property

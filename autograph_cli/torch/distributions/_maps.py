@@ -39,7 +39,7 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """How many trailing dimensions are one value, where the domain and the codomain agree."""
+        """Return how many trailing dimensions are one value, where the domain and the codomain agree."""
         if self.domain.event_dim != self.codomain.event_dim:
             raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
         found: int = self.domain.event_dim

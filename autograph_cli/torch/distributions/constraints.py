@@ -45,7 +45,7 @@ __all__ = [
 
 
 def holds(valid: Any) -> bool:
-    """Whether a condition holds everywhere; under vmap, for every sample."""
+    """Return whether a condition holds everywhere; under vmap, for every sample."""
     return bool(whole(valid._ag_raw).all())
 
 
@@ -103,7 +103,7 @@ class _DependentProperty(property, _Dependent):
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Whether a constraint cannot be checked by itself."""
+    """Return whether a constraint cannot be checked by itself."""
     return isinstance(constraint, _Dependent)
 
 

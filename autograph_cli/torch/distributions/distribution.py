@@ -79,12 +79,12 @@ class Distribution:
 
     @property
     def arg_constraints(self) -> Any:
-        """What each parameter must fulfill."""
+        """Return what each parameter must fulfill."""
         raise NotImplementedError
 
     @property
     def support(self) -> Any:
-        """What values fulfill."""
+        """Return what values fulfill."""
         raise NotImplementedError
 
     @property
@@ -166,7 +166,7 @@ class Distribution:
         return self._get_checked_instance(own, instance)
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
-        """What an `expand` of a script fills: a new distribution, unless one is given.
+        """Return what an `expand` of a script fills: a new distribution, unless one is given.
 
         NotImplementedError for one of another `__init__` than that of `cls`, which has the `expand`.
         """

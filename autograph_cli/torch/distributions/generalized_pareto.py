@@ -30,7 +30,7 @@ class GeneralizedPareto(Distribution):
         super().__init__(self.loc.shape, (), validate_args)
 
     def _shape(self, nothing: Any) -> tuple[Any, Any]:
-        """Where the concentration is close to `nothing`, and the concentration with 1 in these positions."""
+        """Return where the concentration is close to `nothing`, and the concentration with 1 in these positions."""
         zero = torch.isclose(self.concentration, nothing)
         return zero, torch.where(zero, torch.ones_like(self.concentration), self.concentration)
 

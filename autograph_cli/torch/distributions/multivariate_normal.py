@@ -59,7 +59,7 @@ FACTORS: dict[str, Any] = {
 
 
 def given_matrix(error: type[Exception], **matrices: Any) -> tuple[str, Any]:
-    """Which of several matrices is given; the error unless exactly one is."""
+    """Return which of several matrices is given; the error unless exactly one is."""
     found = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
     if len(found) != 1:
         raise error("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")

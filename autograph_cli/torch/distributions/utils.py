@@ -127,7 +127,7 @@ class OfCategorical:
 
 
 def _triangle(n: int, diag: int) -> Any:
-    """Which elements of an n x n matrix are on a diagonal or below."""
+    """Return which elements of an n x n matrix are on a diagonal or below."""
     return torch.arange(n) < torch.arange(n).view(-1, 1) + (diag + 1)
 
 

@@ -134,7 +134,7 @@ class Wishart(ByFactor, ExponentialFamily):
         return sample
 
     def _for_each(self, condition: Any) -> Any:
-        """Whether a condition holds for any distribution of the batch, for each sample."""
+        """Return whether a condition holds for any distribution of the batch, for each sample."""
         return condition.amax(tuple(-i - 1 for i in range(len(self._batch_shape)))) if self._batch_shape else condition
 
     def log_prob(self, value: Any) -> Any:

@@ -35,7 +35,7 @@ def __getattr__(name: str) -> Any:
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """What a tensor inside a transform wraps: the primal, or the whole batch; all the way down, or one level."""
+    """Return what a tensor inside a transform wraps: the primal, or the whole batch; all the way down, or one level."""
     while isinstance(tensor, Wrapped):
         tensor = tensor._ag_inner
         if not recurse:

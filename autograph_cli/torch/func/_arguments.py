@@ -28,7 +28,7 @@ def chosen(argnums: Any, args: tuple[Any, ...]) -> Any:
 
 
 def position(argnum: int, count: int) -> int:
-    """Which positional argument `argnum` is, counted from 0; RuntimeError for one that is not there."""
+    """Return which positional argument `argnum` is, counted from 0; RuntimeError for one that is not there."""
     if not -count <= argnum < count:
         raise RuntimeError(f"Got argnum={argnum}, but only {count} positional inputs")
     return argnum % count
@@ -55,7 +55,7 @@ def fresh_tree(tree: Any) -> Any:
 
 
 def apart(name: str, output: Any, has_aux: bool) -> tuple[Any, Any]:
-    """What a function returned, as (output, aux)."""
+    """Return what a function returned, as (output, aux)."""
     if not has_aux:
         return output, None
     if not (isinstance(output, tuple) and len(output) == 2):

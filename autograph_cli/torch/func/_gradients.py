@@ -97,7 +97,7 @@ def _pullback(outputs: list[Any], inputs: list[Tensor], cotangents: list[Any], c
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """What `func` returns, and a function from cotangents of it to a tuple of cotangents of `primals`.
+    """Return what `func` returns, and a function from cotangents of it to a tuple of cotangents of `primals`.
 
     >>> from autograph_cli import torch
     >>> y, pull = torch.func.vjp(torch.square, torch.tensor([1.0, 2.0]))

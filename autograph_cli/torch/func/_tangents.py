@@ -17,7 +17,8 @@ from ._arguments import Function, apart, check_outputs, chosen, fresh_tree, repl
 
 
 def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """What `func` returns at `primals`, and its derivative along `tangents`; both are tuples, one position an argument.
+    """Return what `func` returns at `primals`, and its derivative along `tangents`; both are tuples, one position an
+    argument.
 
     >>> from autograph_cli import torch
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
@@ -92,8 +93,8 @@ def unpacked(level: DualLevel, x: Tensor, strict: bool) -> tuple[Tensor, Tensor]
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
-    """What `func` returns at `primals`, and its derivative there: a function of tangents, which does not run `func`
-    again.
+    """Return what `func` returns at `primals`, and its derivative there: a function of tangents, which does not run
+    `func` again.
 
     >>> from autograph_cli import torch
     >>> y, push = torch.func.linearize(torch.sin, torch.tensor(0.0))

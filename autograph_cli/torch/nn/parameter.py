@@ -137,7 +137,7 @@ class UninitializedTensorMixin:
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether a tensor has no shape yet."""
+    """Return whether a tensor has no shape yet."""
     return isinstance(param, UninitializedTensorMixin)
 
 

@@ -46,15 +46,15 @@ class Elementwise(Optimizer):
         raise NotImplementedError
 
     def numbers(self, group: dict[str, Any], state: dict[str, Any], step: float) -> tuple[Any, ...]:
-        """What the rule needs beside arrays; changes the `scalars` of the state."""
+        """Return what the rule needs beside arrays; changes the `scalars` of the state."""
         raise NotImplementedError
 
     def writes(self, group: dict[str, Any]) -> int:
-        """How many in-place operations on the parameter PyTorch counts in a step."""
+        """Return how many in-place operations on the parameter PyTorch counts in a step."""
         return 1
 
     def fill(self, group: dict[str, Any], name: str, complex_param: bool = False) -> Any:
-        """What a state array is filled with at first."""
+        """Return what a state array is filled with at first."""
         return 0
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:

@@ -88,7 +88,8 @@ def _bracket(
 
 
 def _interpolate(a: Point, b: Point, bounds: tuple[Any, Any] | None = None) -> Any:
-    """Where the cubic through two points with their slopes is least, within bounds (the points, if none are given)."""
+    """Return where the cubic through two points with their slopes is least, within bounds (the points, if none are
+    given)."""
     low, high = bounds or ((a.t, b.t) if a.t <= b.t else (b.t, a.t))
     d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
     square = d1**2 - a.slope * b.slope

@@ -91,7 +91,7 @@ class Muon(Optimizer):
 
 
 def _factor(rule: str | None, rows: int, columns: int) -> float:
-    """How much larger the step of a matrix of this shape is."""
+    """Return how much larger the step of a matrix of this shape is."""
     if rule == "match_rms_adamw":
         return 0.2 * math.sqrt(max(rows, columns))
     return math.sqrt(max(1, rows / columns))

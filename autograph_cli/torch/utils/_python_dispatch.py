@@ -55,7 +55,7 @@ class TorchDispatchMode(Watcher):
         return self._ag_called(aten.detach.default, (_without_history(tensor),), {})
 
     def _ag_called(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the mode gives for `func`; beneath it are the modes outside of it, and nothing is recorded."""
+        """Return what the mode gives for `func`; beneath it are the modes outside of it, and nothing is recorded."""
         mode, thread_state.watcher = thread_state.watcher, self._ag_inner
         recording, thread_state.grad = thread_state.grad, False
         try:
@@ -102,7 +102,8 @@ def ask_for(name: str, *args: Any) -> Any:
 
 
 def _answer(asked: list[Tensor], func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the first class gives that does not answer NotImplemented; TypeError if all do. Nothing is recorded."""
+    """Return what the first class gives that does not answer NotImplemented; TypeError if all do. Nothing is
+    recorded."""
     types = tuple(map(type, asked))
     recording, thread_state.grad = thread_state.grad, False
     try:
@@ -161,7 +162,8 @@ def made_like(name: str, run: Any, args: tuple[Any, ...], named: dict[str, Any])
 
 
 def _called(mode: Any, name: str, run: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """What a mode or a class gives for `name`, with sizes as a list, and what is None or `requires_grad` left out."""
+    """Return what a mode or a class gives for `name`, with sizes as a list, and what is None or `requires_grad` left
+    out."""
     order = ("dtype", "layout", "device", "pin_memory")
     shown = [k for k, x in named.items() if x is not None and k not in ("requires_grad", "size")]
     given: dict[str, Any] = {k: named[k] for k in sorted(shown, key=lambda k: order.index(k) if k in order else -1)}
@@ -181,7 +183,7 @@ def _called(mode: Any, name: str, run: Any, args: tuple[Any, ...], named: dict[s
 
 
 def _overload(name: str, args: tuple[Any, ...]) -> str:
-    """Which overload a factory is, by how much it is given."""
+    """Return which overload a factory is, by how much it is given."""
     if name == "arange":
         return ("", "", "start", "start_step")[len(args)]
     if (name == "eye" and len(args) == 2) or (name == "randint" and len(args) == 3):

@@ -261,12 +261,12 @@ def tree_map_only(kind: Any, func: Callable[[Any], Any], tree: PyTree) -> PyTree
 
 
 def tree_all(pred: Callable[[Any], bool], tree: PyTree) -> bool:
-    """Whether `pred` holds for every leaf."""
+    """Return whether `pred` holds for every leaf."""
     return all(map(pred, tree_leaves(tree)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree) -> bool:
-    """Whether `pred` holds for a leaf."""
+    """Return whether `pred` holds for a leaf."""
     return any(map(pred, tree_leaves(tree)))
 
 
@@ -315,7 +315,7 @@ def keystr(kp: KeyPath) -> str:
 
 
 def key_get(obj: Any, kp: KeyPath) -> Any:
-    """What a path leads to."""
+    """Return what a path leads to."""
     for key in kp:
         obj = key.get(obj)
     return obj

@@ -63,7 +63,7 @@ class Watcher:
         return dispatch.compute(op, args) if self._ag_inner is None else self._ag_inner._ag_compute(op, args)
 
     def _ag_detached(self, tensor: Tensor) -> Any:
-        """What `tensor.detach()` gives; None if nobody is asked for it."""
+        """Return what `tensor.detach()` gives; None if nobody is asked for it."""
         return None if self._ag_inner is None else self._ag_inner._ag_detached(tensor)
 
     def _ag_made(self, op: Operation, args: tuple[Any, ...], outputs: list[Tensor]) -> None:
@@ -202,7 +202,7 @@ def _kind(tensor: Tensor) -> str:
 
 
 def report(first: Log, second: Log, problem: str) -> str:
-    """What ran at first, what ran when it was computed again, and what was wrong."""
+    """Return what ran at first, what ran when it was computed again, and what was wrong."""
     parts = [
         " An error happened while unpacking tensors; dumping logs of latest computation\nbecause you passed "
         "`debug=True` to `torch.utils.checkpoint.checkpoint()`."

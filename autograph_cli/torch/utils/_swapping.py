@@ -38,8 +38,8 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 
 def _is_ours(ref: Any, t: Tensor) -> bool:
-    """Whether a weak reference may be that of a recorder that follows the engine, or of a node that keeps the gradient
-    of `t`."""
+    """Return whether a weak reference may be that of a recorder that follows the engine, or of a node that keeps the
+    gradient of `t`."""
     retained = t._ag_meta is not None and t._ag_meta.retains
     return type(ref) is weakref.ref and ref.__callback__ is None and (process_state.observer is not None or retained)
 

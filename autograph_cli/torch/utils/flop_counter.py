@@ -20,7 +20,7 @@ Formula = Callable[..., int]
 
 
 def _own(name: str) -> Formula:
-    """What the operation's record says, of tensors."""
+    """Return what the operation's record says, of tensors."""
     formula: Formula = table[name].flops  # type: ignore[assignment]
     return lambda *args, out_val, **_: int(formula(out_val, *args))
 

@@ -46,7 +46,7 @@ class ModuleTracker:
 
     @property
     def is_bw(self) -> bool:
-        """Whether a backward pass runs."""
+        """Return whether a backward pass runs."""
         return thread_state.walk is not None
 
     def __enter__(self) -> ModuleTracker:

@@ -14,12 +14,12 @@ IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tif
 
 
 def has_file_allowed_extension(filename: str, extensions: str | tuple[str, ...]) -> bool:
-    """Whether the name ends in one of these, in small or capital letters."""
+    """Return whether the name ends in one of these, in small or capital letters."""
     return filename.lower().endswith(extensions if isinstance(extensions, str) else tuple(extensions))
 
 
 def is_image_file(filename: str) -> bool:
-    """Whether the name is that of a picture."""
+    """Return whether the name is that of a picture."""
     return has_file_allowed_extension(filename, IMG_EXTENSIONS)
 
 

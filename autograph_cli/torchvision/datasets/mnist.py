@@ -108,7 +108,7 @@ class MNIST(VisionDataset):
 
     @property
     def raw_folder(self) -> str:
-        """Where the files are."""
+        """Return where the files are."""
         return os.path.join(self.root, type(self).__name__, "raw")
 
     @property

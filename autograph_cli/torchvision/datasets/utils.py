@@ -41,12 +41,12 @@ def calculate_md5(fpath: str | Path, chunk_size: int = _PIECE) -> str:
 
 
 def check_md5(fpath: str | Path, md5: str, **kwargs: Any) -> bool:
-    """Whether a file has this MD5."""
+    """Return whether a file has this MD5."""
     return md5 == calculate_md5(fpath, **kwargs)
 
 
 def check_integrity(fpath: str | Path, md5: str | None = None) -> bool:
-    """Whether there is such a file, with this MD5 if one is given."""
+    """Return whether there is such a file, with this MD5 if one is given."""
     return os.path.isfile(fpath) and (md5 is None or check_md5(fpath, md5))
 
 

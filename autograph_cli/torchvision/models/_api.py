@@ -41,12 +41,12 @@ class WeightsEnum(enum.Enum):
 
     @property
     def transforms(self) -> Callable[..., Any]:
-        """What makes the preparation of pictures that these weights were trained with."""
+        """Return what makes the preparation of pictures that these weights were trained with."""
         return functools.partial(ImageClassification, **{k: v for k, v in self.value.items() if k != "file"})
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What is known of these weights; the names of classes are not part of autograph."""
+        """Return what is known of these weights; the names of classes are not part of autograph."""
         return {}
 
     def get_state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:

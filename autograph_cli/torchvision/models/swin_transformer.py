@@ -129,7 +129,7 @@ def shifted_window_attention(
 
 
 def _mask(x: Any, tall: int, wide: int, window: list[int], shift: list[int], count: int, area: int) -> Any:
-    """What keeps points apart that a shift has brought into one window: [windows, area, area]."""
+    """Return what keeps points apart that a shift has brought into one window: [windows, area, area]."""
     mask = x.new_zeros((tall, wide))
     number = 0
     for top, bottom in ((0, -window[0]), (-window[0], -shift[0]), (-shift[0], None)):

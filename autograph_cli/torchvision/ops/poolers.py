@@ -46,7 +46,7 @@ class MultiScaleRoIAlign(nn.Module):
         self.canonical_scale, self.canonical_level = canonical_scale, canonical_level
 
     def _measure(self, maps: list[Any], shapes: list[Any]) -> tuple[list[float], LevelMapper]:
-        """How much smaller than the pictures the maps are, as powers of two; told by the first call."""
+        """Return how much smaller than the pictures the maps are, as powers of two; told by the first call."""
         if not shapes:
             raise ValueError("images list should not be empty")
         height = max(shape[0] for shape in shapes)

@@ -52,7 +52,7 @@ def with_numbers(boxes: list[Any]) -> Any:
 
 
 def _weights(start: Any, length: Any, bins: int, sampling_ratio: int, size: int) -> Any:
-    """How much each of `size` points counts in each bin, [K, bins, size]: the mean of samples between points."""
+    """Return how much each of `size` points counts in each bin, [K, bins, size]: the mean of samples between points."""
     width = length / bins
     count = full_like(width, sampling_ratio) if sampling_ratio > 0 else width.ceil()
     most = max(int(count.max()), 1) if count.numel() else 1

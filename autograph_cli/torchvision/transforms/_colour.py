@@ -58,7 +58,7 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
 
 
 def _is_tensor(img: Any, name: str = "", factor: float = 0.0) -> bool:
-    """Whether it is a tensor, and no picture of PIL; an error where it is neither, or a tensor with a negative
+    """Return whether it is a tensor, and no picture of PIL; an error where it is neither, or a tensor with a negative
     factor."""
     if is_picture(img):
         return False

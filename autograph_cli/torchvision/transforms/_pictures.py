@@ -75,7 +75,7 @@ def vflip(image: Any) -> Any:
 
 
 def to_gray(image: Any, channels: int) -> Any:
-    """How bright each pixel is, in one band or three equal ones; ValueError for another number of bands."""
+    """Return how bright each pixel is, in one band or three equal ones; ValueError for another number of bands."""
     if channels not in (1, 3):
         raise ValueError("num_output_channels should be either 1 or 3")
     gray = image.convert("L")

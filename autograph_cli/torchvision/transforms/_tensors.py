@@ -108,7 +108,7 @@ def _mirrored(before: int, length: int, after: int) -> list[int]:
 
 
 def to_gray(image: Tensor, channels: int) -> Tensor:
-    """How bright each pixel is, in one channel or three equal ones."""
+    """Return how bright each pixel is, in one channel or three equal ones."""
     check_channels(image, (1, 3))
     if image.shape[-3] == 3:
         red, green, blue = image.unbind(dim=-3)
@@ -143,7 +143,7 @@ def rotate(image: Tensor, angle: float, mode: InterpolationMode, expand: bool, c
 
 
 def _inverse_rotation(center: tuple[float, float], angle: float) -> list[float]:
-    """Where a pixel of the result comes from: two rows of three, about `center`."""
+    """Return where a pixel of the result comes from: two rows of three, about `center`."""
     turn = math.radians(angle)
     cos, sin = math.cos(turn), math.sin(turn)
     x, y = center

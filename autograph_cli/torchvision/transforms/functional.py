@@ -214,7 +214,7 @@ def vflip(img: Any) -> Any:
 
 
 def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """How bright each pixel is, in one channel or three equal ones."""
+    """Return how bright each pixel is, in one channel or three equal ones."""
     if num_output_channels not in (1, 3):
         raise ValueError("num_output_channels should be either 1 or 3")
     return _kind(img).to_gray(img, num_output_channels)

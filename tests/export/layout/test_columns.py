@@ -41,7 +41,7 @@ BOTH = pytest.mark.parametrize("way", [DOWN, RIGHT], ids=["columns", "rows"])
 
 
 def columns_of(placed: Placed, way: Direction = DOWN) -> int:
-    """How often the main way goes back to where it began."""
+    """Return how often the main way goes back to where it began."""
     along = [spot.x if way.right else spot.y for spot in placed.positions]
     return 1 + sum(b < a - 100 for a, b in itertools.pairwise(along))
 
@@ -51,7 +51,7 @@ def broken(scene: Scene, way: Direction = DOWN) -> Placed:
 
 
 def distance(point: Point) -> Callable[[Point, Point], float]:
-    """How far the point is from a straight piece of a line."""
+    """Return how far the point is from a straight piece of a line."""
 
     def of(a: Point, b: Point) -> float:
         length = math.dist(a, b) or 1.0

@@ -29,7 +29,7 @@ def chain(count: int) -> Scene:
 
 
 def runs(placed: Placed) -> str:
-    """Which way the arrows of a picture lead."""
+    """Return which way the arrows of a picture lead."""
     x, y = (
         sum(line.strokes[-1][-1][axis] - line.start[axis] for line in placed.lines) / len(placed.lines)
         for axis in (0, 1)

@@ -20,7 +20,7 @@ UNTOLD = """() => [...document.querySelectorAll('header button, header input, he
 
 
 def violations(page: Any) -> list[str]:
-    """What breaks WCAG 2.2 AA or a good practice, with the first element that does."""
+    """Return what breaks WCAG 2.2 AA or a good practice, with the first element that does."""
     axe = pytest.importorskip("axe_playwright_python")
     page.evaluate((files(axe) / "axe.min.js").read_text("utf-8"))
     page.wait_for_timeout(200)  # a picture in motion has no colours to be measured

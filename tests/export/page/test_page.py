@@ -67,7 +67,7 @@ def test_the_slider_shows_what_has_run(page: Any) -> None:
 
 def test_wheel_drag_and_keys_move_the_picture(page: Any) -> None:
     def eye() -> list[float]:
-        """How far the picture is moved, and how large it is."""
+        """Return how far the picture is moved, and how large it is."""
         return [
             float(number)
             for number in re.findall(r"-?[\d.]+", page.evaluate("document.querySelector('svg').style.transform"))

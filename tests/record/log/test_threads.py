@@ -18,7 +18,7 @@ THREADS, TURNS = 4, 10
 
 
 def together(work: Callable[[int], Any]) -> list[Any]:
-    """What this gives in several threads that begin at once."""
+    """Return what this gives in several threads that begin at once."""
     barrier = threading.Barrier(THREADS)
 
     def begin(number: int) -> Any:

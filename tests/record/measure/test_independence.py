@@ -164,7 +164,7 @@ RIGHT: dict[str, tuple[str, list[str]]] = {
 
 
 def found_in(tmp_path: Path, source: str, args: list[str]) -> list[Influence]:
-    """What is found in the model of a script."""
+    """Return what is found in the model of a script."""
     file = tmp_path / "net.py"
     file.write_text(HEAD + source)
     linecache.checkcache(str(file))

@@ -23,7 +23,7 @@ def steps_of(script: Any, steps: str = "first,last") -> Any:
 
 
 def kept(graph: Graph) -> dict[str, list[str]]:
-    """What is kept: what it is, and the names of those that keep it."""
+    """Return what is kept: what it is, and the names of those that keep it."""
     found: dict[str, list[str]] = {}
     for each in kept_tensors(graph):
         node = None if each.origin is None else graph[each.origin.node]

@@ -269,7 +269,7 @@ class Box(nn.Module):
 
 
 def calls_for(depth: int) -> int:
-    """How many functions are called to run, record and write modules that are so deep in one another."""
+    """Return how many functions are called to run, record and write modules that are so deep in one another."""
     count = 0
 
     def note(frame: Any, event: str, argument: Any) -> None:

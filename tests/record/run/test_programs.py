@@ -52,7 +52,7 @@ def as_pytorch_numbers(graph: Graph, variables: list[str]) -> dict[str, Any]:
 
 
 def same_text(got: str, expected: str) -> bool:
-    """Whether two outputs agree: numbers within a tolerance, everything else exactly."""
+    """Return whether two outputs agree: numbers within a tolerance, everything else exactly."""
     if got == expected:
         return True
     texts, expected_texts = _NUMBER.split(got), _NUMBER.split(expected)

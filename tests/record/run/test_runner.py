@@ -79,7 +79,7 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where the scripts are: not where they are run."""
+    """Return where the scripts are: not where they are run."""
     path = tmp_path / "scripts"
     path.mkdir()
     (path / "neighbour.py").write_text("value = 5\ndef fail():\n    raise OSError(2, 'gone')\n")

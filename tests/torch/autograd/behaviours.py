@@ -51,7 +51,7 @@ def graph(tensor):
 
 
 def err(f):
-    """What `f` returns, or the first sentence of what it raises."""
+    """Return what `f` returns, or the first sentence of what it raises."""
     try:
         return f()
     except Exception as error:

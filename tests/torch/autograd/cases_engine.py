@@ -750,7 +750,8 @@ def engine_anomalies_are_told_with_all_they_came_from(torch):
 
 @case
 def engine_nodes_of_derivatives_run_in_one_order(torch):
-    """Which node of the first, second and third derivative runs when: two gradients of one node are worked out in a certain order."""
+    """Return which node of the first, second and third derivative runs when: two gradients of one node are worked out
+    in a certain order."""
     pair = made(
         torch,
         lambda ctx, x: (ctx.save_for_backward(x, x.sin()), x.sin() * x, x.sin())[1:],

@@ -11,7 +11,7 @@ def pair(torch):
 
 
 def followed(torch, f, *more):
-    """What `f` makes of a dual tensor, unpacked."""
+    """Return what `f` makes of a dual tensor, unpacked."""
     forward = torch.autograd.forward_ad
     x, t = pair(torch)
     with forward.dual_level():

@@ -143,7 +143,7 @@ def play(torch: Any, change: str, consumer: str) -> list[Any]:
 
 
 def _plain(found: Any) -> Any:
-    """What can stand in JSON, with numbers that do not depend on how a sum was rounded."""
+    """Return what can stand in JSON, with numbers that do not depend on how a sum was rounded."""
     if hasattr(found, "tolist"):
         return _plain(found.tolist())
     if isinstance(found, list):

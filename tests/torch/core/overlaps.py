@@ -291,7 +291,7 @@ torch.optim.RMSprop([leaf(t)], lr=0.1, foreach=False).step()
 
 
 def left(torch: Any, setup: str, code: str) -> str:
-    """What is in `b` after a write, and its gradient; the kind of error where there is one."""
+    """Return what is in `b` after a write, and its gradient; the kind of error where there is one."""
 
     def leaf(t: Any) -> Any:
         t = t.detach().requires_grad_()

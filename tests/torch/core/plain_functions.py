@@ -121,7 +121,7 @@ def programs() -> list[str]:
 
 
 def printed() -> list[str]:
-    """What each program prints, with the error that it ends in."""
+    """Return what each program prints, with the error that it ends in."""
     found = []
     for text in programs():
         out = io.StringIO()
@@ -136,7 +136,7 @@ def printed() -> list[str]:
 
 
 def shown(x: Any) -> str:
-    """How a thing prints, without its address."""
+    """Return how a thing prints, without its address."""
     return str(x).partition(" at 0x")[0]
 
 

@@ -192,7 +192,7 @@ def programs() -> dict[str, str]:
 
 
 def observed() -> dict[str, list[str]]:
-    """What each program prints, and its graphs as text."""
+    """Return what each program prints, and its graphs as text."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, text in programs().items():

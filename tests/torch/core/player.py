@@ -28,7 +28,7 @@ def _compiled(code: str) -> CodeType:
 
 
 def whole(code: str) -> bool:
-    """Whether the code is of statements; what they make, if anything, they call C."""
+    """Return whether the code is of statements; what they make, if anything, they call C."""
     body = ast.parse(code).body
     return len(body) > 1 or not isinstance(body[0], ast.Expr)
 
@@ -342,7 +342,7 @@ def observe(
     text: list[str] | None = None,
     player_of: Any = Player,
 ) -> Row:
-    """What each step gives, and what is known of all tensors after it (after the last one only, unless `each`).
+    """Return what each step gives, and what is known of all tensors after it (after the last one only, unless `each`).
 
     `text` receives the statements as they were played, `shift` changes the numbers that the sequence begins with.
     """

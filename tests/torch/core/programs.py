@@ -174,7 +174,7 @@ Program = tuple[list[str], list[Step]]
 
 
 def program(seed: int, length: int = LENGTH) -> Program:
-    """What the program begins with, and its statements."""
+    """Return what the program begins with, and its statements."""
     draw = random.Random(seed)
     start = str(pick(draw, BEGINNINGS)).split("|")
     steps = []
@@ -189,7 +189,7 @@ class Narrator(Player):
     """Sees more than a `Player`: all strides, dtypes, classes and bits, and what is no tensor."""
 
     def play(self, step: Step) -> str:
-        """What is refused is refused: the words of errors are compared elsewhere."""
+        """Return what is refused is refused: the words of errors are compared elsewhere."""
         told = super().play(step)
         return told if told in ("ok", "skipped") else "refused"
 
@@ -347,7 +347,7 @@ def script(program: Program, torch: Any) -> str:
 
 
 def stable(program: Program, torch: Any) -> Row | None:
-    """What a program gives; None where the last digits of its numbers decide."""
+    """Return what a program gives; None where the last digits of its numbers decide."""
     seen = played(program, torch)
     return seen if short(seen) == short(played(program, torch, shift=NUDGE)) else None
 
@@ -358,7 +358,7 @@ def differs(program: Program, torch: Any, ours: Any) -> bool:
 
 
 def reason(program: Program, torch: Any, ours: Any) -> str:
-    """Why a program differs, or its text where that is not known."""
+    """Return why a program differs, or its text where that is not known."""
     text: list[str] = []
     played(shrunk(program, torch, lambda p: differs(p, torch, ours)), torch, text=text)
     return next((why for pattern, why in REASONS.items() if re.search(pattern, "\n".join(text))), "; ".join(text))

@@ -38,7 +38,7 @@ copy.copy(g), copy.copy(g) is g, copy.copy(g).grad, copy.copy(g).data_ptr() == g
 
 
 def world(torch: Any) -> dict[str, Any]:
-    """What the expressions name, made anew."""
+    """Return what the expressions name, made anew."""
     g = torch.ones(2, requires_grad=True)
     g.grad, g.foo = torch.zeros(2), 3
     p = torch.nn.Parameter(torch.ones(2))
@@ -84,7 +84,7 @@ def show(x: Any) -> str:
 
 
 def answer(expression: str, torch: Any) -> str:
-    """What an expression gives, or the first sentence of its error."""
+    """Return what an expression gives, or the first sentence of its error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -34,13 +34,13 @@ OF_NUMBERS = "y * y; y.view(2, 2) @ y.view(2, 2); y.abs(); y.dot(y)"
 
 
 def lines(kind: str) -> list[str]:
-    """What is tried in a dtype."""
+    """Return what is tried in a dtype."""
     text = LINES + (OF_NUMBERS if kind in NUMBERS else "")
     return [line.strip() for line in text.replace("\n", ";").split(";") if line.strip()]
 
 
 def outcomes(torch: Any, kind: str) -> dict[str, str]:
-    """What each line gives; of a refusal its type, and what it says of the dtype."""
+    """Return what each line gives; of a refusal its type, and what it says of the dtype."""
     import copy
 
     def kept(tensor: Any) -> Any:

@@ -38,7 +38,7 @@ def indices() -> list[str]:
 
 
 def names(torch: Any) -> dict[str, Any]:
-    """What the indices name."""
+    """Return what the indices name."""
     return {
         "np": np,
         "t": torch.tensor([0, 1]),
@@ -82,7 +82,7 @@ def _answer(torch: Any, run: Any, *args: Any) -> str:
 
 
 def answers(index: str, torch: Any) -> list[str]:
-    """What reading at an index gives, and writing a number and a tensor there."""
+    """Return what reading at an index gives, and writing a number and a tensor there."""
     known = names(torch)
     made = eval(index, known)
     return [

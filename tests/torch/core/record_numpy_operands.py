@@ -82,7 +82,7 @@ np.isscalar(t[0,0])
 
 
 def world(torch: Any) -> dict[str, Any]:
-    """What the calls name, made anew."""
+    """Return what the calls name, made anew."""
     t = torch.arange(6.0).reshape(2, 3)
     return {"torch": torch, "np": np, "t": t, "g": torch.ones(2, requires_grad=True)}
 
@@ -100,7 +100,7 @@ def show(x: Any) -> str:
 
 
 def answer(code: str, names: dict[str, Any]) -> str:
-    """What an expression gives, or a statement makes of `t`; or the first sentence of the error."""
+    """Return what an expression gives, or a statement makes of `t`; or the first sentence of the error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

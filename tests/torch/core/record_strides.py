@@ -181,7 +181,7 @@ WAYS = ("contiguous", "permuted", "permuted", "gaps", "expanded")
 
 
 def layout(shape, ways, choose):
-    """How an argument is made: the order of its dimensions in memory, and what else is done to it."""
+    """Return how an argument is made: the order of its dimensions in memory, and what else is done to it."""
     ways = [*ways, *["channels last"] * (4 if len(shape) in (4, 5) else 0)]
     return [choose.choice(ways), choose.sample(range(len(shape)), len(shape)), choose.randrange(len(shape))]
 
@@ -232,7 +232,7 @@ def told(tensor):
 
 
 def observe(torch, code, arguments):
-    """How the results are laid out, and the gradients of the arguments."""
+    """Return how the results are laid out, and the gradients of the arguments."""
     scope = {"torch": torch, "F": torch.nn.functional}
 
     def run(grad):

@@ -72,7 +72,7 @@ ALONE = [
 
 
 def _half(pair: set[str]) -> bool:
-    """Whether ComplexHalf may come of two dtypes, which the engine does not have."""
+    """Return whether ComplexHalf may come of two dtypes, which the engine does not have."""
     return "float16" in pair and not pair.isdisjoint({"complex64", "complex128"})
 
 

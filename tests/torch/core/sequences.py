@@ -28,7 +28,7 @@ def short(seen: Row) -> str:
 
 
 def difference(got: Any, want: Any, path: str = "") -> str:
-    """Where two observations part; empty if they do not."""
+    """Return where two observations part; empty if they do not."""
     if isinstance(got, list) and isinstance(want, list) and len(got) == len(want):
         return next(
             filter(None, (difference(x, y, f"{path}[{i}]") for i, (x, y) in enumerate(zip(got, want, strict=True)))), ""

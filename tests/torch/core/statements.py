@@ -175,7 +175,7 @@ def pick(draw: random.Random, rows: tuple[tuple[int, str], ...] | list[tuple[int
 
 
 def sequence(seed: int, length: int = LENGTH) -> tuple[list[str], list[Step]]:
-    """What the sequence begins with, and its statements."""
+    """Return what the sequence begins with, and its statements."""
     draw = random.Random(seed)
     start = str(pick(draw, STARTS)).split("|")
     left_out = REAL if "j" in start[0] else COMPLEX

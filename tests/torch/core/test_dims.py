@@ -45,7 +45,7 @@ SIZES: list[tuple[Any, ...]] = [
 
 
 def told(run: Any, *args: Any) -> Any:
-    """What a function returns, with its classes, or how it refuses."""
+    """Return what a function returns, with its classes, or how it refuses."""
     try:
         found = run(*args)
     except Exception as error:

@@ -94,7 +94,7 @@ CAST: dict[str, Any] = {
 
 
 def told(x: Any) -> Any:
-    """What two ways to make a tensor, a saved thing or a list of them must have in common."""
+    """Return what two ways to make a tensor, a saved thing or a list of them must have in common."""
     if isinstance(x, (tuple, list)):
         return [told(one) for one in x]
     if isinstance(x, SavedList):

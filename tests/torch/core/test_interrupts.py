@@ -145,7 +145,7 @@ PROGRAMS = {
 
 
 def is_switching(frame):
-    """Whether a mode is being entered or left, or put back by what was interrupted."""
+    """Return whether a mode is being entered or left, or put back by what was interrupted."""
     while frame is not None and frame.f_code.co_filename != __file__:
         if frame.f_code.co_name in SWITCHING or frame.f_code.co_filename == state.__file__:
             return True
@@ -206,7 +206,7 @@ def test_no_mode_is_left_switched_wherever_it_comes(name):
 
 
 def restore(before):
-    """What a failing test left switched, for the next try."""
+    """Return what a failing test left switched, for the next try."""
     for key in (*_MODES, "current", "walk", "on_meta", "before_change", "watcher"):
         setattr(thread_state, key, before[key])
     process_state.default_device, parametrize._cache = before["device"], before["cache"]

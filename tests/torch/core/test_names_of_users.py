@@ -31,7 +31,7 @@ MORE = (
 
 
 def names_of(cls: type) -> list[str]:
-    """What a user may call what the engine keeps: its own names without their beginning, and some more."""
+    """Return what a user may call what the engine keeps: its own names without their beginning, and some more."""
     private = {name.removeprefix(PRIVATE) for name in dir(cls) if name.startswith(PRIVATE)}
     return sorted(private | {name.removeprefix("_") for name in private} | set(MORE))
 
@@ -51,7 +51,7 @@ TENSORS = {
 
 
 def worked(w: Any) -> list[str]:
-    """What a program that uses a tensor sees of it."""
+    """Return what a program that uses a tensor sees of it."""
     y = w * 2 + w.exp() @ torch.ones(3)
     y[1:].mul_(w[1:])
     (g,) = torch.autograd.grad((w**3).sum(), w, create_graph=True)

@@ -46,7 +46,7 @@ def said(node):
 
 
 def statements(tree):
-    """What a module or a class of it assigns, loops over or decorates with, by name."""
+    """Yield what a module or a class of it assigns, loops over or decorates with, by name."""
     for statement in [
         s for owner in (tree, *(n for n in tree.body if isinstance(n, ast.ClassDef))) for s in owner.body
     ]:

@@ -21,7 +21,7 @@ ELSEWHERE = {"joined_norm"}
 
 
 def observed(program: str, size: int) -> list[Any]:
-    """What each rank left."""
+    """Return what each rank left."""
     with tempfile.TemporaryDirectory() as folder:
         words = ["-m", "torch.distributed.run", f"--nproc-per-node={size}", "--standalone"]
         words += [str(HERE / "observe.py"), folder, str(HERE / "programs" / f"{program}.py")]

@@ -23,7 +23,7 @@ CARRIED = ("broadcast of int16",)
 
 @functools.cache
 def played(size):
-    """What the cases gave on each rank; one launch plays all of them."""
+    """Return what the cases gave on each rank; one launch plays all of them."""
     with tempfile.TemporaryDirectory() as folder:
         command = [MPIEXEC, "-n", str(size), sys.executable, HERE / "play.py", folder, str(size)]
         done = subprocess.run(

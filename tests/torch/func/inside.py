@@ -128,7 +128,7 @@ def functions(torch):
 
 
 def said(torch, transform, code):
-    """What `code` gives inside the transform: its text, or its error's type and first sentence."""
+    """Return what `code` gives inside the transform: its text, or its error's type and first sentence."""
     names = {"torch": torch, "F": torch.nn.functional, "copy": copy, **functions(torch)}
     names |= {"cap": torch.tensor([5.0, 6.0]), "capg": torch.tensor([5.0, 6.0], requires_grad=True)}
     found = []

@@ -18,7 +18,7 @@ SIZES = (0, 1, 5, 127, 128, 129, 255, 1000, 20_000, 600_000)
 
 
 def aligned(run: Callable[[], Any]) -> Any:
-    """What `run` gives in a context of its own, where memory is taken so."""
+    """Return what `run` gives in a context of its own, where memory is taken so."""
 
     def inside() -> Any:
         memory.align()

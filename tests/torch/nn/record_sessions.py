@@ -35,7 +35,7 @@ def names(graph_root):
 
 
 def transcript(torch, path):
-    """What a session prints."""
+    """Return what a session prints."""
     given = {
         "torch": torch,
         "nn": torch.nn,

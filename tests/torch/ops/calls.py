@@ -58,7 +58,7 @@ def names_of(torch, leaves):
 
 
 def observe(torch, text):
-    """What a call gives, as plain data: [(what, text or array)]"""
+    """Return what a call gives, as plain data: [(what, text or array)]"""
     leaves, told = [], []
     names = names_of(torch, leaves)
     torch.manual_seed(0)
@@ -153,7 +153,7 @@ def _nodes(end):
 
 
 def difference(text, want, got):
-    """What of a call differs first: (what, theirs, ours), or None."""
+    """Return what of a call differs first: (what, theirs, ours), or None."""
     for (what, a), (named, b) in zip(want, got, strict=False):
         if what != named:
             return what if "error" not in (what, named) else "error", _shown(a), _shown(b)
@@ -197,7 +197,7 @@ def _sampled(dtype, values):
 
 
 def unlike(text, want, got):
-    """What differs first of a recorded call and a repeated one, or None."""
+    """Return what differs first of a recorded call and a repeated one, or None."""
     back = [
         [(what, (x[0], np.asarray(x[1]))) if isinstance(x, list) else (what, x) for what, x in told]
         for told in (want, recorded(got))

@@ -178,7 +178,7 @@ def outcome(function, given):
 
 
 def differs(space, name, function, pattern, layout, dtype, shape):
-    """What a case gives that differs, as a sentence; None where nothing does."""
+    """Return what a case gives that differs, as a sentence; None where nothing does."""
     try:
         given, same = arguments(pattern, layout, dtype, shape)
     except (IndexError, RuntimeError, TypeError):

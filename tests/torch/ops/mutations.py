@@ -74,7 +74,7 @@ def mutated(text: str) -> Iterator[str]:
 
 
 def others(given: ast.expr) -> Iterator[str]:
-    """What is tried instead of an argument."""
+    """Yield what is tried instead of an argument."""
     text = ast.unparse(given)
     if isinstance(given, ast.Call) and ast.unparse(given.func) in ("T", "torch.tensor"):
         yield from (
@@ -130,7 +130,7 @@ def stop(*_: Any) -> None:
 
 
 def observe(torch: Any, call: str, names: dict[str, Any]) -> str:
-    """What comes of a call: the error's type and its first line, or the dtypes and shapes of the result."""
+    """Return what comes of a call: the error's type and its first line, or the dtypes and shapes of the result."""
     torch.manual_seed(0)
     signal.signal(signal.SIGALRM, stop)
     try:

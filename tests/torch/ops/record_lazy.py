@@ -109,8 +109,8 @@ def expressions():
 
 
 def bits(torch, z, make):
-    """Which gradients of `z` are conjugated or negated when they are read: of a plain gradient of the result and of a
-    conjugated one, of one that is differentiated again, and what two passes leave in `.grad`."""
+    """Return which gradients of `z` are conjugated or negated when they are read: of a plain gradient of the result and
+    of a conjugated one, of one that is differentiated again, and what two passes leave in `.grad`."""
     seen = []
     for conjugated in (False, True):
         y = make(z)
@@ -138,7 +138,8 @@ def refusal(call):
 
 
 def run_script(torch, code):
-    """What a script leaves in `seen`, tensors with their graphs, and the gradients of the sum of their squares."""
+    """Return what a script leaves in `seen`, tensors with their graphs, and the gradients of the sum of their
+    squares."""
     scope = {"np": np, "copy": copy, "io": io, "refusal": refusal, "bits": functools.partial(bits, torch)}
     leaves, seen = evaluate(torch, f"{code}; seen", scope)
     found = {"seen": [_shown(torch, t, leaves) for t in seen]}

@@ -25,7 +25,7 @@ def calls(every=False):
 
 
 def said(torch, asked):
-    """What an engine says of each call."""
+    """Return what an engine says of each call."""
     names = scope(torch)
     with contextlib.redirect_stdout(io.StringIO()):
         return {call: observe(torch, call, names) for call in asked}

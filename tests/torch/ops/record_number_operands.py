@@ -57,7 +57,7 @@ def numbers(text: str) -> list[str]:
 
 
 def observe(torch, case: str) -> list[str]:
-    """What an expression gives, or the error's first line, for each number in turn."""
+    """Return what an expression gives, or the error's first line, for each number in turn."""
     kind, _, text = case.partition(": ")
     found = []
     for number in numbers(text):

@@ -20,7 +20,7 @@ def snippets():
 
 
 def observe(torch, snippet):
-    """What a snippet prints, raises and warns of; and where the warnings point that do not point into it."""
+    """Return what a snippet prints, raises and warns of; and where the warnings point that do not point into it."""
     import numpy as np
 
     torch.manual_seed(0)

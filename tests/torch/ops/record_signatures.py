@@ -115,7 +115,8 @@ def generated():
 
 
 def compiled_there(space, name):
-    """Whether real PyTorch's function of that name reads its arguments by these signatures, and the engine has it."""
+    """Return whether real PyTorch's function of that name reads its arguments by these signatures, and the engine has
+    it."""
     import torch
 
     from autograph_cli import torch as ours

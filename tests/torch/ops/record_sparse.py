@@ -73,7 +73,7 @@ def chain(node, depth=0):
 
 
 def outcome(torch, text):
-    """What an expression gives: text, graph and gradients, or the error."""
+    """Return what an expression gives: text, graph and gradients, or the error."""
     names = setting(torch)
     try:
         with warnings.catch_warnings():

@@ -64,7 +64,7 @@ def checkpoint(torch: Any) -> Any:
 
 
 def describe(x: Any) -> Any:
-    """What can be compared between engines."""
+    """Return what can be compared between engines."""
     if hasattr(x, "requires_grad"):
         facts = (
             type(x).__name__,

@@ -8,7 +8,7 @@ PLAIN = Path(__file__).with_name("plain.pickle")
 
 
 def contents(torch):
-    """What both files hold."""
+    """Return what both files hold."""
     x = torch.arange(6.0).view(2, 3)
     half = torch.ones(2, dtype=torch.bfloat16)
     return {

@@ -38,7 +38,7 @@ def scope(torch, printed):
 
 
 def observe(torch, code):
-    """What a piece of code gives: its result, or the error's type and first sentence."""
+    """Return what a piece of code gives: its result, or the error's type and first sentence."""
     torch.manual_seed(0)
     printed = []
     try:

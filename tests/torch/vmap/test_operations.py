@@ -28,7 +28,7 @@ def tensors_of(op, args):
 
 
 def choices(op, args):
-    """Which tensors have samples: all, or one of several."""
+    """Return which tensors have samples: all, or one of several."""
     count = len(tensors_of(op, args))
     return [tuple(range(count)), *([(i,) for i in range(count)] if count > 1 else [])]
 

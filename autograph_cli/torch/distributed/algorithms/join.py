@@ -41,7 +41,7 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What shadows it."""
+        """Return what shadows it."""
 
     @property
     @abstractmethod
@@ -101,7 +101,7 @@ class Join:
             hook.post_hook(rounds == 0)
 
     def _are_there_others(self) -> bool:
-        """Whether a rank has inputs left, which says so by `notify_join_context`."""
+        """Return whether a rank has inputs left, which says so by `notify_join_context`."""
         count = torch.zeros(1, device=self._device)
         dist.all_reduce(count, group=self._process_group)
         return bool(count.item())

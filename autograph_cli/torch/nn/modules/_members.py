@@ -24,7 +24,7 @@ def check_name(module: Any, name: Any, what: str, store: dict[str, Any]) -> None
 
 
 def announced(hooks: dict[int, Callable[..., Any]], module: Any, name: str, value: Any) -> Any:
-    """What the registration hooks make of a new member."""
+    """Return what the registration hooks make of a new member."""
     for hook in hooks.values():
         changed = hook(module, name, value)
         value = value if changed is None else changed

@@ -25,7 +25,7 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
 
 
 def converter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], Any]:
-    """What `Module.to(*args, **kwargs)` makes of each tensor; TypeError for an integer dtype."""
+    """Return what `Module.to(*args, **kwargs)` makes of each tensor; TypeError for an integer dtype."""
     device, dtype, _, _ = parse_to(*args, **kwargs)
     if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")

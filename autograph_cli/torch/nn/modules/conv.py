@@ -88,7 +88,7 @@ class _ConvNd(Module):
             raise ValueError(f"padding_mode must be one of {{{modes}}}, but got padding_mode={padding_mode!r}")
 
     def _ag_paddings(self) -> list[int]:
-        """What `pad` is to add before and after each dimension, the last one first."""
+        """Return what `pad` is to add before and after each dimension, the last one first."""
         if self.padding == "valid":
             return [0, 0] * self._ag_dimensions
         if self.padding == "same":
@@ -230,7 +230,7 @@ class _ConvTransposeNd(_ConvNd):
         return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
     def _output_padding(self, input: Any, wanted: list[int]) -> tuple[int, ...]:
-        """What has to be added for an output of the wanted size; ValueError where nothing does."""
+        """Return what has to be added for an output of the wanted size; ValueError where nothing does."""
         n, dims = self._ag_dimensions, input.dim()
         if len(wanted) == dims:
             wanted = wanted[dims - n :]

@@ -41,7 +41,7 @@ class LazyModuleMixin:
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self: Any) -> bool:
-        """Whether a parameter or buffer still has no shape."""
+        """Return whether a parameter or buffer still has no shape."""
         return any(is_lazy(t) for t in itertools.chain(self._parameters.values(), self._buffers.values()))
 
     def _infer_parameters(self: Any, module: Any, args: Any, kwargs: Any) -> None:

@@ -42,7 +42,7 @@ __all__ = [
 
 
 def _reduction(size_average: bool | None, reduce: bool | None) -> str:
-    """What the two older settings mean."""
+    """Return what the two older settings mean."""
     meant = "none" if reduce is False else "sum" if size_average is False else "mean"
     warn(f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.")
     return meant

@@ -82,7 +82,7 @@ class Module:
             super().__init__(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What a call computes; every subclass says it."""
+        """Return what a call computes; every subclass says it."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -517,7 +517,7 @@ class Module:
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands between the parentheses of `repr`."""
+        """Return what stands between the parentheses of `repr`."""
         return ""
 
     def __repr__(self) -> str:

@@ -37,7 +37,7 @@ def _clones(module: Any, n: int) -> ModuleList:
 
 
 def _is_causal(mask: Any, said: bool | None, size: int | None) -> bool:
-    """Whether a mask hides the future and nothing else; what the caller says about it counts more."""
+    """Return whether a mask hides the future and nothing else; what the caller says about it counts more."""
     if said is not None or mask is None:
         return said is True
     causal = Transformer.generate_square_subsequent_mask(
@@ -232,7 +232,7 @@ class TransformerEncoder(Module):
 
 
 def _no_fast_path(layer: Any) -> str:
-    """Why PyTorch would not run its fast path for inference on a layer; empty where it would."""
+    """Return why PyTorch would not run its fast path for inference on a layer; empty where it would."""
     if not isinstance(layer, TransformerEncoderLayer):
         return "encoder_layer was not TransformerEncoderLayer"
     attention = layer.self_attn

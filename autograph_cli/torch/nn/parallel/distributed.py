@@ -222,7 +222,7 @@ class DistributedDataParallel(Module, Joinable):
                 fill(group, flat)
 
     def will_sync_module_buffers(self) -> bool:
-        """Whether the next forward begins with the buffers of rank 0."""
+        """Return whether the next forward begins with the buffers of rank 0."""
         wanted = self.require_forward_param_sync and self.forward_sync_buffers
         return bool(wanted and self._buffers_of_module())
 
@@ -235,7 +235,7 @@ class DistributedDataParallel(Module, Joinable):
     # -- forward
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module gives."""
+        """Return what the module gives."""
         syncs = torch.is_grad_enabled() and self.require_backward_grad_sync
         self._before_forward()
         output = self.module(*inputs, **kwargs)
@@ -260,7 +260,7 @@ class DistributedDataParallel(Module, Joinable):
             self._some_rank_reduces(self.require_backward_grad_sync)
 
     def _some_rank_reduces(self, mine: bool) -> bool:
-        """Whether the backward pass that follows is reduced on some rank."""
+        """Return whether the backward pass that follows is reduced on some rank."""
         wanted = torch.full((1,), float(mine))
         dist.all_reduce(wanted, group=self.process_group)
         return bool(wanted.item())
@@ -327,7 +327,7 @@ class DistributedDataParallel(Module, Joinable):
         )
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What shadows it on a rank without inputs."""
+        """Return what shadows it on a rank without inputs."""
         return _DDPJoinHook(self, kwargs.get("divide_by_initial_world_size", True))
 
     @property

@@ -138,7 +138,7 @@ class ParametrizationList(ModuleList):
 
 
 def _through_inverses(modules: Sequence[Any], original: Any) -> Any:
-    """What the modules would have to start from; what has no inverse is left out."""
+    """Return what the modules would have to start from; what has no inverse is left out."""
     inner = original
     for module in reversed(list(modules)):
         if hasattr(module, "right_inverse"):
@@ -264,7 +264,7 @@ def _check_next(module: Any, name: str, parametrization: Any) -> None:
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
-    """Whether a module, or one tensor of it, has parametrizations."""
+    """Return whether a module, or one tensor of it, has parametrizations."""
     found = getattr(module, "parametrizations", None)
     if not isinstance(found, ModuleDict):
         return False

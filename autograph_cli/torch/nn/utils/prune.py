@@ -268,7 +268,7 @@ class LnStructured(_ByAmount):
 
 
 def _channels(t: Any, dim: int, amount: Any) -> int:
-    """How many channels to prune."""
+    """Return how many channels to prune."""
     if t.dim() <= 1:
         raise ValueError(
             "Structured pruning can only be applied to "
@@ -313,7 +313,7 @@ def _check_amount(amount: Any) -> None:
 
 
 def _number(amount: Any, available: int) -> int:
-    """How many of `available` are to be pruned; ValueError if there are fewer."""
+    """Return how many of `available` are to be pruned; ValueError if there are fewer."""
     if not isinstance(amount, numbers.Integral):
         share: int = round(amount * available)
         return share
@@ -405,7 +405,7 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Whether a parameter of the module, or of one in it, is pruned."""
+    """Return whether a parameter of the module, or of one in it, is pruned."""
     return any(
         isinstance(hook, BasePruningMethod) for each in module.modules() for hook in each._forward_pre_hooks.values()
     )

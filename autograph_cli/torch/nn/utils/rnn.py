@@ -99,7 +99,7 @@ class PackedSequence(_Fields):
     is_cuda = property(lambda self: self.data.is_cuda, doc="Whether `data` is on a GPU.")
 
     def is_pinned(self) -> bool:
-        """Whether `data` is in pinned memory."""
+        """Return whether `data` is in pinned memory."""
         return bool(self.data.is_pinned())
 
 

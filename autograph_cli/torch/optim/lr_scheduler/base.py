@@ -197,5 +197,5 @@ def each_group(name: str, optimizer: Any, given: Any) -> list[Any]:
 
 
 def saved_function(function: Any) -> Any:
-    """What a state dict keeps of a user's function: the attributes of an object, nothing of a plain function."""
+    """Return what a state dict keeps of a user's function: the attributes of an object, nothing of a plain function."""
     return None if isinstance(function, types.FunctionType) else function.__dict__.copy()

@@ -86,7 +86,7 @@ class CyclicLR(_WithMomentum):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """How much of the height is kept at a cycle or an iteration."""
+        """Return how much of the height is kept at a cycle or an iteration."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         return _SCALES[self.mode][0](self.gamma, x)

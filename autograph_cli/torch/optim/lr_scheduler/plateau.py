@@ -66,7 +66,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether the rate was reduced so lately that bad epochs do not count yet."""
+        """Return whether the rate was reduced so lately that bad epochs do not count yet."""
         return self.cooldown_counter > 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]

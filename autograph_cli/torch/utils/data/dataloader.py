@@ -298,7 +298,7 @@ class _Workers:
             raise self.dead() from None
 
     def receive(self, timeout: float) -> list[tuple[int, int, Any]]:
-        """What has come, as (worker, position, answer); RuntimeError when nothing comes in time, or a worker is
+        """Return what has come, as (worker, position, answer); RuntimeError when nothing comes in time, or a worker is
         gone."""
         ready = wait(self.links, timeout or None)
         if not ready:

@@ -134,7 +134,7 @@ def _answer(fetcher: Any, indices: Any, where: str) -> Any:
 
 
 def _send(link: Connection, position: int, answer: Any, where: str) -> bool:
-    """Whether the main process still listens."""
+    """Return whether the main process still listens."""
     try:
         link.send((position, answer))
     except (BrokenPipeError, ConnectionResetError):

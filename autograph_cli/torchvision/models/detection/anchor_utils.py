@@ -38,7 +38,7 @@ class AnchorGenerator(nn.Module):
         self.cell_anchors = [anchors.to(dtype=dtype, device=device) for anchors in self.cell_anchors]
 
     def num_anchors_per_location(self) -> list[int]:
-        """How many boxes there are around each point, for each map."""
+        """Return how many boxes there are around each point, for each map."""
         return [len(sizes) * len(ratios) for sizes, ratios in zip(self.sizes, self.aspect_ratios, strict=True)]
 
     def grid_anchors(self, grid_sizes: Sequence[Any], strides: Sequence[Any]) -> list[Any]:
@@ -99,7 +99,7 @@ class DefaultBoxGenerator(nn.Module):
         return as_tensor(pairs, dtype=float32)
 
     def num_anchors_per_location(self) -> list[int]:
-        """How many boxes there are around each point, for each map."""
+        """Return how many boxes there are around each point, for each map."""
         return [2 + 2 * len(ratios) for ratios in self.aspect_ratios]
 
     def _grid(self, number: int, size: Any, image_size: Any, dtype: Any) -> Any:

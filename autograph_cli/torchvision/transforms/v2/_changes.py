@@ -295,7 +295,7 @@ def _check_padding(padding: Any) -> None:
 
 
 def fill_of(fill: Any, inpt: Any) -> Any:
-    """What a picture is filled with: a dict says it by kind, "others" included."""
+    """Return what a picture is filled with: a dict says it by kind, "others" included."""
     return fill.get(type(inpt), fill.get("others")) if isinstance(fill, dict) else fill
 
 

@@ -15,7 +15,7 @@ from . import functional as F
 
 
 def parts(sample: Any) -> Iterator[Any]:
-    """What is in a nest of tuples, lists and dicts."""
+    """Yield what is in a nest of tuples, lists and dicts."""
     if isinstance(sample, (tuple, list)):
         for part in sample:
             yield from parts(part)
@@ -51,7 +51,7 @@ class Transform(nn.Module):
         """Raise for a sample that cannot be changed."""
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
-        """What is drawn for a sample."""
+        """Return what is drawn for a sample."""
         return {}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:

@@ -202,7 +202,7 @@ def rotate(
 
 @_of_pictures
 def rgb_to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
-    """How bright each pixel is, in one channel or three equal ones."""
+    """Return how bright each pixel is, in one channel or three equal ones."""
     if num_output_channels not in (1, 3):
         raise ValueError(f"num_output_channels must be 1 or 3, got {num_output_channels}.")
     if not isinstance(inpt, Tensor) or inpt.shape[-3] != 3:
@@ -212,7 +212,7 @@ def rgb_to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
 
 
 def _gray(image: Tensor) -> Tensor:
-    """How bright each pixel is; floats, whatever the picture has."""
+    """Return how bright each pixel is; floats, whatever the picture has."""
     red, green, blue = image.unbind(dim=-3)
     return (
         red.mul(_tensors.GRAY[0])

@@ -63,27 +63,27 @@ class Measurement:
 
     @property
     def iqr(self) -> float:
-        """How far the middle half of the times is apart."""
+        """Return how far the middle half of the times is apart."""
         return float(np.subtract(*np.percentile(self.times, (75, 25))))
 
     @property
     def significant_figures(self) -> int:
-        """How many digits of the median the spread of the times leaves standing, 4 at most."""
+        """Return how many digits of the median the spread of the times leaves standing, 4 at most."""
         spread = max(self.iqr, self.median * 1e-4, 1e-12) / math.sqrt(len(self.times))
         return max(1, min(4, math.floor(math.log10(self.median / spread)))) if self.median else 1
 
     @property
     def has_warnings(self) -> bool:
-        """Whether the times are too far apart to be trusted."""
+        """Return whether the times are too far apart to be trusted."""
         return not self.meets_confidence()
 
     def meets_confidence(self, threshold: float = 0.1) -> bool:
-        """Whether the middle half of the times is within this part of the median."""
+        """Return whether the middle half of the times is within this part of the median."""
         return self.iqr / self.median < threshold if self.median else False
 
     @property
     def title(self) -> str:
-        """What was measured, in words."""
+        """Return what was measured, in words."""
         return self.task_spec.title
 
     @property

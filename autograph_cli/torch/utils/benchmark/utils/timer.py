@@ -71,7 +71,7 @@ class Timer:
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def _block(self, min_run_time: float) -> int:
-        """How many runs make a block so long that the clock's own time does not matter."""
+        """Return how many runs make a block so long that the clock's own time does not matter."""
         number = 1
         while (took := self._run(number)) < max(min_run_time / 1000, 1e-4) and took < min_run_time:
             number *= 10
