@@ -18,10 +18,11 @@ class Held(Struct, frozen=True, eq=False):
 
 
 class Drawn(Struct, frozen=True, eq=False):
-    """A tensor that was made from nothing, and the operation (`zeros`, `randn`) that made it."""
+    """A tensor that was made from nothing, the operation (`zeros`, `randn`) that made it, and where the script was."""
 
     ref: weakref.ref[Any]
     op: str
+    site: Any = None
 
 
 class OfTensor(Protocol):

@@ -141,6 +141,9 @@ class Listener(Protocol):
     count: int
     """How many events were noted."""
 
+    def drew(self, tensor: Any, op: str) -> None:
+        """A tensor was made from nothing."""
+
     def operation(
         self,
         number: int,

@@ -90,9 +90,9 @@ class _Grouping:
             elif node.written is not None:
                 self.found[node.id] = "written", node.written[0]
         self._drop(self._wrong())
+        self._take_drawn()
         self._drop(self._alone())
         self._take_views()
-        self._take_drawn()
         self._drop(self._entered())
         return self.found
 
@@ -103,10 +103,14 @@ class _Grouping:
         return {call.id for call in calls if call.layer is not None and call.id not in outer}
 
     def _wrong(self) -> Iterator[Key]:
-        """Expressions that changed a part of something in place: all of it goes on from there."""
+        """Expressions that changed in place what they did not make, or a part of it: all of it goes on from there."""
         for node in self.graph:
             key = self.found[node.id]
-            if key is not None and is_change(node) and (key[0] != "call" or written_base(self.graph, node)):
+            if key is None or not is_change(node):
+                continue
+            base = written_base(self.graph, node)
+            outside = self.found[node.args[0].node] != key
+            if base is not None or (key[0] != "call" and outside):
                 yield key
 
     def _alone(self) -> Iterator[Key]:
@@ -145,11 +149,13 @@ class _Grouping:
         return node.op in _RESHAPES and not node.order and (mine is None or mine[0] == "views")
 
     def _take_drawn(self) -> None:
-        """What a layer drew at random for itself alone, such as the mask of a dropout."""
+        """What a layer or a function drew at random for itself alone, such as the mask of a dropout."""
         for node in self.graph:
             if node.kind == "untracked" and not node.args and node.id not in self.rooted:
                 keys = {self.found[user] for user in self.users.get(node.id, ())}
-                if keys == {("call", node.call)}:
+                mine: list[Key] = [] if node.call is None else [("call", node.call)]
+                mine += [] if node.written is None else [("written", node.written[0])]
+                if len(keys) == 1 and keys <= set(mine):
                     self.found[node.id] = keys.pop()
 
     def _entered(self) -> Iterator[Key]:

@@ -48,6 +48,37 @@ SCRIPTS = {
         net = nn.Linear(3, 1)
         loss = bce(net(torch.randn(4, 3)), torch.ones(4, 1))
     """,
+    "dropped": """
+        x = torch.randn(2, 4, 6, 6, requires_grad=True)
+        y = F.dropout2d(F.dropout(x, 0.1), p=0.2)
+        loss = F.cross_entropy(y.flatten(1), torch.tensor([1, 3]), label_smoothing=0.1)
+    """,
+    "masked": """
+        q, k, v = torch.randn(3, 2, 4, 6, requires_grad=True).unbind(0)
+        keep = torch.tensor([[True, False, True, True]])
+        seen = F.scaled_dot_product_attention(q, k, v, attn_mask=keep, dropout_p=0.2)
+        loss = F.scaled_dot_product_attention(seen, k, v, is_causal=True).sum()
+    """,
+    "sparse": """
+        words = nn.Embedding(9, 4, sparse=True)
+        loss = F.logsigmoid(words(torch.tensor([1, 2])) @ words(torch.tensor([3, 3])).T).sum()
+    """,
+    "folded": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed, self.shared = nn.Embedding(9, 6), nn.Linear(6, 6)
+                self.layers = nn.ModuleList(nn.Linear(6, 6) for _ in range(6))
+                self.head = nn.Linear(6, 9, bias=False)
+                self.head.weight = self.embed.weight
+            def forward(self, x):
+                x = self.embed(x)
+                for layer in self.layers:
+                    x = x + F.gelu(self.shared(layer(x)))
+                return self.head(x)
+        net = Net()
+        loss = net(torch.tensor([[1, 2]])).logsumexp(2).sum()
+    """,
     "derivative": """
         net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
         x = torch.rand(6, 2, requires_grad=True)
@@ -71,6 +102,14 @@ SEEN = {
     ),
     "loop": (["cell: LSTMCell 3→4"], ["× 1"], ["unsafe_split", "addmm"]),
     "given": (["net: Linear 3→1", "bce: BCEWithLogitsLoss mean", "ones"], [], []),
+    "dropped": (
+        ["dropout 0.1", "dropout2d p 0.2", "cross_entropy label_smoothing 0.1", "tensor"],
+        [],
+        ["bernoulli", "mul"],
+    ),
+    "masked": (["keep", "scaled_dot_product_attention …"], ["is_causal"], ["input", "tril", "where"]),
+    "sparse": (["words: Embedding 9→4, sparse"], ["• weight ① [9, 4]"], []),
+    "folded": (["shared: Linear 6→6", "head: Linear 6→9, no bias"], ["• weight ② [6, 6]"], []),
     "derivative": (["0: Linear 2→8", "… mm"], [], ["addmm"]),
 }
 """Titles that are there, words that are somewhere, and titles that are not."""
@@ -106,6 +145,12 @@ def test_what_the_script_wrote_is_one_box(traced: Trace, seen: tuple[list[str], 
     assert set(titles) <= set(told)
     assert all(any(word in text for text in told) for word in words)
     assert not set(absent) & set(told)
+
+
+@pytest.mark.parametrize("traced", ["folded"], indirect=True)
+def test_a_folded_chain_counts_its_leaves(traced: Trace) -> None:
+    told = texts(render(traced.steps[-1], max_nodes=24).decode())
+    assert sum("• 4 leaves ② ③" in text for text in told) == 6
 
 
 @pytest.mark.parametrize("traced", SCRIPTS, indirect=True, ids=list(SCRIPTS))

@@ -12,7 +12,6 @@ from autograph_cli.engines.builtin.measuring import Measuring
 from autograph_cli.engines.builtin.nodes import Change
 from autograph_cli.engines.builtin.saved import constants, plain_arguments, traits
 from autograph_cli.engines.builtin.tensors import Tensors
-from autograph_cli.engines.held import Drawn
 from autograph_cli.engines.protocol import (
     Applied,
     BackwardCall,
@@ -180,7 +179,7 @@ class Builtin(Tensors, Measuring):
         if first.requires_grad and name.endswith("_") and not self.listener.minds(first):
             return
         if not inputs:
-            self.listener.drawn[id(first)] = Drawn(weakref.ref(first), name)
+            self.listener.drew(first, name)
             return
         args: list[Output] = []
         cut: list[Output] = []

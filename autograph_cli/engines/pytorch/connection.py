@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
 
-from autograph_cli.engines.held import Drawn
 from autograph_cli.engines.protocol import Applied, Listener, ModuleCall, Output, of_changed
 from autograph_cli.engines.pytorch import hooks, passes
 from autograph_cli.engines.pytorch.derive import derive, unseen
@@ -191,7 +189,7 @@ class PyTorch(Nodes, Measuring):
         else:
             fresh = is_factory(operation)
         if fresh:
-            self.listener.drawn[id(first)] = Drawn(weakref.ref(first), name.rstrip("_"))
+            self.listener.drew(first, name.rstrip("_"))
             return
         args = self._before(given, asked)
         self._operation = operation

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import islice
 
@@ -19,6 +20,8 @@ MANY = 20
 CIRCLES = 10
 """The greatest number in a circle that all formats have."""
 MARK, BUFFER = "• ", "◦ "
+_KINDS = {MARK: ("leaf", "leaves"), BUFFER: ("buffer", "buffers")}
+_NUMBER = re.compile(r"([①-⑩]|\(\d{2,}\))(?= \[|$)")
 
 
 def inline(scene: Scene, which: Collection[str] | None = None, *, beside: bool = False) -> Scene:
@@ -74,6 +77,17 @@ def circled(number: int) -> str:
     ('①', '(21)')
     """
     return chr(ord("①") + number - 1) if number <= CIRCLES else f"({number})"
+
+
+def chips_of(boxes: Iterable[Box]) -> str:
+    """Return how many leaves and buffers are written on these boxes, each counted once, and those used elsewhere."""
+    chips: dict[str | int, str] = {}
+    for place, line in enumerate(line for box in boxes for line in box.lines if line.startswith((MARK, BUFFER))):
+        number = _NUMBER.search(line)
+        chips.setdefault(number[1] if number else place, line[: len(MARK)])
+    counts = Counter(chips.values())
+    words = [f"{mark}{count} {_KINDS[mark][count > 1]}" for mark, count in counts.items()]
+    return " ".join([*words, *(key for key in chips if isinstance(key, str))])
 
 
 def inline_if_many(scene: Scene, *, beside: bool = False) -> Scene:

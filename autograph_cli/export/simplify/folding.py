@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from autograph_cli.export.scene.parameters import chips_of
 from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
 from autograph_cli.export.style import OPERATIONS, Style
 
@@ -117,7 +118,9 @@ def _folded(members: list[Box]) -> Box:
         lines.append(f"… and {len(members) - TOLD:,} more")
     style: Style = "module" if any(box.style == "module" for box in members) else members[0].style
     words = " → ".join(shown)
-    return replace(members[0], style=style, title=words, subtitle=told, lines=(), tooltip="\n".join(lines))
+    chips = chips_of(members)
+    subtitle = f"{told} {chips}".rstrip()
+    return replace(members[0], style=style, title=words, subtitle=subtitle, lines=(), tooltip="\n".join(lines))
 
 
 def _joined(scene: Scene, into: dict[str, str]) -> tuple[Arrow, ...]:

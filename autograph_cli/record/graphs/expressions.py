@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import CodeType
 
 from autograph_cli.engines.protocol import key_of
-from autograph_cli.record.log.events import OPERATION, UNTRACKED, Event
+from autograph_cli.record.log.events import INPUT, OPERATION, UNTRACKED, Event
 from autograph_cli.record.names.source_locations import Site
 
 Written = tuple[int, str]
@@ -27,7 +27,7 @@ def written_together(events: Iterable[Event]) -> dict[int, Written]:
         for part in _connected(run):
             for turn in _turns(part):
                 if len(turn) > 1:
-                    words = words or words_of(run[0].site)
+                    words = words or words_of(run[-1].site)
                     if not words:
                         break
                     found |= dict.fromkeys([event.number for event in turn], (turn[0].number, words))
@@ -39,29 +39,40 @@ def written_together(events: Iterable[Event]) -> dict[int, Written]:
 def _runs(events: Iterable[Event]) -> Iterator[list[Event]]:
     """Several operations of order 0 in a row that one instruction of the script ran, in one call of a module.
 
-    What runs inside of a layer of `torch.nn` the script did not write.
+    What runs inside of a layer of `torch.nn` the script did not write. What was made from nothing is met where it is
+    first used, which may be long after it was made.
     """
     run: list[Event] = []
+    made: list[Event] = []
     for event in events:
-        site = event.site
-        if site is None:
+        if event.kind == INPUT:
+            made += [event] if event.op and not event.owner else []
+        if event.site is None:
             continue
-        if run:
-            before = run[0].site
-            same = before is not None and site[1] == before[1] and site[0] is before[0]
-            if same and event.call is run[0].call and _is_written(event):
-                run.append(event)
-                continue
+        if not (run and _is_written(event) and _together(run[-1], event)):
             if len(run) > 1:
                 yield run
-        run = [event] if _is_written(event) else []
+            run = []
+        if _is_written(event):
+            run += [other for other in made if _together(event, other)]
+            run.append(event)
+        made = []
     if len(run) > 1:
         yield run
 
 
+def _together(one: Event, other: Event) -> bool:
+    """Return whether one instruction ran both, in one call of a module."""
+    site, before = one.site, other.made_at or other.site
+    if site is None or before is None or site[1] != before[1] or site[0] is not before[0]:
+        return False
+    return one.call is other.call
+
+
 def _is_written(event: Event) -> bool:
     call = event.call
-    return event.made_by is None and event.kind in (OPERATION, UNTRACKED) and (call is None or call.about.layer is None)
+    made = event.kind in (OPERATION, UNTRACKED)
+    return made and event.made_by is None and (call is None or call.about.layer is None)
 
 
 def _connected(run: Sequence[Event]) -> list[list[Event]]:
@@ -122,9 +133,11 @@ def _called(call: ast.Call) -> str:
     name = (
         function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
     )
-    plain = [_literal(arg) for arg in call.args]
+    plain = [words for arg in call.args if (words := _literal(arg)) != "True"]
     plain += [_argument(keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg]
-    return " ".join([name, ", ".join(filter(None, plain))]).strip() if name else ""
+    told = [words for words in plain if words]
+    words = " ".join([name, ", ".join(told)]).strip() if name else ""
+    return words if len(words) <= LONGEST else f"{name} …"
 
 
 def _argument(name: str, value: ast.expr) -> str:

@@ -273,11 +273,15 @@ class EventLog:
         key, ref, kind = -self.count, weakref.ref(tensor), LEAF if engine.is_leaf(tensor) else INPUT
         call, owner = self._belongs(tensor)
         drawn = self.drawn.pop(id(tensor), None)
-        op = drawn.op if drawn is not None and drawn.ref() is tensor else ""
+        op, at = (drawn.op, drawn.site) if drawn is not None and drawn.ref() is tensor else ("", None)
         like = engine.like(tensor)
-        self.add(Event(self.count, key, kind, ref, None, like, op=op, call=call, owner=owner, base=output))
+        self.add(Event(self.count, key, kind, ref, None, like, op=op, made_at=at, call=call, owner=owner, base=output))
         self.tensors[id(tensor)] = Held(ref, key)
         return key
+
+    def drew(self, tensor: Any, op: str) -> None:
+        """A tensor was made from nothing; it is an input if something uses it."""
+        self.drawn[id(tensor)] = Drawn(weakref.ref(tensor), op, site_of(_getframe(2)))
 
     def untracked(
         self,

@@ -77,6 +77,8 @@ class Event(Struct, frozen=True, eq=False):
     """The arguments that are no tensors, as the engine's `arguments` reads them."""
     base: Output | None = None
     """What an input, or the outputs of an operation that stands for one, are views of."""
+    made_at: Site | None = None
+    """Where the script made an input from nothing."""
     cut: Collection[Output] = ()
     """Of what left no node: those of `args` that required a gradient when it ran."""
 

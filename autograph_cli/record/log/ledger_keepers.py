@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from types import FunctionType
 from typing import Any
 
 from msgspec.structs import replace
@@ -175,7 +177,7 @@ class Keepers:
         for _ in range(FARTHEST):
             further: list[tuple[str, Any]] = []
             for path, value in things:
-                if isinstance(value, _PLAIN) or id(value) in met or len(met) > OBJECTS:
+                if issubclass(type(value), _PLAIN) or id(value) in met or len(met) > OBJECTS:
                     continue
                 met.add(id(value))
                 if issubclass(type(value), tensor):
@@ -183,6 +185,9 @@ class Keepers:
                 else:
                     further += _inside(path, value)
             things = further
+
+
+_SEQUENCES: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
 
 
 def _container(path: str) -> str:
@@ -196,10 +201,10 @@ def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     kind = type(value)
     if issubclass(kind, dict):
         yield from ((f"{path}[{key!r}]", x) for key, x in list(dict.items(value)))
-    elif issubclass(kind, (list, tuple, set, frozenset)) or kind.__name__ == "deque":
-        yield from ((f"{path}[{position}]", x) for position, x in enumerate(list(value)))
-    elif getattr(value, "__closure__", None) and kind.__name__ == "function":
-        names = zip(value.__code__.co_freevars, value.__closure__, strict=False)
+    elif sequence := next((each for each in _SEQUENCES if issubclass(kind, each)), None):
+        yield from ((f"{path}[{position}]", x) for position, x in enumerate(list(sequence.__iter__(value))))
+    elif kind is FunctionType:
+        names = zip(value.__code__.co_freevars, value.__closure__ or (), strict=False)
         for name, cell in names:
             try:
                 yield f"{name} (in {path})", cell.cell_contents

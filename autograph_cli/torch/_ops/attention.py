@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from .._arrays import Array
 from .._core import batching, batching_layers, dims, dtypes, flops
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
@@ -11,6 +12,7 @@ from .._core.kept import kept
 from .._core.memory_format import strides_of
 from .._core.operation import operation, operations
 from .._core.registry import composite
+from .._core.state import process_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import has_tangent
 from . import arithmetic, linear, views
@@ -119,7 +121,15 @@ def _as_numbers(mask: Tensor, query: Tensor) -> Tensor:
     if mask._ag_raw.dtype.kind != "b":
         return mask
     kind = query._ag_raw.dtype.type
-    return make(kernels(mask._ag_raw).xp.where(mask._ag_raw, kind(0), kind(-math.inf)))
+    return _told("where", (mask,), kernels(mask._ag_raw).xp.where(mask._ag_raw, kind(0), kind(-math.inf)))
+
+
+def _told(name: str, inputs: tuple[Tensor, ...], raw: Array) -> Tensor:
+    """The tensor of an array that was computed without dispatch; what listens is told."""
+    made = make(raw)
+    if process_state.observer is not None:
+        process_state.observer.untracked(name, None, inputs, (made,))
+    return made
 
 
 def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, gqa: bool) -> bool:
@@ -161,7 +171,8 @@ def _mask_fits(mask: tuple[int, ...], query: tuple[int, ...], key: tuple[int, ..
 
 def _causal(query: Tensor, key: Tensor) -> Tensor:
     """The mask that lets each position see those before it and itself."""
-    return make(kernels(query._ag_raw).xp.tri(query._ag_raw.shape[-2], key._ag_raw.shape[-2], dtype=bool))
+    rows, columns = query._ag_raw.shape[-2], key._ag_raw.shape[-2]
+    return _told("tril", (), kernels(query._ag_raw).xp.tri(rows, columns, dtype=bool))
 
 
 def _attend(
