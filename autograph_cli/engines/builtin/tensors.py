@@ -14,6 +14,7 @@ from autograph_cli.engines.builtin.saved import bytes_of, leaf_bytes, storages
 from autograph_cli.engines.protocol import Output
 from autograph_cli.torch._arrays.backends import ELSEWHERE, WITHOUT_MEMORY, device_of
 from autograph_cli.torch._arrays.cuda import on_host
+from autograph_cli.torch._arrays.sparse import Sparse
 from autograph_cli.torch._arrays.stand_in import StandIn
 from autograph_cli.torch._core.node import LEAF, View, marks_leaf, output_meta
 from autograph_cli.torch._core.saved_tensors import SavedResult
@@ -23,7 +24,9 @@ from autograph_cli.torch._core.tensor import Tensor, Wrapped
 
 def readable_array(raw: Any) -> Any:
     """An array whose elements can be read; None for one sample of a batch, which has none of its own."""
-    return None if isinstance(raw, StandIn) else on_host(raw)
+    if isinstance(raw, (StandIn, Sparse)):
+        return raw.dense() if isinstance(raw, Sparse) else None
+    return on_host(raw)
 
 
 class Tensors(Nodes):
