@@ -399,7 +399,7 @@ class Books:
         """Note the variables that hold optimizers and parameters now."""
         for space in spaces:
             for name, value in list(space.items()):
-                if isinstance(name, str) and name[0] not in "_.@" and not isinstance(value, _NO_HOLDERS):
+                if isinstance(name, str) and name[0] not in "_.@" and not issubclass(type(value), _NO_HOLDERS):
                     self._name(name, value)
                     for key, item in _held_by(value):
                         self._name(f"{name}{key}", item)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from types import FunctionType
 from typing import Any
 
 from msgspec.structs import replace
@@ -25,6 +27,7 @@ TURNS = 6
 FARTHEST, OBJECTS = 6, 20_000
 """So many containers and objects deep is looked, and at so many things."""
 Line = Callable[[Site | None], Source | None]
+_CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
 _PLAIN = (str, bytes, int, float, bool, complex, type(None), type)
 _ITEM, _NUMBERED = re.compile(r"\[[^\[\]]*\]$"), re.compile(r"\[\d+\]")
 
@@ -175,7 +178,7 @@ class Keepers:
         for _ in range(FARTHEST):
             further: list[tuple[str, Any]] = []
             for path, value in things:
-                if isinstance(value, _PLAIN) or id(value) in met or len(met) > OBJECTS:
+                if issubclass(type(value), _PLAIN) or id(value) in met or len(met) > OBJECTS:
                     continue
                 met.add(id(value))
                 if issubclass(type(value), tensor):
@@ -191,15 +194,19 @@ def _container(path: str) -> str:
     return outer if outer != path else _ITEM.sub("", path)
 
 
+def _shown(key: Any) -> str:
+    return repr(key) if type(key) in (str, int) else "..."
+
+
 def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield what a container, an object or a function holds, read without code of its own."""
     kind = type(value)
     if issubclass(kind, dict):
-        yield from ((f"{path}[{key!r}]", x) for key, x in list(dict.items(value)))
-    elif issubclass(kind, (list, tuple, set, frozenset)) or kind.__name__ == "deque":
-        yield from ((f"{path}[{position}]", x) for position, x in enumerate(list(value)))
-    elif getattr(value, "__closure__", None) and kind.__name__ == "function":
-        names = zip(value.__code__.co_freevars, value.__closure__, strict=False)
+        yield from ((f"{path}[{_shown(key)}]", x) for key, x in list(dict.items(value)))
+    elif (base := next((each for each in _CONTAINERS if issubclass(kind, each)), None)) is not None:
+        yield from ((f"{path}[{position}]", x) for position, x in enumerate([*base.__iter__(value)]))
+    elif kind is FunctionType:
+        names = zip(value.__code__.co_freevars, value.__closure__ or (), strict=False)
         for name, cell in names:
             try:
                 yield f"{name} (in {path})", cell.cell_contents
