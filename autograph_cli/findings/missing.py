@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from autograph_cli.findings.book import book_of
 from autograph_cli.findings.endings import Ending, endings, read_out, remedy
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Edge, Source
@@ -14,6 +15,7 @@ from autograph_cli.graph.views import backward_edges
 from autograph_cli.graph.withheld import withheld
 from autograph_cli.record.graphs.causes import causes, first_binding, unused
 
+_POSITION = re.compile(r"\.\d+\b|\[\d+\]")
 _CUT = re.compile(r"Cut at (.+?):(\d+) `(.*?)`:")
 
 
@@ -22,8 +24,9 @@ def _unused(seen: Seen) -> Iterator[Found]:
         return
     scripts = dict(seen.scripts)
     starts = [(edge.node, edge.nr) for edge in seen.outcome()]
+    routed = _routed(seen)
     for notice in seen.trace.notices:
-        if notice.kind == "unused":
+        if notice.kind == "unused" and _family(notice.name) not in routed:
             there = [each for leaf in _leaves(seen, notice.name) for each in endings(seen, leaf)]
             facts = _facts(seen, there, causes(seen.graph, starts, [], notice.name, scripts))
             yield Found(
@@ -35,6 +38,23 @@ def _unused(seen: Seen) -> Iterator[Found]:
                 _ENDS if there else "",
                 about=(notice.name,),
             )
+
+
+def _routed(seen: Seen) -> set[str]:
+    """The families of parameters of which each backward call reaches others, as where data are sent to experts."""
+    book = book_of(seen)
+    calls: dict[str, set[frozenset[int]]] = {}
+    for number, parameter in enumerate(book.ledger.parameters) if book else ():
+        assert book is not None
+        reaching = frozenset(each.at for each in book.backward if number in book.given(each))
+        if reaching:
+            calls.setdefault(_family(parameter.name), set()).add(reaching)
+    return {family for family, different in calls.items() if len(different) > 1}
+
+
+def _family(name: str) -> str:
+    """Return what the names of the same parameter of several like modules have in common."""
+    return _POSITION.sub(".#", name)
 
 
 def _facts(seen: Seen, there: Iterable[Ending], told: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from autograph_cli.findings.book import book_of
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Edge, Node, Source, Values
 from autograph_cli.graph.cuts import LISTED, behind, where
@@ -174,8 +175,9 @@ def _there_before(seen: Seen, results: set[int]) -> Iterator[Found]:
         yield Found(said, users[0].source if users else None, told, nodes, remedy)
 
 
-def first_update(seen: Seen) -> tuple[Source, str] | None:
-    """The line of the optimizer and what its first update is, where that is larger than the weights themselves."""
+def first_update(seen: Seen) -> tuple[Source, str, str] | None:
+    """The line of the optimizer, what its first update is, and of which parameter, where that is larger than the
+    weights themselves."""
     first = Seen(seen.trace, seen.trace.steps[0])
     for file, script in seen.scripts.items():
         for part in ast.walk(script.tree):
@@ -186,12 +188,26 @@ def first_update(seen: Seen) -> tuple[Source, str] | None:
                 weights, slope = (size or 0.0 for size in sizes)
                 update = (rate or 0.0) * (slope if name == "SGD" else float(slope > 0))
                 known = leaf.kind == "leaf" and bool(leaf.outputs[0].names)
-                if isinstance(part, ast.Call) and known and 0 < weights < update < float("inf"):
-                    source = Source(file, part.lineno, script.line(part.lineno))
+                if not isinstance(part, ast.Call) or not known or not 0 < weights < update < float("inf"):
+                    continue
+                source = Source(file, part.lineno, script.line(part.lineno))
+                if _was_made(seen, source, update):
                     said = f"the update of {leaf.outputs[0].names[0]} in step {first.step.number}, by {name} with "
-                    said += f"lr={rate:g} at {file}:{part.lineno}, goes up to {update:.2g}, and its numbers to "
-                    return source, said + f"{weights:.2g}"
+                    said += f"lr={rate:g} at {file}:{source.line}, goes up to {update:.2g}, and its numbers to "
+                    return source, said + f"{weights:.2g}", leaf.outputs[0].names[0]
     return None
+
+
+def _was_made(seen: Seen, source: Source, update: float) -> bool:
+    """Return whether the optimizer of this line did change something by as much in its first step: gradients may be
+    clipped or scaled before, and rates begin lower."""
+    book = book_of(seen)
+    if book is None:
+        return True
+    lines = {n: known.source.line for n, known in enumerate(book.ledger.optimizers) if known.source is not None}
+    made = [number for number, line in lines.items() if line == source.line]
+    norms = [each.norm for number in made for each in book.steps_of(number)[:1]]
+    return any(norm < 0 or norm > update / 2 for norm in norms)
 
 
 def _rate(call: ast.Call) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from math import prod
 
@@ -73,9 +74,20 @@ def _blamed(seen: Seen, leaf: Node) -> Node | None:
             met.add(user.id)
             stack.append(user.id)
             came, passed = _came(seen, user), _passed(seen, user)
-            if came > 0 and JUMP * came < passed < float("inf") and len(user.args) <= 2:
+            large = came > 0 and JUMP * came < passed < float("inf") and len(user.args) <= 2
+            if large and not _is_factor(seen, user, passed / came):
                 found.append((passed / came, user))
     return max(found, key=lambda one: one[0])[1] if found else None
+
+
+def _is_factor(seen: Seen, node: Node, ratio: float) -> bool:
+    """Return whether it is given as large a number as the gradient grows by, as what scales a loss is."""
+    given = [edge for edge in node.args if edge.node not in seen.differentiated]
+    sizes = [largest(value_of(seen, edge)) or 0.0 for edge in given]
+    for _, text in node.constants:
+        with contextlib.suppress(ValueError):
+            sizes.append(abs(float(text)))
+    return max(sizes, default=0.0) * 2 > ratio
 
 
 def _senders(seen: Seen) -> dict[int, list[Node]]:
@@ -145,13 +157,20 @@ def _diverges(seen: Seen) -> Iterator[Found]:
     first = Seen(seen.trace, seen.trace.steps[0])
     if not seen.is_last or first.step is seen.step or seen.trace.failure:
         return
-    sizes = [
-        max((largest(value_of(each, edge)) or 0.0 for edge in each.outcome()), default=0.0) for each in (first, seen)
-    ]
-    far = first_update(seen) if GROWN * max(sizes[0], 1e-6) < sizes[1] < float("inf") else None
+    lines = [{each.graph[edge.node].source for edge in each.outcome()} for each in (first, seen)]
+    sizes = [max((_loss(value_of(each, edge)) for edge in each.outcome()), default=0.0) for each in (first, seen)]
+    grown = lines[0] == lines[1] and GROWN * max(sizes[0], 1e-6) < sizes[1] < float("inf")
+    far = first_update(seen) if grown else None
     if far is not None:
         fact = f"the loss is {sizes[0]:.4g} in step {first.step.number}, and {sizes[1]:.4g} in step {seen.step.number}"
-        yield Found(f"the loss grows, and {far[1]}", far[0], (fact,), tuple(edge.node for edge in seen.outcome()))
+        nodes = tuple(edge.node for edge in seen.outcome())
+        yield Found(f"the loss grows, and {far[1]}", far[0], (fact,), nodes, about=far[2:])
+
+
+def _loss(values: Values | None) -> float:
+    """How large a loss is; one that falls below zero does not grow."""
+    text = "".join(values.whole).strip() if values is not None else ""
+    return 0.0 if text.startswith("-") else largest(values) or 0.0
 
 
 GROWN = 100.0

@@ -227,7 +227,7 @@ def _lost(seen: Seen) -> Iterator[Found]:
             tuple(edge.node for _, edge in still),
             f"no number of {listed} changes, though there is a gradient",
         )
-        yield Found(said, _stepped(seen.scripts), tuple(facts), nodes, "", reason)
+        yield Found(said, _stepped(seen.scripts), tuple(facts), nodes, "", reason, covers=tuple(names))
 
 
 _DIGITS = {"float16": 11, "bfloat16": 8}

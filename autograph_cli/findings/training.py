@@ -119,7 +119,7 @@ def _lost(book: Book, why: str, source: Source | None, numbers: list[int]) -> Fo
     if why == "listed":
         assert module is not None
         return Found(
-            f"{module.cls} is kept in a plain list, {module.listed}, which parameters() does not look into: "
+            f"{module.cls} is kept in a plain list or dict, {module.listed}, which parameters() does not look into: "
             f"{shown} {are} never changed",
             source, (fact,), remedy="Keep modules in nn.ModuleList, nn.ModuleDict or nn.Sequential.",
         )  # fmt: skip
@@ -253,7 +253,7 @@ def _nothing(book: Book, number: int, turns: list[Turn]) -> Found | None:
             step.source, (fact, *_zeroed_before(book, step, held)), covers=covers,
         )  # fmt: skip
     cut = next((each for each in book.of("cut") if book.given(each) & held), None)
-    if cut is not None and not later:
+    if cut is not None and not later and not held & book.reached:
         facts = (fact, f"{cut.words}{at(cut.source)} cuts what was computed from {book.shown(book.given(cut))}")
         return Found(
             f"{name}.step() finds no gradients, as {cut.words}{at(cut.source)} cuts them off",
@@ -317,9 +317,8 @@ def _moves_nothing(seen: Seen) -> Iterator[Found]:
         elif all(book.ledger.parameters[n].size <= SAMPLE for n in book.ready(steps[-1])):
             dtypes = sorted({book.ledger.parameters[n].dtype for n in book.ready(steps[-1])})
             facts.append(f"the learning rate was {rates[-1]:g}, the parameters are {', '.join(dtypes)}")
-            yield Found(
-                f"{name}.step() changes nothing: the change is too small for {', '.join(dtypes)}", source, tuple(facts)
-            )
+            said = f"{name}.step() changes nothing: the change is too small for {', '.join(dtypes)}"
+            yield Found(said, source, tuple(facts), about=tuple(book.ledger.names(book.ready(steps[-1]))))
 
 
 def _schedules_another(seen: Seen) -> Iterator[Found]:

@@ -16,6 +16,7 @@ from autograph_cli.graph.views import backward_edges
 
 _TERMS = ("add", "sub", "rsub", "stack", "cat")
 """What a term of a loss is put together by: what has no history adds nothing to its gradient."""
+_MULTIPLES = ("mul", "div", "neg", "sum", "mean")
 _MEANT = re.compile(r"\bdetach\b|\bno_grad\b|\.data\b|\.item\(")
 _TAKES_IN = ("append", "appendleft", "add", "insert", "extend", "update", "setdefault")
 
@@ -40,7 +41,8 @@ def _clip(book: Book, calls: list[Happening], source: Source | None) -> Found | 
     word, times = calls[0].words, f"{len(calls)} calls"
     if not any(each.given for each in calls):
         return Found(
-            f"{word}{at(source)} is given no parameters: it clips nothing", source, (f"{times} of it found none",),
+            f"{word}{at(source)} is given no parameters: it clips nothing",
+            source, (f"{times} of it found none",), covers=_stepped(book),
             remedy="Give it model.parameters() anew each time: a generator is used up when it was read once.",
         )  # fmt: skip
     given = frozenset().union(*map(book.given, calls))
@@ -51,7 +53,7 @@ def _clip(book: Book, calls: list[Happening], source: Source | None) -> Found | 
         if later:
             return Found(
                 f"{word}{at(source)} comes before backward{at(later[-1].source)}: there is nothing to clip",
-                source, (fact, f"backward{at(later[-1].source)} gives the gradients after it"),
+                source, (fact, f"backward{at(later[-1].source)} gives the gradients after it"), covers=_stepped(book),
             )  # fmt: skip
         if any(each.ready for each in book.of("step")):
             return Found(
@@ -63,7 +65,7 @@ def _clip(book: Book, calls: list[Happening], source: Source | None) -> Found | 
     if steps and all(_is_too_late(book, each, steps) for each in calls):
         return Found(
             f"{word}{at(source)} comes after step{at(steps[0].source)}: what it clips is not used any more",
-            source, (f"between {times} of it and the next step the gradients are made anew",),
+            source, (f"between {times} of it and the next step the gradients are made anew",), covers=_stepped(book),
         )  # fmt: skip
     scaled = [each for each in calls if _is_scaled(book, each)]
     if len(scaled) >= OFTEN and len(scaled) == len(calls):
@@ -74,6 +76,11 @@ def _clip(book: Book, calls: list[Happening], source: Source | None) -> Found | 
             reason="The limit is meant for gradients as they are, and holds for thousands of times as large ones.",
         )  # fmt: skip
     return None
+
+
+def _stepped(book: Book) -> tuple[str, ...]:
+    """The parameters that steps change, whose updates are too large where nothing clips them."""
+    return tuple(book.ledger.names(frozenset().union(*map(book.ready, book.of("step")))))
 
 
 def _is_too_late(book: Book, clip: Happening, steps: list[Happening]) -> bool:
@@ -272,7 +279,23 @@ def _is_term(seen: Seen, user: Node, given: Edge) -> bool:
     """Return whether an operation adds what it is given, which has no history, to a number that has one."""
     edges = backward_edges(user)
     scalar = user.op in _TERMS and user.outputs[0].type.shape == ()
-    return scalar and user.id in seen.reached and bool(edges) and given not in edges
+    return scalar and user.id in seen.reached and bool(edges) and given not in edges and _is_in_sum(seen, user)
+
+
+def _is_in_sum(seen: Seen, term: Node) -> bool:
+    """Return whether nothing but sums and multiples lead from a term to what backward starts from: what an update makes
+    goes into other operations first."""
+    ends, stack, met = {edge.node for edge in seen.outcome()}, [term], {term.id}
+    while stack:
+        node = stack.pop()
+        if node.id in ends:
+            return True
+        users = (user for nr in range(len(node.outputs)) for user in seen.users.get(Edge(node.id, nr), ()))
+        for user in users:
+            if user.op in (*_TERMS, *_MULTIPLES) and user.id not in met:
+                met.add(user.id)
+                stack.append(user)
+    return False
 
 
 # -- what lives on

@@ -8,6 +8,7 @@ from math import prod
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.steps import FEWEST
 from autograph_cli.graph import Edge, Graph, Node, Source, Values
+from autograph_cli.graph.cuts import behind
 from autograph_cli.graph.facts import bytes_text
 from autograph_cli.graph.saved_memory import Kept, kept_tensors, total_bytes, uncounted_words
 
@@ -27,7 +28,8 @@ def _repeated(seen: Seen) -> Iterator[Found]:
         known = [_numbers(node) for node in nodes]
         same = known == [_numbers(node) for node in before.get(source, [])] and any(map(any, known))
         count = sum(prod(output.type.shape) for node in nodes for output in node.outputs)
-        if same and len(nodes) > 1 and count >= MUCH and not source.text.startswith("for "):
+        told = same and len(nodes) > 1 and count >= MUCH and not source.text.startswith("for ")
+        if told and not any(_of_given(seen, node) for node in nodes):
             listed = ", ".join(dict.fromkeys(node.op for node in nodes))
             fact = f"{listed} make the same numbers in step {first.number} and in step {seen.step.number}"
             yield Found(
@@ -45,6 +47,14 @@ def _made_by(graph: Graph) -> dict[Source, list[Node]]:
         if node.kind == "untracked" and node.source is not None and node.args:
             found.setdefault(node.source, []).append(node)
     return found
+
+
+def _of_given(seen: Seen, node: Node) -> bool:
+    """Return whether a module computes it from what it is called with, which is the caller's to vary, as by batches."""
+    made_of = (seen.graph[number] for number in behind(seen.graph, [(node.id, 0)], untracked=True))
+    return bool(node.module) and any(
+        each.kind == "input" and not any("." in name for name in each.outputs[0].names) for each in made_of
+    )
 
 
 def _numbers(node: Node) -> tuple[Values | None, ...]:

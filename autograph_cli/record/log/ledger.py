@@ -72,6 +72,8 @@ class Books:
         self._optimizers: list[_Optimizer] = []
         self._hooks = Hooks(log, self._parameters, self._guarded, lambda: self.hears)
         self._stepping: list[_Stepping] = []
+        self._updates: list[range] = []
+        """The events that steps themselves made, which update parameters and are on no way to a loss."""
         self._passes: list[tuple[int, frozenset[int]]] = []
         """Of the last backward calls: their time and their roots."""
         self._running: list[tuple[int, int]] = []
@@ -177,6 +179,8 @@ class Books:
         if step.optimizer != index:
             return
         closure, held = step.calls != self._calls, list(step.before)
+        if not closure:
+            self._updates.append(range(self._counts[step.at] + 1, self._log.count + 1))
         moved, norm = self._moved(step.before)
         self._parameters.mark_written(moved)
         frozen = [n for n in held if (x := self._parameters.tensor(n)) is not None and not x.requires_grad]
@@ -196,15 +200,17 @@ class Books:
     def _moved(self, samples: Mapping[int, Any]) -> tuple[list[int], float]:
         """The parameters whose numbers have changed, and the norm of the change as far as it is known."""
         moved, total = [], 0.0
-        for number, before in samples.items():
-            x = self._parameters.tensor(number)
-            now = None if x is None else self._parameters.sample(x)
-            if now is None or before is None or now.shape != before.shape:
-                moved.append(number)
-            elif not np.array_equal(now, before, equal_nan=True):
-                moved.append(number)
-                with np.errstate(all="ignore"):
-                    total += float(np.sum(np.abs(now.astype(np.complex128) - before) ** 2))
+        with np.errstate(all="ignore"):
+            for number, before in samples.items():
+                x = self._parameters.tensor(number)
+                now = None if x is None else self._parameters.sample(x)
+                if now is None or before is None or now.shape != before.shape:
+                    moved.append(number)
+                elif now.tobytes() != before.tobytes():
+                    change = now.astype(np.complex128 if now.dtype.kind == "c" else np.float64) - before
+                    total += np.vdot(change, change).real
+                    if change.any():
+                        moved.append(number)
         return moved, rounded(total**0.5)
 
     def _note_cuts(self, held: list[int]) -> None:
@@ -212,7 +218,10 @@ class Books:
         wanted = {key: number for number in held if (key := self._parameters.leaf_key(number)) is not None}
         known = {(site, each.given) for site, each in self._happenings if each.kind == "cut"}
         cuts = [
-            event for step in list(self._log.steps) for event in step.events if event.kind is UNTRACKED and event.cut
+            event
+            for step in list(self._log.steps)
+            for event in step.events
+            if event.kind is UNTRACKED and event.cut and not any(event.number in each for each in self._updates)
         ]
         for event in cuts:
             behind = self._leaves_behind([key_of(output) for output in event.cut])

@@ -27,6 +27,7 @@ TURNS = 6
 FARTHEST, OBJECTS = 6, 20_000
 """So many containers and objects deep is looked, and at so many things."""
 Line = Callable[[Site | None], Source | None]
+_CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
 _PLAIN = (str, bytes, int, float, bool, complex, type(None), type)
 _ITEM, _NUMBERED = re.compile(r"\[[^\[\]]*\]$"), re.compile(r"\[\d+\]")
 
@@ -187,22 +188,23 @@ class Keepers:
             things = further
 
 
-_SEQUENCES: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
-
-
 def _container(path: str) -> str:
     """Return what takes in one more each time: the outermost list on the way to a tensor, else what holds it."""
     outer = _NUMBERED.split(path)[0]
     return outer if outer != path else _ITEM.sub("", path)
 
 
+def _shown(key: Any) -> str:
+    return repr(key) if type(key) in (str, int) else "..."
+
+
 def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield what a container, an object or a function holds, read without code of its own."""
     kind = type(value)
     if issubclass(kind, dict):
-        yield from ((f"{path}[{key!r}]", x) for key, x in list(dict.items(value)))
-    elif sequence := next((each for each in _SEQUENCES if issubclass(kind, each)), None):
-        yield from ((f"{path}[{position}]", x) for position, x in enumerate(list(sequence.__iter__(value))))
+        yield from ((f"{path}[{_shown(key)}]", x) for key, x in list(dict.items(value)))
+    elif (base := next((each for each in _CONTAINERS if issubclass(kind, each)), None)) is not None:
+        yield from ((f"{path}[{position}]", x) for position, x in enumerate([*base.__iter__(value)]))
     elif kind is FunctionType:
         names = zip(value.__code__.co_freevars, value.__closure__ or (), strict=False)
         for name, cell in names:

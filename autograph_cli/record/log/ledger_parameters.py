@@ -119,7 +119,9 @@ class Parameters:
 
     def _is_set(self, grad: Any) -> bool:
         numbers = self.read(grad)
-        return numbers is None or bool(numbers[:SAMPLE].any() or numbers[SAMPLE:].any())
+        if numbers is None or (numbers.size and numbers[0]):
+            return True
+        return bool(numbers[:SAMPLE].any() or numbers[SAMPLE:].any())
 
     def plain(self, value: Any) -> float | None:
         """A number, which may be in a tensor."""
@@ -150,13 +152,22 @@ class Parameters:
             if number is not None and not self._known[number].name:
                 self._known[number].name = f"{name}{inner}"
 
-    def _path(self, known: _Parameter) -> str:
+    def _path(self, number: int) -> str:
+        known = self._known[number]
         x = known.ref()
         if known.name or x is None:
             return known.name
         held = self._log.tensors.of(x)
         names = [] if held is None else self._log.names_of(held.number)
-        return names[0] if names else self._log.modules.owner(x)
+        return names[0] if names else self._within(number, x)
+
+    def _within(self, number: int, x: Any) -> str:
+        """The path of a parameter of a module that was called by a path."""
+        path = self._log.modules.owner(x)
+        position = self._owners.get(number)
+        module = None if position is None else self._modules[position].ref()
+        own = {} if module is None else module.__dict__.get("_parameters", {})
+        return next((f"{path}.{name}" for name, each in own.items() if path and each is x), path)
 
     def leaf_key(self, number: int) -> int | None:
         """The key of a parameter in the event log."""
@@ -201,7 +212,7 @@ class Parameters:
         ]
         parameters = [
             Parameter(
-                self._path(known),
+                self._path(number),
                 index.get(self._owners.get(number, -1)),
                 known.numbers,
                 known.dtype,

@@ -10,5 +10,5 @@ for _ in range(4):
     opt.zero_grad()
     loss = net(x).float().pow(2).mean()
     loss.backward()
-    opt.step()  # wrong: AG807
+    opt.step()  # wrong: AG310
     opt.step()  # right

@@ -151,3 +151,80 @@ print(w)
                 runner.run(runner.Target.of(str(path)), served=engine == "builtin")
         said.append(out.getvalue())
     assert said[0] == said[1] != ""
+
+
+HEADS = """
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(6, 3, sparse=True)
+        self.heads = {"a": nn.Linear(3, 2), "b": nn.Linear(3, 1)}
+    def forward(self, ids):
+        return [head(self.words(ids)).sum() for head in self.heads.values()]
+net = Net()
+opt = torch.optim.SparseAdam(net.parameters(), lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    sum(net(torch.tensor([1, 2, 2]))).backward()
+    opt.step()
+"""
+FLAT = """
+import torch
+net = torch.nn.Linear(3, 2)
+opt = torch.optim.{optimizer}(net.parameters(), lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    torch.sign(net(torch.ones(4, 3))).sum().backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_parameters_of_unregistered_modules_have_names_of_their_own_and_sparse_gradients_are_read(
+    tmp_path: Path, engine: str
+) -> None:
+    ledger = heard(HEADS, tmp_path, engine)
+    names = {f"net.heads['{head}'].{name}" for head in "ab" for name in ("weight", "bias")}
+    assert {each.name for each in ledger.parameters} == {"net.words.weight", *names}
+    steps = [each for each in ledger.happenings if each.kind == "step"]
+    assert all(ledger.names(ledger.sets[each.ready]) == ["net.words.weight"] and each.norm > 0 for each in steps)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "LBFGS"])
+def test_what_a_step_detaches_cuts_nothing(tmp_path: Path, engine: str, optimizer: str) -> None:
+    script = FLAT.format(optimizer=optimizer)
+    script = script.replace(
+        "opt.step()", "opt.step(lambda: torch.tensor(0.0))" if optimizer == "LBFGS" else "opt.step()"
+    )
+    ledger = heard(script, tmp_path, engine)
+    assert not [each for each in ledger.happenings if each.kind == "cut"]
+    assert all(each.ready == 0 for each in ledger.happenings if each.kind == "step")
+
+
+@pytest.mark.parametrize(
+    ("change", "moved"),
+    [("add_(0)", 0), ("mul_(-1)", 1), ("add_(float('inf'))", 1), ("mul_(float('nan'))", 1), ("copy_(-0.0 * w)", 0)],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "complex64"])
+def test_what_moves_is_told_of_all_numbers(tmp_path: Path, dtype: str, change: str, moved: int) -> None:
+    start = "torch.zeros(3" if "copy_" in change else "torch.ones(3"
+    ledger = heard(
+        f"""
+import torch
+w = {start}, dtype=torch.{dtype}, requires_grad=True)
+class Own(torch.optim.Optimizer):
+    @torch.no_grad()
+    def step(self, closure=None):
+        w.{change}
+opt = Own([w], {{}})
+for _ in range(2):
+    (w * 2).abs().sum().backward()
+    opt.step()
+""",
+        tmp_path,
+    )
+    steps = [each for each in ledger.happenings if each.kind == "step"]
+    assert [len(ledger.sets[each.moved]) for each in steps[:1]] == [moved]
