@@ -187,12 +187,22 @@ cdef class Forward:
                     return False
         return not self.floating or is_floating_dtype(first)
 
+    cdef bint all_arrays(self, Operands *x):
+        """Whether all tensors have arrays, or scalars, of a dtype that is known here: no list has."""
+        cdef int i
+        cdef PyObject *raw
+        for i in range(self.tensors):
+            raw = x.raws[self.at[i]]
+            if dtype_of(raw) == NULL and (raw != <PyObject *>None or i == 0):
+                return False
+        return True
+
     cdef bint cast(self, Operands *x):
         """Cast the arrays to what the kernel takes (`promoted` and `as_floating` of dispatch.py); whether there is such a
         dtype."""
         cdef int i
         cdef PyObject *raw
-        if self.view or not self.promotes and not self.floating:
+        if self.view or not self.promotes and not self.floating or not self.all_arrays(x):
             return False
         if self.promotes:
             raws = [<object>x.raws[self.at[i]] for i in range(self.tensors) if x.raws[self.at[i]] != <PyObject *>None]
@@ -205,6 +215,8 @@ cdef class Forward:
                     raw = x.raws[self.at[i]]
                     if raw != <PyObject *>None and dtype_of(raw) != <PyObject *>common:
                         replace(&x.raws[self.at[i]], (<object>raw).astype(common))
+        if not self.all_arrays(x):  # NumPy gives a scalar of a dtype that the tape does not know
+            return False
         if self.floating and not is_floating_dtype(dtype_of(x.raws[self.at[0]])):
             replace(&x.raws[self.at[0]], as_floating(<object>x.raws[self.at[0]]))
         return self.has_dtype(x)
