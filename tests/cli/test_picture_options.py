@@ -24,6 +24,7 @@ SAID: dict[str, tuple[list[str], Any]] = {
     "depth": (["--depth", "0"], 0),
     "max_nodes": (["--max-nodes", "7"], 7),
     "roll": (["--no-roll"], False),
+    "level": (["--level", "aten"], "aten"),
     "tags": (["--no-tags"], False),
     "parameters": (["--parameters", "boxes"], "boxes"),
     "direction": (["--direction", "right"], "right"),

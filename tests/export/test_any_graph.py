@@ -19,6 +19,7 @@ from autograph_cli.export.scene.colouring import COLOURS
 from autograph_cli.graph import Graph, GraphError, Slice
 from autograph_cli.graph.facts import USUAL, WORDS, check_recorded
 from autograph_cli.graph.names import output_names
+from autograph_cli.graph.reader_level import LEVELS
 from tests.export.random_graphs import batches, random_graph
 
 AT_ONCE = 10
@@ -83,6 +84,7 @@ OPTIONS: dict[str, Callable[[Graph, random.Random], Any] | tuple[Any, ...]] = {
     "colour": tuple(COLOURS),
     "max_nodes": (1, 5, 10, 25, 200),
     "roll": (True, False),
+    "level": LEVELS,
     "layout": LAYOUTS[:2],
     "title": ("a.py", "</title>\u2028\x00" + "权" * 400),
     "total_steps": (1, 4),

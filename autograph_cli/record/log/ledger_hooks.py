@@ -90,6 +90,7 @@ class Hooks:
 
         with contextlib.suppress(AttributeError):
             functools.update_wrapper(heard, hook)
+        heard._ag_hook = hook  # type: ignore[attr-defined]
         return self._log.engine.between(heard)
 
     def _look(self, known: _Hook, given: Any, went_on: Any) -> None:
@@ -165,3 +166,8 @@ def _is_filled(cell: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def script_hook(hook: Any) -> Any:
+    """Return the hook that the script registered, of one that the ledger hears through."""
+    return getattr(hook, "_ag_hook", hook)

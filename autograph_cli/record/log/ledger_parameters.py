@@ -103,8 +103,8 @@ class Parameters:
     # -- numbers
 
     def read(self, x: Any) -> Any:
-        """The numbers of a tensor in a row; None where it has none."""
-        numbers = None if x.is_meta else self._log.engine.array(x)
+        """The numbers of a tensor in a row; None where it has none, and on a GPU, for which the script would wait."""
+        numbers = self._log.engine.array(x) if self._log.engine.device(x) == "cpu" else None
         return None if numbers is None else np.asarray(numbers).reshape(-1)
 
     def sample(self, x: Any) -> Any:

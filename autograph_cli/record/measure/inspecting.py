@@ -13,6 +13,7 @@ from autograph_cli.graph import Graph, GraphError, Node, Step, Trace
 from autograph_cli.graph.facts import bytes_text, plain_name, values_lines
 from autograph_cli.graph.names import output_names
 from autograph_cli.graph.paths import find_positions, known_names
+from autograph_cli.record.log.ledger_hooks import script_hook
 from autograph_cli.record.measure.values import summary
 from autograph_cli.record.names.variables import tensors_in
 
@@ -120,7 +121,7 @@ def _facts(engine: Engine, tensor: Any, every: Mapping[str, Any], name: str) -> 
         yield "next_functions", list(_next(node, {id(other): path for path, other in every.items()}, 1))
     yield "_version", None if tensor.is_inference() else int(tensor._version)
     yield from _memory(engine, tensor, every, name)
-    yield "hooks", [f"{kind}: {_called(hook)}" for kind, hook in engine.hooks(tensor)]
+    yield "hooks", [f"{kind}: {_called(script_hook(hook))}" for kind, hook in engine.hooks(tensor)]
 
 
 def _type(engine: Engine, tensor: Any) -> str:
