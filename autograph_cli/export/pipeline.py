@@ -12,7 +12,7 @@ from autograph_cli.export.picture import DEEPEST, Picture
 from autograph_cli.export.scene.building import build
 from autograph_cli.export.scene.colouring import amounts, coloured
 from autograph_cli.export.scene.formula_lines import with_formulas
-from autograph_cli.export.scene.modules import framed
+from autograph_cli.export.scene.modules import framed, without_empty
 from autograph_cli.export.scene.parameters import inline, inline_if_many, with_state
 from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.records import Scene
@@ -121,7 +121,7 @@ def with_parameters(scene: Scene, picture: Picture) -> Scene:
     """Write leaves on the operations that use them, if that is asked for, or if there are many operations."""
     wanted = False if picture.page else PARAMETERS[picture.options.parameters]
     if picture.chips:
-        scene = with_state(scene, picture.graph)
+        scene = without_empty(with_state(scene, picture.graph))
     if wanted is None:
         return inline_if_many(scene, beside=picture.written)
     return inline(scene) if wanted else scene

@@ -33,6 +33,20 @@ def framed(scene: Scene, graph: Graph, single: Collection[int] = ()) -> Scene:
     return replace(scene, boxes=tuple(map(framing.box, scene.boxes)), frames=tuple(framing.frames()))
 
 
+def without_empty(scene: Scene) -> Scene:
+    """Drop the frames in which no box is left."""
+    parents = {frame.id: frame.parent for frame in scene.frames}
+    used: set[str] = set()
+    for box in scene.boxes:
+        frame = box.frame
+        while frame and frame not in used:
+            used.add(frame)
+            frame = parents[frame]
+    if len(used) == len(scene.frames):
+        return scene
+    return replace(scene, frames=tuple(frame for frame in scene.frames if frame.id in used))
+
+
 def frame_id(call: int, band: int) -> str:
     """The id of the frame of a call in a band."""
     return f"m{call}_{band}" if band else f"m{call}"

@@ -85,7 +85,7 @@ def named(
         def function(*args: Any, **kwargs: Any) -> Any:
             return otherwise(args, kwargs)
 
-        function.record = op
+        function.record, function.__signature__ = op, op.signature
     else:
         function = tape.OperationFunction(op, otherwise, public, changes)
     function.__name__ = function.__qualname__ = name

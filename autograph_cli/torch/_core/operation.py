@@ -123,7 +123,7 @@ class Operation(Traits):
         """For each argument its default, or REQUIRED."""
         return tuple(p.default for p in self.schema.parameters)
 
-    @property
+    @at_first_use
     def signature(self) -> inspect.Signature:
         """The parameters as Python's `inspect` shows those of a function."""
         kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
