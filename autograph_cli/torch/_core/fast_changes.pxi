@@ -86,14 +86,14 @@ cdef int date_back(Forward self, object node, PyObject *counter, PyObject *befor
 
 
 cdef bint may_change(PyObject *target):
-    """Whether a tensor is a number, or an array of real numbers with one position in memory for each element."""
+    """Whether a tensor is a real number, or an array of such with one position in memory for each element."""
     cdef PyObject *raw = SLOT(target, RAW)
     cdef cnp.npy_intp reach
     cdef int d
     if SLOT(target, COUNTER) == <PyObject *>INFERENCE:
         return False
     if type_of(raw) != ndarray:
-        return True
+        return not cnp.PyTypeNum_ISCOMPLEX((<cnp.dtype>dtype_of(raw)).type_num)
     if cnp.PyArray_ISCOMPLEX(<cnp.ndarray>raw):
         return False
     if cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>raw):

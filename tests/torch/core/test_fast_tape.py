@@ -251,3 +251,9 @@ def test_strides_that_nodes_keep_are_their_own():
     assert [node._saved_mat2_sym_sizes for node in nodes] == [(n, n + 7) for n in range(300, 340)]
     assert [node._saved_mat2_sym_strides for node in nodes] == [(n + 7, 1) for n in range(300, 340)]
     assert others == [*range(1000, 5000)]
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_complex_numbers_have_no_absolute_value_in_place(shape: tuple[int, ...]) -> None:
+    with pytest.raises(RuntimeError, match=r"In-place abs is not supported for complex tensors\."):
+        torch.ones(shape, dtype=torch.complex64).abs_()
