@@ -95,13 +95,14 @@ class Nodes(Tensors):
         return (number, tensor.output_nr) if tensor.output_nr else number
 
     def told(self, tensor: Any) -> Output | None:
-        node = history(tensor)
-        if node is None:
-            return self._held(tensor)
-        note = node.metadata.get(MARK)
-        if note is None or note.number not in self.known:
-            return None
-        return (note.number, tensor.output_nr) if tensor.output_nr else int(note.number)
+        with untouched():
+            node = history(tensor)
+            if node is None:
+                return self._held(tensor)
+            note = node.metadata.get(MARK)
+            if note is None or note.number not in self.known:
+                return None
+            return (note.number, tensor.output_nr) if tensor.output_nr else int(note.number)
 
     def root(self, root: Any) -> Output | None:
         if isinstance(root, torch.Tensor):
