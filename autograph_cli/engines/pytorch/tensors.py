@@ -70,10 +70,12 @@ class Tensors:
             return (storage, storage.nbytes()) if storage.nbytes() else None
 
     def array(self, x: Any) -> Any:
-        """The numbers of a tensor, as NumPy has them."""
+        """The numbers of a tensor, as NumPy has them; None where it has none, or rows of several lengths."""
         if not is_readable(x):
             return None
         with hooks.unheard(), untouched(), torch.no_grad():
+            if x.is_nested:
+                return None
             bare = torch._C.TensorBase.detach(x)  # the method that scripts call is heard
             dense = bare.to_dense() if x.layout is not torch.strided else bare
             known = dense.float() if dense.dtype is torch.bfloat16 else dense
