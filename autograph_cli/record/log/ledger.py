@@ -169,15 +169,15 @@ class Books:
             self._name_variables([variables_of(frame) for frame in reversed(script_frames(3))])
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if self._stepping:
-            self._guarded(self._stepped, optimizer)
+        self._guarded(self._stepped, optimizer)
 
     def _stepped(self, optimizer: Any) -> None:
-        index, step = self._index(optimizer), self._stepping.pop()
-        while step.optimizer != index and self._stepping:  # one that raised has not ended
-            step = self._stepping.pop()
-        if step.optimizer != index:
+        index, stepping = self._index(optimizer), self._stepping
+        # Of several threads each has its own, and one that raised has not ended.
+        position = next((n for n in reversed(range(len(stepping))) if stepping[n].optimizer == index), None)
+        if position is None:
             return
+        step = stepping.pop(position)
         closure, held = step.calls != self._calls, list(step.before)
         if not closure:
             self._updates.append(range(self._counts[step.at] + 1, self._log.count + 1))
