@@ -1,4 +1,4 @@
-"""What tests of the tool ask of the inside of engines: all of it stands here, so that a change inside touches no other."""
+"""The inside of engines as tests of the tool ask for it: all of it stands here, so that a change inside touches no other."""
 
 from __future__ import annotations
 

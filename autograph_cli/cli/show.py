@@ -133,7 +133,7 @@ def show(
 
 
 def _say_ledger(trace: graph.Trace, as_json: bool) -> None:
-    """What was heard of training."""
+    """The ledger of training."""
     if trace.ledger is None:
         raise click.ClickException("this trace has no ledger: an earlier version recorded it; record the script again")
     text = json.dumps(to_builtins(trace.ledger), indent=1) + "\n" if as_json else ledger_text(trace.ledger)

@@ -137,7 +137,7 @@ class Listener(Protocol):
     tensors: ById[Held]
     """The leaves and the tensors without gradient that were told of, by id."""
     drawn: ById[Drawn]
-    """What was made from nothing, by id."""
+    """The tensors that were made from nothing, by id."""
     count: int
     """How many events were noted."""
 
@@ -250,7 +250,7 @@ class Listener(Protocol):
 
 
 class Events(Protocol):
-    """What a connection tells, and when."""
+    """The events that a connection tells, and when."""
 
     name: str
     """How traces call it."""
@@ -290,7 +290,7 @@ class Events(Protocol):
 
 
 class NodeFacts(Protocol):
-    """What there is to know of nodes."""
+    """The facts of nodes."""
 
     def number(self, node: Any) -> int:
         """The number by which a node is known; one that was not told of is told of now."""
@@ -334,7 +334,7 @@ class NodeFacts(Protocol):
 
 
 class TensorFacts(Protocol):
-    """What there is to know of tensors."""
+    """The facts of tensors."""
 
     @property
     def tensor(self) -> type:
@@ -397,7 +397,7 @@ class TensorFacts(Protocol):
 
 
 class Measuring(Protocol):
-    """What is done and measured on request."""
+    """The measurements and computations that an engine makes on request."""
 
     @property
     def namespace(self) -> Any:

@@ -1,4 +1,4 @@
-"""What nodes keep that is no tensor, as text."""
+"""Text of the values that nodes keep and that are no tensors."""
 
 from __future__ import annotations
 

@@ -71,9 +71,9 @@ class Picture(Struct, frozen=True):
     differentiated: Collection[str] | None = None
     sums: Mapping[int, str] | None = None
     written: bool = False
-    """Whether it is drawn as the script was written."""
+    """True if it is drawn as the script was written."""
     chips: bool = False
-    """Whether the parameters and buffers of modules stand on what uses them."""
+    """True if parameters and buffers of modules stand on the boxes that use them."""
     single: Collection[int] = ()
     """The calls of modules that are one node each."""
 

@@ -21,9 +21,9 @@ class Turn(Struct, frozen=True):
 
     step: Happening
     wrote: dict[int, tuple[Happening, ...]]
-    """Of each parameter that it holds: the backward calls whose gradients were in `.grad`, the first one first."""
+    """The backward calls whose gradients were in `.grad`, the first one first, by parameter that it holds."""
     cleared: dict[int, Happening]
-    """Of those that had a gradient, which was set to zero before the step: what did that, or the step where nothing was
+    """For parameters whose gradient was set to zero before the step: what did that, or the step where nothing was
     heard."""
 
     def calls(self) -> list[Happening]:

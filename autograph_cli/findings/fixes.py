@@ -20,7 +20,7 @@ class Edit(Struct, frozen=True, order=True):
     end: int
     text: str
     own_line: bool = False
-    """Whether the text is a line of its own, above this one."""
+    """True if the text is a line of its own, above this one."""
 
 
 def fixed(text: str, file: str, findings: Sequence[Finding]) -> str:

@@ -32,7 +32,7 @@ _RANGES = {
     "softmax": (0.0, 1.0),
     "tanh": (-1.0, 1.0),
 }
-"""What an activation can make."""
+"""The range of values that an activation can make."""
 _BOUNDS = {"hardtanh": ("min_val", "max_val"), "clamp": ("min", "max")}
 """The arguments that tell what these can make."""
 NLL = ("nll_loss_forward", "nll_loss", "nll_loss2d_forward", "nll_loss2d", "nll_loss_nd")

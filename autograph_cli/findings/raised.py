@@ -343,7 +343,7 @@ _INSTEAD = {
     "grid_sampler": "Interpolate with operations: floor, index and weights.",
     "embedding_bag": "Use mode='sum' or 'mean', or nn.Embedding and a reduction.",
 }
-"""What to use instead of operations, by the beginning of their names."""
+"""Replacements for operations, by the beginning of their names."""
 RULES = (
     Rule(
         "AG009",

@@ -119,7 +119,7 @@ class Rule(Struct, frozen=True):
     record: tuple[str, ...] = ()
     """What must be recorded beside the graph for it to be found."""
     ledger: bool = False
-    """Whether it reads the ledger of training, which traces of earlier versions do not have."""
+    """True if it reads the ledger of training, which traces of earlier versions do not have."""
     on_request: bool = False
     """Whether it is looked for only where its code is selected: advice on what is right."""
 

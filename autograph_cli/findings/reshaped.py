@@ -14,7 +14,7 @@ from autograph_cli.graph.cuts import where
 
 _VIEWS = ("view", "_unsafe_view", "_reshape_alias", "reshape")
 _PADS = ("cat", "constant_pad_nd", "pad", "zeros", "ones", "arange", "linspace")
-"""What makes rows of another length on purpose, to shift them by a view; and what has no order to lose."""
+"""Operations that change the length of rows on purpose, to shift them by a view, or whose results have no order."""
 
 
 def crosses(before: Sequence[int], after: Sequence[int]) -> bool:

@@ -24,7 +24,7 @@ _FLAT = frozenset(
 )
 """Activations that are flat somewhere, or nearly so: far from zero, the derivative is rounded to zero."""
 _SMALLEST = {"float16": 6.1e-5}
-"""What is smaller than that loses digits, and then all, in these types."""
+"""The smallest normal numbers of these types: smaller ones lose digits, and then become zero."""
 
 
 def _first(seen: Seen) -> Seen | None:

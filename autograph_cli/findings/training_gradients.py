@@ -1,4 +1,4 @@
-"""What happens to gradients between backward and step, and what lives on: rules over the ledger of training."""
+"""Rules over the ledger of training: gradients between backward and step, and graphs that live on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autograph_cli.graph.ledger import Happening, Hook, Keeper
 from autograph_cli.graph.views import backward_edges
 
 _TERMS = ("add", "sub", "rsub", "stack", "cat")
-"""What a term of a loss is put together by: what has no history adds nothing to its gradient."""
+"""Operations that put the terms of a loss together: a term without history adds nothing to the gradient."""
 _MULTIPLES = ("mul", "div", "neg", "sum", "mean")
 _MEANT = re.compile(r"\bdetach\b|\bno_grad\b|\.data\b|\.item\(")
 _TAKES_IN = ("append", "appendleft", "add", "insert", "extend", "update", "setdefault")

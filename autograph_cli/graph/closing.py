@@ -110,13 +110,13 @@ class Merging(Generic[Key]):
         return self.merged(key, node, used[key])
 
     def _given(self, key: Key, edges: Iterable[Edge]) -> tuple[Edge, ...]:
-        """Of these edges those that lead out of the nodes of a key, each once."""
+        """Return those of these edges that lead out of the nodes of a key, each once."""
         moved = (self.position.get(edge) for edge in edges if self.key[edge.node] != key)
         return tuple(dict.fromkeys(edge for edge in moved if edge is not None))
 
 
 def _keys(graph: Graph, depth: int) -> list[tuple[int, int] | None]:
-    """Of each node the closed call that it disappears in, with its order."""
+    """The closed call that each node disappears in, with its order."""
     nesting, users = Nesting(graph), users_of(graph)
 
     def key(node: Node) -> tuple[int, int] | None:

@@ -27,7 +27,7 @@ class Parameter(Record, frozen=True):
     """How many numbers it has."""
     dtype: str = ""
     written: bool = False
-    """Whether its values changed between the first and the last time that it was looked at."""
+    """True if its values changed between the first and the last time that it was looked at."""
 
 
 class Module(Record, frozen=True, rename={"cls": "class"}):
@@ -38,11 +38,11 @@ class Module(Record, frozen=True, rename={"cls": "class"}):
     """When it was built; 0 where that was before anything was heard."""
     source: Source | None = None
     copied: bool = False
-    """Whether it is a copy, or was unpickled."""
+    """True if it is a copy, or was unpickled."""
     listed: str = ""
     """Where it is kept in a plain list, tuple or dict of a module, by the path of that attribute; empty otherwise."""
     flagged: bool = False
-    """Whether it has an attribute `requires_grad` that is false, which freezes nothing."""
+    """True if it has an attribute `requires_grad` that is false, which freezes nothing."""
 
 
 class Optimizer(Record, frozen=True, rename={"cls": "class"}):
@@ -62,7 +62,7 @@ class Hook(Record, frozen=True):
     kind: str
     """The method that registered it: `register_hook`, `register_full_backward_hook`, ..."""
     on: str
-    """What it was registered on, by name."""
+    """The tensor, node or module that it was registered on, by name."""
     at: int
     source: Source | None = None
     function: str = ""
@@ -73,7 +73,7 @@ class Hook(Record, frozen=True):
     again: int = 1
     """How many of the same function are on the same tensor, this one included."""
     same: bool = False
-    """Whether the same numbers went on each time, though it was given others, and not in about that direction."""
+    """True if the same numbers went on each time, though it was given others, and not in about that direction."""
     given: tuple[float, ...] = ()
     """The norms that it was given, of the first calls."""
     returned: tuple[float, ...] = ()
@@ -83,7 +83,7 @@ class Hook(Record, frozen=True):
 
 
 class Keeper(Record, frozen=True):
-    """What keeps graphs of earlier steps, or turns, alive."""
+    """A variable, list, attribute or closure that keeps graphs of earlier steps, or turns, alive."""
 
     name: str
     """`losses[3]`, `trainer.log['train'][0]`: the path by which a tensor is reached whose graph is kept."""
@@ -100,7 +100,7 @@ class Keeper(Record, frozen=True):
     living: tuple[int, ...] = ()
     """How many nodes of earlier steps were alive when one backward call after the other began."""
     ended: bool = False
-    """Whether no backward call ran them when the script ended."""
+    """True if no backward call had run them when the script ended."""
 
 
 class Happening(Record, frozen=True):
@@ -119,36 +119,36 @@ class Happening(Record, frozen=True):
     ready: int = 0
     """The set of those that had a gradient which was not zero when it began."""
     frozen: int = 0
-    """Of a step: the set of those that required no gradient."""
+    """The set of parameters that required no gradient (of a step)."""
     closure: bool = False
-    """Of a step: whether backward ran within it."""
+    """True if backward ran within the step."""
     made: bool = False
-    """Of a backward call: whether it was made with create_graph."""
+    """True if the backward call was made with create_graph."""
     failed: bool = False
     zero: int = 0
-    """Of a backward call: the set of those whose gradient was all zeros when it was over."""
+    """The set of parameters whose gradient was all zeros after the backward call."""
     moved: int = 0
-    """Of a step: the set of those whose values changed."""
+    """The set of parameters whose values the step changed."""
     norm: float = 0.0
-    """Of a step: the norm of the change, as far as it was looked at. Of a clip: the norm that was found."""
+    """The norm of the change by a step, as far as it was looked at, or the norm that a clip found."""
     rate: float = 0.0
-    """Of a step: the highest learning rate."""
+    """The highest learning rate of the step."""
     number: int = -1
-    """Of a backward call: its number among the calls of the run."""
+    """The number of the backward call among those of the run."""
     kept: bool = False
-    """Of a backward call: whether it retained its graph. Of a checkpoint: whether an input required a gradient."""
+    """True if the backward call retained its graph, or an input of the checkpoint required a gradient."""
     ran: int = 0
-    """Of a backward call: the nodes that it ran."""
+    """The nodes that the backward call ran."""
     whole: tuple[int, ...] = ()
-    """Of a backward call: the earlier ones, by `at`, whose roots are among what it ran."""
+    """The earlier backward calls, by `at`, whose roots are among the nodes that this one ran."""
     after: int = 0
-    """Of a backward call: when the first of the operations that it ran had run, by the clock."""
+    """The time, by the clock, when the first of the operations ran that the backward call went through."""
     words: str = ""
-    """What else was told: of a mode `train` or `eval`, of a checkpoint its kind, of a clip which one."""
+    """The kind: `train` or `eval` of a mode, the kind of a checkpoint, the function of a clip."""
 
 
 class Ledger(Record, frozen=True):
-    """What was heard of a run, from its beginning on until `whole` steps of the trace had ended."""
+    """The ledger of a run, from its beginning on until `whole` steps of the trace had ended."""
 
     parameters: tuple[Parameter, ...] = ()
     modules: tuple[Module, ...] = ()

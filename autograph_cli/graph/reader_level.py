@@ -34,7 +34,7 @@ class Written(Struct, frozen=True):
     """The node that each node of the view became, or is a part of; none of what is left out."""
 
     def lasts(self) -> list[int]:
-        """Of each node the last one of the view that is a part of it."""
+        """The last node of the view that is a part of each node."""
         last = {new: old for old, new in sorted(self.places.items())}
         return [last[new] for new in sorted(last)]
 
@@ -80,7 +80,7 @@ class _Grouping:
         self.rooted = {root.node for root in graph.roots}
 
     def keys(self) -> list[Key | None]:
-        """Of each node what it is a part of."""
+        """The node that each node is a part of."""
         leaves = self._leaf_calls()
         for node in self.graph:
             if node.order or not node.computes or is_cut(node):
@@ -149,7 +149,7 @@ class _Grouping:
         return node.op in _RESHAPES and not node.order and (mine is None or mine[0] == "views")
 
     def _take_drawn(self) -> None:
-        """What a layer or a function drew at random for itself alone, such as the mask of a dropout."""
+        """Yield the nodes that a layer or a function drew at random for itself alone, such as the mask of a dropout."""
         for node in self.graph:
             if node.kind == "untracked" and not node.args and node.id not in self.rooted:
                 keys = {self.found[user] for user in self.users.get(node.id, ())}

@@ -28,7 +28,7 @@ class Number(float):
 
 
 class TensorType(str):
-    """What is known of a tensor without its values, as the text that a trace has: `float32[3, 4]`."""
+    """The dtype, shape and device of a tensor, as the text that a trace has: `float32[3, 4]`."""
 
     __slots__ = ("device", "dtype", "shape")
     dtype: str
@@ -108,7 +108,7 @@ class Values(Record, frozen=True):
     norm: str = ""
     """The root of the sum of the squares of those that are no NaN."""
     alike: tuple[int, ...] = ()
-    """Of a leaf, the dimensions along which all its parts are equal, number by number."""
+    """The dimensions of a leaf along which all its parts are equal, number by number."""
 
 
 class Run(Record, frozen=True):
@@ -186,7 +186,7 @@ class Node(Record, frozen=True, gc=False, rename={"pass_id": "pass"}):
     cut: tuple[Count, ...] = ()
     """Of what is untracked: where among `args` stands what required a gradient then, which ends here."""
     written: tuple[Count, str] | None = None
-    """Of operations that one expression of the script ran together: a number that they share, and its words, as in
+    """A number that the operations of one expression of the script share, and its words, as in
     `(3, "cross_entropy sum")`."""
 
     @property
@@ -220,7 +220,7 @@ class ModuleCall(Record, frozen=True, rename={"cls": "class"}):
     parameters: Count = 0
     """The numbers in its parameters, those of the modules in it included."""
     layer: str | None = None
-    """Of a class of `torch.nn`: what it was made with, in its words: `in_features=20, out_features=64, bias=True`."""
+    """The arguments that a module of `torch.nn` was made with: `in_features=20, out_features=64, bias=True`."""
 
 
 class Root(Record, frozen=True):
@@ -277,7 +277,7 @@ class Graph(Record, frozen=True, dict=True):
     calls: tuple[ModuleCall, ...] = ()
     """The calls of modules, sorted by id, each after the one that it ran in."""
     numbers: Annotated[Sequence[int], Meta(max_length=0)] = ()
-    """Of a view, the id that each node has in the graph that it is a view of; graphs are compared, and
+    """The id that each node of a view has in the graph that it is a view of; graphs are compared, and
     written, without them."""
 
     def __eq__(self, other: object) -> bool:
@@ -478,7 +478,7 @@ class Trace(Record, frozen=True):
     collectives: tuple[Collective, ...] = ()
     """Those of the steps that were kept, and the last ones, in the order in which this rank began them."""
     ledger: Ledger | None = None
-    """What happened beside operations; None in a trace of an earlier version."""
+    """The ledger of training; None in a trace of an earlier version."""
 
     def __repr__(self) -> str:
         """In short, for its graphs may be large."""

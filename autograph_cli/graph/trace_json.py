@@ -33,7 +33,7 @@ _WORDS = {
     "`object`": "an object",
     "`null`": "null",
 }
-"""What msgspec says, and what is said of a trace."""
+"""The messages of msgspec, and those on a trace that stand for them."""
 T = TypeVar("T")
 
 

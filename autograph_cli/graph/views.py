@@ -236,7 +236,7 @@ class _Moved:
             self.positions[old] = number
         self.every = len(kept) == len(graph.nodes)
         self.stay = self.every and all(old == number for old, number in self.passes.items())
-        """Whether all have the numbers that they had."""
+        """True if all nodes have the numbers that they had."""
 
     def _edge(self, edge: Edge) -> Edge:
         position = self.positions[edge.node]

@@ -1,4 +1,4 @@
-"""What stands above the file that needs it: imported when it is first asked for, all of it here."""
+"""Imports of modules above the file that needs them: all of them are here, and made when first asked for."""
 
 from __future__ import annotations
 

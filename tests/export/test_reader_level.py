@@ -118,7 +118,7 @@ PROGRAMS = sorted([*(ROOT / "tests" / "programs").glob("*.py"), *(ROOT / "sample
 TOO_BIG = {("actor_critic", "forward")}
 """Pictures that do not fit a page yet: several networks over the turns of a game."""
 EVERY = int(os.environ.get("AUTOGRAPH_PICTURES", "9"))
-"""Of the programs of this project every so manieth is drawn."""
+"""The step between the programs of this project that are drawn."""
 
 
 def recorded(path: Path, monkeypatch: pytest.MonkeyPatch) -> Trace:

@@ -18,7 +18,7 @@ sys.path.insert(0, {str(HERE)!r})
 from record_safetensors import EXPECTED, METADATA, tensors
 wanted = tensors(torch)
 """
-"""What a script of these tests begins with."""
+"""The lines that a script of these tests begins with."""
 SCRIPTS = {
     "it is the package itself": (
         "print(hasattr(safetensors, 'serialize'), 'autograph' in safetensors.__version__)",

@@ -1,5 +1,5 @@
 # cython: language_level=3, binding=False
-"""What `Living.rows` of `living.py` does in Python, for the nodes of plain operations; the rest it does itself."""
+"""The compiled form of `Living.rows` (`living.py`) for nodes of plain operations; Python does the rest."""
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF

@@ -1,4 +1,4 @@
-"""What a recorder measures of the built-in engine, and has it do."""
+"""Measurements of the built-in engine, and what a recorder has it do."""
 
 from __future__ import annotations
 

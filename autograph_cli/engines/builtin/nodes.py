@@ -1,4 +1,4 @@
-"""What a recorder asks of nodes of the built-in engine; those that it was not told of are told of now."""
+"""Facts of the nodes of the built-in engine; a node that the recorder was not told of is told of now."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autograph_cli.torch._core.operation import Operation
 
 
 class Change(Struct, frozen=True):
-    """What the change of a view was given that is no tensor, and the class of its node."""
+    """The arguments of a change of a view that are no tensors, and the class of its node."""
 
     cls: type[Node]
     plain: Any

@@ -239,7 +239,7 @@ class _Kind(NamedTuple):
     ends: Ends
     """Empty of a custom Function, each of whose nodes has its own."""
     makes: bool
-    """Whether values are made of what is kept, as the sizes of a bias."""
+    """True if values are made of what is kept, as the sizes of a bias are."""
 
 
 _kinds: dict[type[Node], _Kind] = {}

@@ -1,4 +1,4 @@
-"""What a recorder asks of tensors of the built-in engine."""
+"""Facts of the tensors of the built-in engine."""
 
 from __future__ import annotations
 

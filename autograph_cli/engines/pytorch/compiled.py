@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from msgspec.structs import replace
 
-from autograph_cli.engines.pytorch.private import compiled_number, dtype_names, watch_compiler
+from autograph_cli.engines.pytorch.private_compiler import compiled_number, dtype_names, watch_compiler
 from autograph_cli.graph import Edge, Graph, Measured, Node, Output, Pass, Root, Source, TensorType
 
 _TYPE = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[^\]]*)\](\[[^\]]*\])?(?P<device>.*)")

@@ -37,9 +37,9 @@ from autograph_cli.engines.pytorch.private import (
     is_recomputing,
     own_methods,
     sequence_number,
-    uncounted,
     untouched,
 )
+from autograph_cli.engines.pytorch.private_compiler import uncounted
 
 
 class PyTorch(Nodes, Measuring):
@@ -71,7 +71,7 @@ class PyTorch(Nodes, Measuring):
         passes.detach(self)
 
     def follow(self, on: bool) -> None:
-        """Whether what comes now is told; what is not costs next to nothing."""
+        """Turn telling on or off; what is not told costs next to nothing."""
         hooks.follow(self, on)
 
     @contextlib.contextmanager
@@ -87,7 +87,7 @@ class PyTorch(Nodes, Measuring):
         self._thread.since, self._thread.begun = sequence_number(), True
 
     def end_thread(self) -> None:
-        """Of what this thread makes from now on nobody is told."""
+        """Tell nobody of what this thread makes from now on."""
         self._thread.since = sys.maxsize
 
     def watch_operations(

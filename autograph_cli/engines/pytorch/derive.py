@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from autograph_cli.engines.protocol import CannotDerive
-from autograph_cli.engines.pytorch import private
+from autograph_cli.engines.pytorch import private_compiler
 from autograph_cli.engines.pytorch.hooks import are_hooked
 from autograph_cli.engines.pytorch.order import is_leaf
 from autograph_cli.engines.pytorch.saved import PACKED
@@ -84,7 +84,7 @@ def unseen() -> Iterator[None]:
             warnings.catch_warnings(),
             torch.enable_grad(),
             torch.autocast("cpu", enabled=False),
-            private.passes_uncompiled(),
+            private_compiler.passes_uncompiled(),
         ):
             warnings.simplefilter("ignore")
             yield

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from autograph_cli.engines.protocol import Applied
-from autograph_cli.engines.pytorch import collectives, private
+from autograph_cli.engines.pytorch import collectives, private, private_compiler
 from autograph_cli.engines.pytorch.node_types import changes_argument
 from autograph_cli.engines.values import places
 
@@ -66,7 +66,7 @@ def attach(engine: PyTorch) -> PyTorch | None:
     """Let this connection listen; returns the one that did."""
     before = _process.engine
     private.intercept(_operation)
-    private.pass_over_ours()
+    private_compiler.pass_over_ours()
     _process.hooked = _process.hooked and before is not None
     _process.engine = engine
     follow(engine, True)
@@ -152,13 +152,13 @@ def are_hooked() -> bool:
 @contextlib.contextmanager
 def unheard() -> Iterator[None]:
     """Within the block, nothing of this thread is told, and nothing is compiled."""
-    before, compiling = private.is_intercepted(), private.compiling_frames(None)
+    before, compiling = private.is_intercepted(), private_compiler.compiling_frames(None)
     private.intercepted(False)
     try:
         yield
     finally:
         private.intercepted(before)
-        private.compiling_frames(compiling)
+        private_compiler.compiling_frames(compiling)
 
 
 @contextlib.contextmanager
@@ -190,10 +190,10 @@ def calls() -> list[Call]:
 # -- what happens
 
 
-@private.uncounted
+@private_compiler.uncounted
 def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs an operation, and tells of the node that it made."""
-    compiling, engine = private.compiling_frames(None), here()
+    compiling, engine = private_compiler.compiling_frames(None), here()
     private.intercepted(False)
     try:
         if engine is None:
@@ -202,10 +202,10 @@ def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
     finally:
         if _process.follows:
             private.intercepted(True)
-        private.compiling_frames(compiling)
+        private_compiler.compiling_frames(compiling)
 
 
-@private.uncounted
+@private_compiler.uncounted
 def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
     if operation.namespace == "c10d":
         engine.tell(collectives.tell, engine.listener, operation, args, kwargs)
@@ -295,12 +295,12 @@ def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
             yield from tensors_in(value)
 
 
-@private.uncounted
+@private_compiler.uncounted
 def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """Applies a custom Function, and tells of its node; of a compiled one, of nothing that it does inside."""
     engine = here()
     applies = None if engine is None else _applies(engine, (*args, *kwargs.values()))
-    with unheard() if private.is_compiled(cls) else contextlib.nullcontext():
+    with unheard() if private_compiler.is_compiled(cls) else contextlib.nullcontext():
         result = private.apply_function(cls, *args, **kwargs)
     if engine is not None and applies is not None and _process.follows:
         with unheard():
@@ -317,7 +317,7 @@ def _applies(engine: PyTorch, values: Iterable[Any]) -> Applied | None:
         return engine.tell(engine.applies, given)  # type: ignore[no-any-return]
 
 
-@private.uncounted
+@private_compiler.uncounted
 def _call(module: Any, *args: Any, **kwargs: Any) -> Any:
     """Calls a module, and notes that it is being called."""
     if _is_compiling():

@@ -1,4 +1,4 @@
-"""What a recorder measures of PyTorch, and has it do."""
+"""Measurements of PyTorch, and what a recorder has it do."""
 
 from __future__ import annotations
 

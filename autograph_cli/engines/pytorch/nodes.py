@@ -24,7 +24,7 @@ Given = Sequence[tuple[Any, Any]]
 
 
 class Note:
-    """What is noted of a node. It lives in the node's metadata, so it dies with the node."""
+    """A note on a node. It lives in the node's metadata, so it dies with the node."""
 
     __slots__ = ("__weakref__", "like", "looked", "node_type", "number")
 
@@ -37,7 +37,7 @@ class Note:
 
 
 class _Thread(threading.local):
-    """Of this thread: from which sequence number on its nodes were told of as they were made."""
+    """The sequence number from which on the nodes of this thread were told of as they were made."""
 
     since = 0
     begun = False

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from autograph_cli.engines.pytorch import hooks, private
+from autograph_cli.engines.pytorch import hooks, private, private_compiler
 from autograph_cli.engines.pytorch.saved import until_broken
 
 
@@ -108,7 +108,7 @@ def _end(engine: Any, call: BackwardCall) -> None:
         listening.tell(listening.listener.passed)
 
 
-@private.uncounted
+@private_compiler.uncounted
 def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs a pass, and tells of it."""
     if hooks.is_apart():
@@ -123,7 +123,7 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
     _thread.depth += 1
     kept: set[tuple[Any, int]] = set()
     handles = []
-    if not private.compiles_passes():
+    if not private_compiler.compiles_passes():
         handles += [] if call.watch is None else _watched(call.ran, call.watch)
         handles += _keeping_back(call.ran, kept) if call.kind == "backward" else []
     try:

@@ -1,4 +1,4 @@
-"""What a recorder asks of a tensor of PyTorch by itself."""
+"""Facts of a tensor of PyTorch by itself."""
 
 from __future__ import annotations
 

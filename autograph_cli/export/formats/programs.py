@@ -60,7 +60,7 @@ def png(placed: Placed, layout: str | None = None) -> bytes:
 
 
 _PLAIN = str.maketrans({"↻": "○", **{chr(ord("①") + number): f"({number + 1})" for number in range(10)}})
-"""What stands for signs that the font of graphviz-pure lacks."""
+"""Replacements for signs that the font of graphviz-pure lacks."""
 
 
 def _is_strange(character: str) -> bool:

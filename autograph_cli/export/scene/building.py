@@ -106,7 +106,7 @@ class _Builder:
         marked = {self._source(Edge(node)).node for node, _ in marks}
         self.repeated = self._repeated(users) - marked if tags else set()
         self.untold: set[int] = set()
-        """What belongs to modules and is drawn at each use, as long as none of its facts stand anywhere."""
+        """The parameters and buffers that are drawn at each use, as long as none of their facts stand anywhere."""
         if apart:
             self.untold = {used for used, its in users.items() if len(its) > 1 and graph[used].module} - marked
             self.repeated |= self.untold

@@ -20,7 +20,7 @@ _SIGNS: dict[type[ast.operator], str] = {ast.MatMult: "matmul", ast.Pow: "pow", 
 
 
 def written_together(events: Iterable[Event]) -> dict[int, Written]:
-    """Of each event of an expression that ran several: the number of the expression, and its words."""
+    """Return the number of the expression and its words for each event of one that ran several."""
     found: dict[int, Written] = {}
     for run in _runs(events):
         words = ""

@@ -1,1 +1,1 @@
-"""What happened, as plain data: events, steps, the ledger of training, and what of it is forgotten."""
+"""The log of a run as plain data: events, steps, the ledger of training, and forgetting."""

@@ -99,7 +99,7 @@ class Alias(Struct, frozen=True, eq=False):
 
     ref: weakref.ref[Any]
     whole: weakref.ref[Any]
-    """What its changes are told of."""
+    """The output that its changes are told of."""
 
 
 def shares(log: EventLog, made: Any, tensor: Any) -> None:

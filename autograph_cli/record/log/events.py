@@ -106,12 +106,12 @@ class Earlier(Event, frozen=True, eq=False):
 
 
 class Look(Struct, frozen=True, eq=False):
-    """What nodes kept when a backward call began (`saved_tensors.py`)."""
+    """The tensors that nodes kept when a backward call began (`saved_tensors.py`)."""
 
     events: list[Event]
     """Operations."""
     kept: list[Any]
-    """What the engine told of each."""
+    """The facts that the engine told of each."""
     others: list[Event]
     """The leaves and inputs that they hung on."""
     memory: list[int]
@@ -157,7 +157,7 @@ class StepLog:
         return self.events[0].number if self.events else newest + 1
 
     def reads_nothing(self, event: Event) -> None:
-        """What an operation made is over the memory of its first argument, which was not read for that."""
+        """Note that the result of an operation lies in the memory of its first argument, which was not read."""
         if event.args:
             self.sharing[event.key] = event.args[0]
 

@@ -75,9 +75,9 @@ class Books:
         self._updates: list[range] = []
         """The events that steps themselves made, which update parameters and are on no way to a loss."""
         self._passes: list[tuple[int, frozenset[int]]] = []
-        """Of the last backward calls: their time and their roots."""
+        """The times and the roots of the last backward calls."""
         self._running: list[tuple[int, int]] = []
-        """Of those that are going on: their time, and what was ready."""
+        """The times of the backward calls that are going on, and what was ready."""
         self._looked = 0, 0
         """How many optimizers and parameters there were when their names were looked for last."""
         self._within = 0

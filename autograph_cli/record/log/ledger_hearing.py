@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from autograph_cli.record.run import public_names
 
 Told = Callable[[Any], None] | None
-"""What is to be told the result of a call, if anything."""
+"""A function that is told the result of a call; None if nothing is."""
 Tell = Callable[[str, Any, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], Told]]
 """Takes the kind of a call, its function and its arguments; gives the arguments that it is called with, and who is told
 of its result."""
@@ -58,13 +58,13 @@ class Hearing:
         self._engine, self._tell = engine, tell
         self._root = f"{engine.namespace.__name__ if engine.name == 'pytorch' else 'autograph_cli.torch'}."
         self._before: list[tuple[Any, str, Any]] = []
-        """What stood in each place; None where it was inherited."""
+        """The attribute that stood in each place; None where it was inherited."""
         self._around: list[tuple[str, str, Any, Any]] = []
         """Functions that a package may have taken from its module: its name, theirs, what tells, what that tells of."""
         self._handles: list[Any] = []
         self._on = False
         self.steps: tuple[Any, Any] | None = None
-        """What is called before and after each step of an optimizer."""
+        """The functions that are called before and after each step of an optimizer."""
 
     def start(self) -> None:
         """Hear what there is, and what is imported from now on."""

@@ -33,7 +33,7 @@ _ITEM, _NUMBERED = re.compile(r"\[[^\[\]]*\]$"), re.compile(r"\[\d+\]")
 
 
 class _Place:
-    """What lived of earlier turns when the backward calls of one line began."""
+    """The nodes of earlier turns that lived when the backward calls of one line began."""
 
     __slots__ = ("began", "counts", "looked")
 
@@ -126,7 +126,7 @@ class Keepers:
         most = max((len(keys) for _, keys in held.values()), default=0)
 
         def rank(item: tuple[str, tuple[list[Event], set[int]]]) -> Any:
-            """Of what leads to nearly all, first what is made of itself, then the oldest: the rest is computed from
+            """Put first what leads to nearly all and is made of itself, then the oldest: the rest is computed from
             it."""
             path, (ends, keys) = item
             oldest = min(event.number for event in ends)

@@ -50,9 +50,9 @@ class Parameters:
         self._numbers: dict[int, int] = {}
         self._modules: list[_Module] = []
         self._owners: dict[int, int] = {}
-        """Of parameters by number, the module that they are registered in, by position."""
+        """The position of the module in which each parameter, by number, is registered."""
         self._listed: dict[int, str] = {}
-        """Of modules that others keep in plain containers, where."""
+        """The places of modules that others keep in plain containers."""
         self._flagged: set[int] = set()
         """Those with a `requires_grad` of their own that is false."""
         self._looked = 0, 0

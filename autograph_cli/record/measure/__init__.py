@@ -1,1 +1,1 @@
-"""What is measured beside the graph: numbers, times, memory, checks of derivatives."""
+"""Measurements beside the graph: numbers, times, memory, checks of derivatives."""

@@ -1,4 +1,4 @@
-"""What of a model's result hangs on what it was given: examples of a batch, times, inputs, parameters.
+"""Dependence of a model's result on what it was given: examples of a batch, times, inputs, parameters.
 
 A model is called again with one part of an input changed, and what changed of the result is looked at: where a gradient
 would have to go through indices or whole numbers, that tells as well.

@@ -1,1 +1,1 @@
-"""What things are called in the script: variables, lines, modules."""
+"""Names of the script: variables, lines, modules."""

@@ -63,7 +63,7 @@ class About:
         """The modules in it, as part of those around it."""
         self.parameters = 0
         self.layer = "" if is_layer(type(module)) else None
-        """What a layer of `torch.nn` was made with, once its parameters are counted."""
+        """Return the arguments that a layer of `torch.nn` was made with, once its parameters are counted."""
 
     def key(self) -> int:
         """One number for all that is known of the same living module."""
@@ -77,7 +77,7 @@ def is_layer(cls: type) -> bool:
 
 
 _UNSAID = ("num_heads", "reduction")
-"""What layers do not say of themselves, though readers ask for it."""
+"""Arguments that `extra_repr` of a layer leaves out, though readers ask for them."""
 
 
 def made_with(layer: Any) -> str:

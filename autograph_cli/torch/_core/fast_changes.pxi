@@ -86,7 +86,7 @@ cdef int date_back(Forward self, object node, PyObject *counter, PyObject *befor
 
 
 cdef bint may_change(PyObject *target):
-    """Whether a tensor is a real number, or an array of such with one position in memory for each element."""
+    """Return whether a tensor is a real number, or an array of such with one position in memory for each element."""
     cdef PyObject *raw = SLOT(target, RAW)
     cdef cnp.npy_intp reach
     cdef int d

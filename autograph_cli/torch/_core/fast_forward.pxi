@@ -188,7 +188,7 @@ cdef class Forward:
         return not self.floating or is_floating_dtype(first)
 
     cdef bint all_arrays(self, Operands *x):
-        """Whether all tensors have arrays, or scalars, of a dtype that is known here: no list has."""
+        """Return whether all tensors have arrays, or scalars, of a dtype that is known here: no list has."""
         cdef int i
         cdef PyObject *raw
         for i in range(self.tensors):

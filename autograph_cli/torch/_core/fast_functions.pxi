@@ -51,7 +51,7 @@ cdef class OperationFunction:
 
 
 def is_computing():
-    """Whether an operation of this thread is computing that a frame called which is not one of the engine's."""
+    """Return whether an operation of this thread computes that a frame outside of the engine called."""
     return computing > 0
 
 

@@ -187,7 +187,7 @@ cdef dict asked_classes = {}
 
 
 cdef bint is_asked(PyObject *x):
-    """Whether an argument is of a class that is asked instead of public functions."""
+    """Return whether an argument is of a class that is asked instead of public functions."""
     if type_of(x) == <PyObject *>Tensor or not is_kind_of(type_of(x), <PyObject *>Tensor):
         return False
     cdef object cls = <object>type_of(x)
@@ -198,7 +198,7 @@ cdef bint is_asked(PyObject *x):
 
 
 cdef bint asks_nobody(PyObject **args, Py_ssize_t count):
-    """Whether no class and no mode is to be asked instead of a public function (see overrides.py)."""
+    """Return whether no class and no mode is to be asked instead of a public function (see overrides.py)."""
     cdef Py_ssize_t i
     if SLOT(<PyObject *>process_state, FUNCTION_MODES) != <PyObject *>ZERO:
         return False

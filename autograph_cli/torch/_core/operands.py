@@ -95,4 +95,4 @@ def argument_error(op: Operation, name: str, position: int, kind: str, x: Any) -
 
 
 OF_BOOLS = make(np.False_)
-"""What numbers stand beside that come without a tensor: any number has its own dtype there."""
+"""The operands beside numbers that come without a tensor: any number has its own dtype there."""

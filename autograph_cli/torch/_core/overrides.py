@@ -83,7 +83,7 @@ _NAMED = {"__pow__": "pow", "__rtruediv__": "__rdiv__"}
 
 
 NOBODY: Any = object()
-"""What `asked_instead` answers where nobody is asked, and the function itself is to run."""
+"""The answer of `asked_instead` where nobody is asked, and the function itself is to run."""
 
 
 class Overridable:

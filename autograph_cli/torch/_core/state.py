@@ -96,12 +96,12 @@ class ProcessState:
         """Whether a node may have been given an edge to one with a higher sequence number, such as the history of a
         view that was made anew."""
         self.float8 = False
-        """Whether a script has asked for a dtype of 8 bits; counts in `special` from then on, so that the compiled tape
+        """True once a script has asked for a dtype of 8 bits; it counts in `special` then, so that the compiled tape
         need not look at the dtype of each argument."""
         self.anomaly = False
         self.check_nan = True
         self.asks = False
-        """Whether there may be classes or modes that are asked instead of public functions (see overrides.py)."""
+        """True if there may be classes or modes that are asked instead of public functions (see overrides.py)."""
         self.function_modes = 0
         """How many such modes are on, in all threads."""
         self.without_grad = 0

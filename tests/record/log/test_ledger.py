@@ -1,4 +1,4 @@
-"""What is heard of training is the same of both engines, changes nothing, and ends with the recording."""
+"""The ledger of training is the same of both engines, changes nothing, and ends with the recording."""
 
 from __future__ import annotations
 

@@ -1,0 +1,157 @@
+"""The names of PyTorch that are not public and that have to do with `torch.compile`: the frames that it looks at, the
+passes that it compiles, and the graphs that it makes."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import torch
+from torch.fx import graph as fx_graph
+
+from autograph_cli.engines import protocol
+
+
+def uncounted(function: Any) -> Any:
+    """Let warnings, logging and a compiler of frames pass over a function that stands between those of the script and
+    of PyTorch."""
+    protocol.uncounted(function)
+    _pass_over(function.__code__)
+    return function
+
+
+_frames: Any = torch._C._dynamo.eval_frame
+compiling_frames: Callable[[Any], Any] = _frames.set_eval_frame
+"""Takes what compiles the frames of this thread from now on, None for nothing, and returns what did."""
+
+
+def _pass_over(code: Any) -> None:
+    """Let `torch.compile` leave this code as it is, and look at what it calls."""
+    if hasattr(_frames, "skip_code"):  # before 2.7
+        _frames.skip_code(code)
+    else:
+        action = _frames._FrameAction
+        _frames.set_code_exec_strategy(code, _frames._FrameExecStrategy(action.SKIP, action.DEFAULT))
+
+
+def pass_over_ours() -> None:
+    """Let `torch.compile` leave the functions of this package as they are, where it looks at each frame that runs."""
+    package = __name__.partition(".")[0]
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"{package}.") and not name.startswith(f"{package}.torch") and name not in _passed_over:
+            _passed_over.add(name)
+            defined = [value for value in vars(module).values() if getattr(value, "__module__", None) == name]
+            for code in set(_codes(defined)):
+                _pass_over(code)
+
+
+_passed_over: set[str] = set()
+
+
+def _codes(values: Iterable[Any]) -> Iterator[types.CodeType]:
+    """The code of functions, of those that stand in them, and of the methods of classes."""
+    for value in values:
+        if isinstance(value, types.CodeType):
+            yield value
+            yield from _codes(value.co_consts)
+        elif isinstance(value, types.FunctionType):
+            yield from _codes((value.__code__,))
+        elif isinstance(value, property):
+            yield from _codes((value.fget, value.fset))
+        elif isinstance(value, (staticmethod, classmethod)):
+            yield from _codes((value.__func__,))
+        elif isinstance(value, type):
+            yield from _codes(vars(value).values())
+        if (wrapped := getattr(value, "__wrapped__", None)) is not None:
+            yield from _codes((wrapped,))
+
+
+def compiles_passes() -> bool:
+    """Return whether a compiler takes the place of a backward pass, so that a hook of a node would be compiled with
+    it."""
+    compiled = sys.modules.get("torch._dynamo.compiled_autograd")
+    return compiled is not None and bool(compiled.compiled_autograd_enabled)
+
+
+def passes_uncompiled() -> contextlib.AbstractContextManager[None]:
+    """Within the block, backward passes run as they are."""
+    return sys.modules["torch._dynamo.compiled_autograd"]._disable() if compiles_passes() else contextlib.nullcontext()
+
+
+_COMPILERS = (
+    "torch._functorch._aot_autograd.graph_compile",
+    "torch._functorch._aot_autograd.jit_compile_runtime_wrappers",
+)
+"""Where AOTAutograd logs the graphs that it made, of this PyTorch and of older ones."""
+_CACHES = (
+    ("torch._functorch._aot_autograd.aot_autograd_result", "GenericAOTAutogradResult"),
+    ("torch._functorch._aot_autograd.autograd_cache", "GenericAOTAutogradCacheEntry"),
+    ("torch._functorch._aot_autograd.autograd_cache", "AOTAutogradCacheEntry"),
+)
+"""What it takes from its cache instead."""
+_NUMBER = "_aot_id"
+_KINDS = {"Forward graph": "forward", "Backward graph": "backward"}
+
+
+def watch_compiler(told: Callable[[int, str, str], None]) -> None:
+    """Call this with the number of a compiled function, `forward` or `backward`, and that graph as Python, from now on;
+    never where this PyTorch has no such names."""
+    logs = next((found for name in _COMPILERS if (found := _module(name, "lazy_format_graph_code"))), None)
+    if logs is None or hasattr(logs.lazy_format_graph_code, "tells"):
+        return
+    format_graph = logs.lazy_format_graph_code
+
+    def formatted(kind: str, graph: Any, number: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if kind in _KINDS:
+            told(number, _KINDS[kind], graph.print_readable(print_output=False, include_device=True))
+        return format_graph(kind, graph, number, *args, **kwargs)
+
+    formatted.tells = told  # type: ignore[attr-defined]
+    logs.lazy_format_graph_code = formatted
+    entry = next((getattr(found, cls) for name, cls in _CACHES if (found := _module(name, cls))), None)
+    if entry is not None and hasattr(entry, "wrap_post_compile"):
+        entry.wrap_post_compile = _reading_cache(entry.wrap_post_compile, told)
+
+
+def _reading_cache(wrap: Any, told: Callable[[int, str, str], None]) -> Any:
+    """Return what is called where a function comes from the cache, and tells of it."""
+
+    @functools.wraps(wrap)
+    def wrapped(entry: Any, args: Any, config: Any, *more: Any, **kwargs: Any) -> Any:
+        for kind in _KINDS.values():
+            text = getattr(entry, f"aot_{kind}_graph_str", None)
+            if text:
+                told(config.aot_id, kind, text)
+        return wrap(entry, args, config, *more, **kwargs)
+
+    return wrapped
+
+
+def _module(name: str, attribute: str) -> Any:
+    """A module of PyTorch's, if it is there and has this."""
+    try:
+        found = importlib.import_module(name)
+    except ImportError:
+        return None
+    return found if hasattr(found, attribute) else None
+
+
+def compiled_number(node: Any) -> int:
+    """The number by which AOTAutograd knows the function that a node is of; -1 for any other node."""
+    return int(getattr(getattr(node, "_forward_cls", None), _NUMBER, -1))
+
+
+def is_compiled(function: Any) -> bool:
+    """Return whether a Function was made by AOTAutograd."""
+    return hasattr(function, _NUMBER)
+
+
+@functools.cache
+def dtype_names() -> dict[str, str]:
+    """Return what the short names of dtypes stand for, which graphs are written with."""
+    return {short: str(dtype).removeprefix("torch.") for dtype, short in fx_graph.dtype_abbrs.items()}
