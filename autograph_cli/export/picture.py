@@ -70,8 +70,8 @@ class Picture(Struct, frozen=True):
     """The marks of faults, by node."""
     differentiated: Collection[str] | None = None
     sums: Mapping[int, str] | None = None
-    written: bool = False
-    """True if it is drawn as the script was written."""
+    written: frozenset[int] | None = None
+    """The nodes that stand for several operations, if it is drawn as the script was written."""
     chips: bool = False
     """True if parameters and buffers of modules stand on the boxes that use them."""
     single: Collection[int] = ()
@@ -114,10 +114,10 @@ def picture_of(whole: Whole, view: str, format: str, options: RenderOptions) -> 
         numbers = [numbers[number] for number in cut.numbers]
     marks = [] if opened else _shown_marks(numbers, whole.marks)
     chips, single = options.level == USER and format in DRAWN and not opened, frozenset[int]()
-    written = chips and view == "forward"
-    if written:
+    written = None
+    if chips and view == "forward":
         level = as_written(cut)
-        cut, single = level.graph, level.calls
+        cut, single, written = level.graph, level.calls, level.several
         numbers = [numbers[old] for old in level.lasts()]
         marks = [(level.places[node], words) for node, words in marks if node in level.places]
     shallow = cut if format in WHOLE else flattened(cut, DEEPEST)

@@ -123,7 +123,7 @@ def with_parameters(scene: Scene, picture: Picture) -> Scene:
     if picture.chips:
         scene = without_empty(with_state(scene, picture.graph))
     if wanted is None:
-        return inline_if_many(scene, beside=picture.written)
+        return inline_if_many(scene, beside=picture.written is not None)
     return inline(scene) if wanted else scene
 
 

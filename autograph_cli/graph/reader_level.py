@@ -30,6 +30,8 @@ class Written(Struct, frozen=True):
     graph: Graph
     calls: frozenset[int] = frozenset()
     """The calls of modules that became one node."""
+    several: frozenset[int] = frozenset()
+    """The nodes that stand for several operations: the numbers of their outputs are none that the script knows."""
     places: Mapping[int, int] = {}
     """The node that each node of the view became, or is a part of; none of what is left out."""
 
@@ -49,7 +51,8 @@ def as_written(view: Graph) -> Written:
     places = {old: merging.place[last.get(number, number)] for number, old in enumerate(kept)}
     if view.numbers:
         merged = replace(merged, numbers=[view.numbers[kept[number]] for number in merging.place])
-    return Written(merged, frozenset(number for what, number in merging.operations if what == "call"), places)
+    several = frozenset(merging.place[its[-1].id] for its in merging.operations.values() if len(its) > 1)
+    return Written(merged, frozenset(number for what, number in merging.operations if what == "call"), several, places)
 
 
 def _without_constructors(graph: Graph) -> Graph:

@@ -147,6 +147,13 @@ def test_what_the_script_wrote_is_one_box(traced: Trace, seen: tuple[list[str], 
     assert not set(absent) & set(told)
 
 
+@pytest.mark.parametrize("traced", ["loop"], indirect=True)
+def test_outputs_of_a_layer_do_not_have_the_numbers_of_its_operations(traced: Trace) -> None:
+    told = texts(render(traced.steps[-1], level="user").decode())
+    assert "#1 [2, 3]" in told  # of the tensor that the loop goes over
+    assert not {"#0 [2, 4]", "#1 [2, 4]"} & set(told)
+
+
 @pytest.mark.parametrize("traced", ["folded"], indirect=True)
 def test_a_folded_chain_counts_its_leaves(traced: Trace) -> None:
     told = texts(render(traced.steps[-1], max_nodes=24).decode())

@@ -1,4 +1,4 @@
-"""The names of PyTorch that are not public and that the engine `torch` needs: all stand here and in private_compiler.py.
+"""The names of PyTorch that are not public and that the engine needs: all stand here and in private_compiler.py.
 
 A dispatch key that PyTorch itself leaves unused is above autograd. A fallback for it is called with every operation
 before autograd, and gets the results with their history. Unlike a `TorchDispatchMode` it is no mode: nothing that asks

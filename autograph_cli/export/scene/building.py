@@ -41,7 +41,7 @@ def build(
     flows: bool = True,
     differentiated: Collection[str] | None = None,
     sums: Mapping[int, str] | None = None,
-    written: bool = False,
+    written: Collection[int] | None = None,
     apart: bool = False,
 ) -> Scene:
     """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`.
@@ -51,8 +51,8 @@ def build(
     wrong at a node; `brief` tooltips say which node a box shows, and no more. If numbers are shown, they stand at the
     arrows that they go along, unless `flows` is false. Roots that were `differentiated` have a look of their own:
     unless told otherwise those at which passes of this graph began; likewise `sums` are the derivatives that add up
-    gradients, and of which tensor. `written` draws a
-    script's steps, and `apart` what belongs to modules at each use.
+    gradients, and of which tensor. With `written`, the nodes that stand for several operations, steps are told as a
+    script writes them; `apart` draws what belongs to modules at each use.
     """
     if differentiated is None:
         differentiated = differentiated_in(graph)
@@ -78,7 +78,7 @@ class _Builder:
         flows: bool,
         differentiated: Collection[str],
         sums: Mapping[int, str],
-        written: bool,
+        written: Collection[int] | None,
         apart: bool,
     ) -> None:
         self.graph, self.data, self.marks = graph, data, marks
@@ -99,7 +99,9 @@ class _Builder:
         flows = flows and not NUMBERS.isdisjoint(shown)
         arrows = Counter([(used, nr) for _, used, nr in self._uses()] if flows else ())
         arrows.update(self.rooted.keys() if flows else ())
-        self.labels = Labels(graph, data, several, shown, brief, arrows, sums, written)
+        self.labels = Labels(
+            graph, data, several.difference(written or ()), shown, brief, arrows, sums, written is not None
+        )
         self.keys = [f"n{number}" for number in range(len(graph))]
         """The box of each node."""
         self.band = self._bands()
