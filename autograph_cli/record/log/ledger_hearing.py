@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 from collections.abc import Callable
 from types import FunctionType, ModuleType
@@ -70,6 +71,8 @@ class Hearing:
         """Hear what there is, and what is imported from now on."""
         self._on = True
         for name in {place.module for place in _PLACES}:
+            if not public_names.serving:  # nobody tells of imports
+                importlib.import_module(self._root + name)
             module = sys.modules.get(self._root + name)
             if module is not None:
                 self._open(module, name)

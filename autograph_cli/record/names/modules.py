@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import CodeType
 from typing import Any
 
 from msgspec import Struct
@@ -225,8 +226,17 @@ def _variable(module: Any) -> str:
             for path, value in ways(space):
                 if value is module and path[0] not in "_." and path not in skipped:
                     return str(path)
-    variables = (item for space in spaces for item in space.items())
+    own = [_first_of_method(frame.f_code, module) for frame in frames]  # `self`, which says nothing
+    variables = (
+        (name, x) for space, mine in zip(spaces, own, strict=True) for name, x in space.items() if name != mine
+    )
     return next((name for name, value in variables if value is module and name[0] not in "_."), "")
+
+
+def _first_of_method(code: CodeType, module: Any) -> str:
+    """Return the name of the first parameter of a method of this module; nothing for code of anything else."""
+    methods = (vars(cls).get(code.co_name) for cls in type(module).__mro__)
+    return code.co_varnames[0] if any(getattr(method, "__code__", None) is code for method in methods) else ""
 
 
 def _attributes(space: Mapping[str, Any], met: set[int]) -> Iterator[tuple[str, Any]]:

@@ -10,6 +10,8 @@ from types import ModuleType
 _HOUSE = __name__.partition(".")[0] + "."
 loaded: list[Callable[[ModuleType], None]] = []
 """Who is told of each module of the engine that is imported while scripts are served."""
+serving: list[PublicNames] = []
+"""Those that serve scripts now."""
 
 
 def is_ours(cls: type) -> bool:
@@ -35,6 +37,7 @@ class PublicNames:
         self._taken: dict[type, str] = {}
         """The last module that each class said it is of: a package may say it anew of what its parts define."""
         self._modules: list[tuple[ModuleType, str]] = []
+        serving.append(self)
         for name, module in list(sys.modules.items()):
             if self._covers(name):
                 self.give(module)
@@ -62,6 +65,7 @@ class PublicNames:
 
     def take_back(self) -> None:
         """Give all classes and modules their own names again."""
+        serving.remove(self)
         while self._taken:
             cls, own = self._taken.popitem()
             cls.__module__ = own

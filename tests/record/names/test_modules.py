@@ -123,6 +123,20 @@ def test_a_module_that_no_variable_leads_to_goes_by_its_class() -> None:
     assert [call.path for call in graph.calls] == ["Sequential", "Sequential.0"]
 
 
+def test_what_a_method_calls_its_module_is_no_name_of_it() -> None:
+    class Scaled(nn.Module):
+        def forward(this, x: Any) -> Any:
+            return x * 2
+
+    def run(model: Any) -> None:
+        model(torch.ones(2, requires_grad=True)).sum().backward()
+
+    (graph,) = recorded(lambda: Scaled()(torch.ones(2, requires_grad=True)).sum().backward(), {})
+    assert [call.path for call in graph.calls] == ["Scaled"]
+    (graph,) = recorded(lambda: run(Scaled()), {})
+    assert [call.path for call in graph.calls] == ["model"]
+
+
 def test_a_call_that_fails_is_over() -> None:
     x = torch.ones(2, requires_grad=True)
     net = nn.Linear(3, 3)
