@@ -151,13 +151,17 @@ class Recorder:
             self.measures.start()
             self.log.measures, self.log.engine.measured = self.measures, True
 
+    def stop(self) -> None:
+        """Follow the engine no more."""
+        self.books.stop()
+        self.log.engine.stop()
+        if self.measures is not None:
+            self.measures.finish()
+
     def finish(self, scope: Mapping[str, Any]) -> Trace:
         """Stop, and return what was recorded; `scope` are the script's variables, which name what is left."""
         with self.log.lock:
-            self.books.stop()
-            self.log.engine.stop()
-            if self.measures is not None:
-                self.measures.finish()
+            self.stop()
             try:
                 if self.watch is not None:
                     self.watch.finish(scope)
@@ -232,10 +236,7 @@ class Recorder:
             if traceback.tb_frame.f_code in codes:
                 raise error
             traceback = traceback.tb_next
-        self.books.stop()
-        self.log.engine.stop()
-        if self.measures is not None:
-            self.measures.finish()
+        self.stop()
         if not self.broken:
             self.broken = summary(error)
             said = f"autograph: an error of its own ended the recording ({self.broken}); the script goes on."

@@ -17,7 +17,7 @@ def recorder() -> Iterator[Recorder]:
     made = Recorder("all", "train.py")
     made.start()
     yield made
-    made.log.engine.stop()
+    made.stop()
 
 
 def reduce(recorder: Recorder, *tensors: torch.Tensor, size: int = 12) -> None:

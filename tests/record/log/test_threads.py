@@ -210,7 +210,7 @@ def test_what_a_signal_s_handler_raises_is_the_script_s(monkeypatch: pytest.Monk
             torch.ones(2, requires_grad=True) * 2
         assert recorder.broken == ""
     finally:
-        recorder.log.engine.stop()
+        recorder.stop()
         signal.signal(signal.SIGUSR1, before)
 
 
