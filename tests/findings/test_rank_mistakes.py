@@ -26,13 +26,17 @@ def found(text: str, folder: Path, engine: str) -> list[tuple[str, int]]:
     """The codes found between two ranks that run a script, and their lines."""
     (folder / "script.py").write_text(text)
     command = [sys.executable, "-m", "autograph_cli", "run", "-q", "--ranks", "2", "--engine", engine]
-    subprocess.run(
+    run = subprocess.run(
         [*command, "--timeout", "20", "-o", "trace.zip", "script.py"],
         cwd=folder,
         env=environment(),
         capture_output=True,
         timeout=PATIENCE,
+        text=True,
         check=False,
+    )
+    assert (folder / "trace.zip").exists(), (
+        f"nothing was recorded, exit code {run.returncode}: {run.stdout}{run.stderr}"
     )
     findings = explain_ranks(store.ranks_of(folder / "trace.zip"), store.load(folder / "trace.zip"))
     return sorted((each.code, each.source.line if each.source else 0) for each in findings)
