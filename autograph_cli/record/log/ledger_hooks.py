@@ -23,6 +23,7 @@ HOOKED = 8
 MOST = 500
 ON_TENSORS = ("register_hook", "register_post_accumulate_grad_hook")
 _NUMBERS = 1 << 14
+_NOWHERE: tuple[Any, Any] = None, None
 
 
 @dataclass(slots=True)
@@ -88,7 +89,8 @@ class Hooks:
     def begin(self) -> None:
         """A pass begins: in it something stands for each hook of a tensor that tells what the hook does."""
         for known in self._known if not self._aside else ():
-            hooks, hook = known.place() if known.kind in ON_TENSORS and known.calls < HOOKED else (None, None)
+            looks = known.kind in ON_TENSORS and known.calls < HOOKED
+            hooks, hook = known.place() if looks else _NOWHERE
             if hook is not None:
                 hooks[known.handle.id] = telling = self._telling(known, hook)
                 self._aside.append((known, hook, telling))
