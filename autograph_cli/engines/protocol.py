@@ -8,7 +8,6 @@ what has no node, a tensor without gradient, gets a negative number from the rec
 from __future__ import annotations
 
 import os
-import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
@@ -147,7 +146,7 @@ class Listener(Protocol):
     def operation(
         self,
         number: int,
-        ref: weakref.ref[Any],
+        ref: Callable[[], Any],
         cls: type,
         like: Any,
         next: tuple[Output | None, ...],
@@ -168,7 +167,7 @@ class Listener(Protocol):
     def earlier(
         self,
         number: int,
-        ref: weakref.ref[Any],
+        ref: Callable[[], Any],
         cls: type,
         like: Any,
         next: tuple[Output | None, ...],

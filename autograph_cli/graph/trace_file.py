@@ -15,7 +15,7 @@ from msgspec.structs import force_setattr
 
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.errors import GraphError, TraceError
-from autograph_cli.graph.records import Graph, Node, Source, Trace
+from autograph_cli.graph.records import Graph, Node, Trace
 from autograph_cli.graph.trace_json import checked, decoded, from_json, trace_of
 from autograph_cli.graph.trace_writer import BATCH, FORMAT, pieces
 from autograph_cli.graph.verifier import verify
@@ -152,7 +152,7 @@ class _Rows:
 def _nodes(rows: _Rows) -> tuple[Node, ...]:
     """The nodes of these lines; raises ValueError where one is none."""
     nodes: list[Node] = []
-    sources: dict[Source, Source] = {}
+    same: dict[Any, Any] = {}
     lines = iter(rows)
     batch = list(itertools.islice(lines, BATCH))
     while batch:
@@ -163,11 +163,21 @@ def _nodes(rows: _Rows) -> tuple[Node, ...]:
                 raise ValueError
             text = text[:-2]
         for node in decoded(b"[" + text + b"]", tuple[Node, ...]):
-            if node.source is not None:  # one for all nodes of a line
-                force_setattr(node, "source", sources.setdefault(node.source, node.source))
+            _share(node, same)
             nodes.append(node)
         batch = following
     return tuple(nodes)
+
+
+def _share(node: Node, same: dict[Any, Any]) -> None:
+    """Let a node hold what is equal in others as one object: lines, names, and where both are alike its edges."""
+    for field in ("source", "name", "op"):
+        value = getattr(node, field)
+        force_setattr(node, field, same.setdefault(value, value))
+    for saved in node.saved:
+        force_setattr(saved, "name", same.setdefault(saved.name, saved.name))
+    if node.args == node.next:
+        force_setattr(node, "args", node.next)
 
 
 class _Unread(Sequence[Node]):

@@ -153,9 +153,9 @@ def load(name: str) -> ModuleType:
 
 
 def speak_for_parts(package: str) -> None:
-    """Let all public modules of a package name what they lack, as far as they are loaded."""
+    """Let a package and all its public modules name what they lack, as far as they are loaded."""
     for name, module in list(sys.modules.items()):
-        if name.startswith(f"{package}.") and "._" not in name:
+        if f"{name}.".startswith(f"{package}.") and "._" not in name:
             speak_for(module)
 
 

@@ -116,7 +116,8 @@ _OPERATIONS = (
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
     importlib.import_module(f"._ops.{_name}", __package__)
-_METHODS = registry.methods | {"requires_grad_": Tensor.requires_grad_}
+_LOOKED_AT = ("detach_", "is_inference", "requires_grad_", "retain_grad")
+_METHODS = registry.methods | {name: vars(Tensor)[name] for name in _LOOKED_AT}
 _OWN = {name: run for name, run in vars(Tensor).items() if not name.startswith(("__", "_ag_"))}
 _SHOWN = calling.overridable(_OWN | _METHODS, arg_check.guard("Tensor", _METHODS))
 for _name, _method in (_METHODS | _SHOWN | {"detach": overrides.detach}).items():

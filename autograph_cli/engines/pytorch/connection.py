@@ -27,10 +27,9 @@ from autograph_cli.engines.pytorch.node_types import (
     writes_out,
 )
 from autograph_cli.engines.pytorch.nodes import Given, Nodes
+from autograph_cli.engines.pytorch.notes import asked, note_of
 from autograph_cli.engines.pytorch.order import nodes_run
 from autograph_cli.engines.pytorch.private import (
-    MARK,
-    asked,
     batch_of,
     current_node,
     history,
@@ -113,7 +112,7 @@ class PyTorch(Nodes, Measuring):
         for output in outputs:
             whole = output._base if changed and output._is_view() else None
             node = history(output if whole is None else whole)
-            if node is not None and MARK not in node.metadata:
+            if node is not None and note_of(node) is None:
                 nodes.setdefault(node, []).append(output)
         told = changed and not hides_changes(current_node())
         for node, made in nodes.items():
@@ -151,7 +150,7 @@ class PyTorch(Nodes, Measuring):
         for output in outputs:
             whole = output._base if output._is_view() and id(output) in changed else output
             node = history(whole) if output.requires_grad else None
-            if node is not None and MARK not in node.metadata:
+            if node is not None and note_of(node) is None:
                 newest = self.listener.count
                 args = tuple([before for _, before, _ in given])
                 node_type = NodeType.of(node, name if node.name() == COPY_SLICES else "")

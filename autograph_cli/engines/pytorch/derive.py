@@ -15,6 +15,7 @@ import torch
 from autograph_cli.engines.protocol import CannotDerive
 from autograph_cli.engines.pytorch import private_compiler
 from autograph_cli.engines.pytorch.hooks import are_hooked
+from autograph_cli.engines.pytorch.notes import note_of
 from autograph_cli.engines.pytorch.order import is_leaf
 from autograph_cli.engines.pytorch.saved import PACKED
 
@@ -45,7 +46,7 @@ def _survey(engine: PyTorch, roots: Sequence[Any], custom: bool) -> list[Any]:
             leaves.append(node.variable)
             continue
         _check(node, custom)
-        for _, kind, _, storage, size, _, _ in engine.look([node.metadata.get("autograph")])[0] or ():
+        for _, kind, _, storage, size, _, _ in engine.look([note_of(node)])[0] or ():
             if kind is not None and kind[1] != "meta":
                 sizes[storage] = max(sizes.get(storage, 0), size)
         for following, _ in node.next_functions:
@@ -67,7 +68,7 @@ def _check(node: Any, custom: bool) -> None:
     if function is not None and not custom:
         name = node.name().removesuffix("Backward")
         raise CannotDerive(f"not made: the graph contains the custom Function {name}, whose code would run twice")
-    note = node.metadata.get("autograph")
+    note = note_of(node)
     if note is None or any(row[2] is PACKED for row in note.looked or ()):
         raise CannotDerive("not made: hooks pack saved tensors, those of a checkpoint or of the script")
 

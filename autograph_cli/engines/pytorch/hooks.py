@@ -15,6 +15,7 @@ import torch
 from autograph_cli.engines.protocol import Applied
 from autograph_cli.engines.pytorch import collectives, private, private_compiler
 from autograph_cli.engines.pytorch.node_types import changes_argument
+from autograph_cli.engines.pytorch.notes import asked
 from autograph_cli.engines.values import places
 
 if TYPE_CHECKING:
@@ -259,7 +260,7 @@ def _aliased(operation: str, tensor: Any, result: Any) -> None:
 
 def _histories(args: Any, kwargs: Any) -> list[tuple[Any, Any]]:
     """The tensors that an operation is given, with the nodes that made them and which output of them they are."""
-    read = private.history if torch.is_grad_enabled() else private.asked
+    read = private.history if torch.is_grad_enabled() else asked
     tensors = list(tensors_in((*args, *kwargs.values())))
     return [
         (x, (node, x.output_nr) if node is not None or not x.requires_grad else None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -13,27 +12,15 @@ import torch
 from autograph_cli.engines.protocol import Listener, Output
 from autograph_cli.engines.pytorch.hooks import calls
 from autograph_cli.engines.pytorch.node_types import Like, NodeType, arguments, formula_of, like_of, names_of, types
+from autograph_cli.engines.pytorch.notes import Note, asked, is_unasked, make_note, note_of
 from autograph_cli.engines.pytorch.order import is_leaf
-from autograph_cli.engines.pytorch.private import MARK, UNASKED, asked, batch_of, current_node, history, untouched
-from autograph_cli.engines.pytorch.saved import Looked, constants, kept_outputs, look, saved, saved_constants
+from autograph_cli.engines.pytorch.private import batch_of, current_node, history, untouched
+from autograph_cli.engines.pytorch.saved import constants, kept_outputs, look, saved, saved_constants
 from autograph_cli.engines.pytorch.tensors import Tensors
 
 _numbers = itertools.count(1)
 Given = Sequence[tuple[Any, Any]]
 """The tensors that something was computed from, each with the history that it had before it was changed, if it was."""
-
-
-class Note:
-    """A note on a node. It lives in the node's metadata, so it dies with the node."""
-
-    __slots__ = ("__weakref__", "like", "looked", "node_type", "number")
-
-    def __init__(self, number: int, node_type: NodeType, like: Like) -> None:
-        self.number, self.node_type, self.like = number, node_type, like
-        self.looked: Looked | None = None
-
-    def __repr__(self) -> str:
-        return "noted"
 
 
 class _Thread(threading.local):
@@ -69,11 +56,12 @@ class Nodes(Tensors):
             variable = node.variable
             known = self._held(variable)
             return known if known.__class__ is int and known >= 0 else self._leaf(variable)
-        note = node.metadata.get(MARK)
+        note = note_of(node)
         if note is None or note.number not in self.known:
             self._meet(node)
-            note = node.metadata[MARK]
-        return int(note.number)
+            note = note_of(node)
+            assert note is not None
+        return note.number
 
     def parent(self) -> int | None:
         current = current_node()
@@ -88,7 +76,7 @@ class Nodes(Tensors):
         node = asked(tensor)
         if node is None:
             return self._held(tensor)
-        note = node.metadata.get(MARK)
+        note = note_of(node)
         if (note is None or note.number not in self.known) and node._sequence_nr() < self._thread.since:
             return None  # made while nobody listened, and so of an older step
         number = self.number(node)
@@ -99,10 +87,10 @@ class Nodes(Tensors):
             node = history(tensor)
             if node is None:
                 return self._held(tensor)
-            note = node.metadata.get(MARK)
+            note = note_of(node)
             if note is None or note.number not in self.known:
                 return None
-            return (note.number, tensor.output_nr) if tensor.output_nr else int(note.number)
+            return (note.number, tensor.output_nr) if tensor.output_nr else note.number
 
     def root(self, root: Any) -> Output | None:
         if isinstance(root, torch.Tensor):
@@ -149,18 +137,19 @@ class Nodes(Tensors):
                     stack.append(following)
         for there in sorted(unseen, key=lambda it: it._sequence_nr()):
             newest = self._thread.begun and there._sequence_nr() >= self._thread.since
-            if newest or UNASKED in there.metadata:  # made by no operation, as a view's new history is
+            if newest or is_unasked(there):  # made by no operation, as a view's new history is
                 self._tell_node(there, self._following(there), (), NodeType.of(there))
                 continue
             following = self._following(there)
-            note: Any = there.metadata.get(MARK) or self._note(there, NodeType.of(there))
+            note = note_of(there) or self._note(there, NodeType.of(there))
             args = tuple([place for place in following if place is not None])
-            self.listener.earlier(note.number, weakref.ref(note), note.node_type, note.like, following, args)
+            node_type: Any = note.node_type
+            self.listener.earlier(note.number, note, node_type, note.like, following, args)
 
     def _is_known(self, node: Any) -> bool:
         if is_leaf(node):
             return True
-        note = node.metadata.get(MARK)
+        note = note_of(node)
         return note is not None and note.number in self.known
 
     def _tell_node(
@@ -175,7 +164,7 @@ class Nodes(Tensors):
         note = self._note(node, node_type, like)
         self.listener.operation(
             note.number,
-            weakref.ref(note),
+            note,
             node_type,  # type: ignore[arg-type]
             note.like,
             following,
@@ -187,7 +176,8 @@ class Nodes(Tensors):
         )
 
     def _note(self, node: Any, node_type: NodeType, like: Like | None = None) -> Note:
-        note = node.metadata[MARK] = Note(next(_numbers), node_type, like or like_of(node))
+        note = make_note(node, next(_numbers))
+        note.node_type, note.like = node_type, like or like_of(node)
         note.looked = look(node, lambda tensor: self._kept_output(node, note.number, tensor))
         return note
 

@@ -289,22 +289,6 @@ def is_recomputing() -> bool:
     return hooks is not None and getattr(hooks[0], "__qualname__", "").startswith("_recomputation_hook")
 
 
-MARK = "autograph"
-"""Where a node's metadata hold what is noted of it."""
-UNASKED = "autograph: unasked"
-"""Of the new history of a view whose base was changed: only what reads it here has asked for it so far."""
-
-
-def asked(tensor: Any) -> Any:
-    """The node that made a tensor, as `history`; None for a view whose base was changed and whose new history the
-    script has not asked for: PyTorch makes it when it is."""
-    made = sequence_number()
-    node = history(tensor)
-    if sequence_number() != made:
-        node.metadata[UNASKED] = True
-    return None if node is None or (UNASKED in node.metadata and MARK not in node.metadata) else node
-
-
 def untouched() -> contextlib.AbstractContextManager[Any]:
     """Within such a block, no class and no mode of the script's is asked about what is read of tensors and nodes."""
     return _without_modes() if _modes_on() else torch._C.DisableTorchFunction()

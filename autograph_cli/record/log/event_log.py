@@ -169,7 +169,7 @@ class EventLog:
     def operation(
         self,
         number: int,
-        ref: weakref.ref[Any],
+        ref: Callable[[], Any],
         cls: type,
         like: Any,
         next: tuple[Output | None, ...],
@@ -211,7 +211,7 @@ class EventLog:
     def earlier(
         self,
         number: int,
-        ref: weakref.ref[Any],
+        ref: Callable[[], Any],
         cls: type,
         like: Any,
         next: tuple[Output | None, ...],

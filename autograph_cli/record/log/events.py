@@ -55,8 +55,8 @@ class Event(Struct, frozen=True, eq=False):
     key: int
     """The node's sequence number; of an input, a negative one."""
     kind: str
-    ref: weakref.ref[Any]
-    """The node; of leaves and inputs, the tensor."""
+    ref: Any
+    """Weakly, the node or what the engine noted of it; of leaves and inputs, the tensor."""
     cls: Any
     """The class of the node; of what left none, the operation; None for inputs, and leaves that no gradient goes to."""
     like: Any

@@ -96,6 +96,7 @@ class Books:
     def stop(self) -> None:
         """Hear nothing more."""
         self._hearing.stop()
+        self._hooks.end()
 
     @property
     def hears(self) -> bool:
@@ -304,12 +305,15 @@ class Books:
             self._running.clear()
             return
         self._calls += 1
+        self._hooks.begin()
         if not running:
             self.keepers.begins(call.kind)
         self._running[len(running) :] = [(self._tick(), self._parameters.set_of(self._parameters.ready()))]
 
     def ends(self, call: BackwardCall, entry: BackwardEvent) -> None:
         """It is over."""
+        if len(self._running) <= 1:
+            self._hooks.end()
         if not self._running:
             return  # it began when nothing was written down any more
         at, ready = self._running.pop()
@@ -390,8 +394,12 @@ class Books:
     def _hook(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(args) < 2 or not callable(args[1]):
             return None
-        heard = self._hooks.heard(function.__name__, args[0], args[1], self._tick(), site_of(_caller()))
-        return (args[0], heard, *args[2:]), None
+        return args, self._hooks.heard(function.__name__, args[0], args[1], self._tick(), site_of(_caller()))
+
+    def _hooked(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A module is called whose gradients hooks want to see."""
+        watch, module, *hooks = args
+        return (watch, module, *[self._hooks.through(module, each) for each in hooks]), None
 
     # -- names, and what is told in the end
 

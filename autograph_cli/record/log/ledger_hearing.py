@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+from autograph_cli.record.log.ledger_hooks import ON_TENSORS
 from autograph_cli.record.run import public_names
 
 Told = Callable[[Any], None] | None
@@ -49,7 +50,8 @@ _PLACES = (
     _Place("checkpoint", "utils.checkpoint", "", "check_backward_validity"),
     *[_Place("hook", "nn.modules.module", "Module", name) for name in _HOOKS],
 )
-_ON_TENSORS = ("register_hook", "register_post_accumulate_grad_hook")
+_WATCHED = {"pytorch": "utils.hooks", "autograph": "nn.modules._hooks"}
+"""Where the class stands that calls the backward hooks of a module."""
 
 
 class Hearing:
@@ -58,6 +60,7 @@ class Hearing:
     def __init__(self, engine: Any, tell: Tell) -> None:
         self._engine, self._tell = engine, tell
         self._root = f"{engine.namespace.__name__ if engine.name == 'pytorch' else 'autograph_cli.torch'}."
+        self._places = (*_PLACES, _Place("hooked", _WATCHED[engine.name], "BackwardHook", "__init__"))
         self._before: list[tuple[Any, str, Any]] = []
         """The attribute that stood in each place; None where it was inherited."""
         self._around: list[tuple[str, str, Any, Any]] = []
@@ -70,13 +73,13 @@ class Hearing:
     def start(self) -> None:
         """Hear what there is, and what is imported from now on."""
         self._on = True
-        for name in {place.module for place in _PLACES}:
+        for name in {place.module for place in self._places}:
             if not public_names.serving:  # nobody tells of imports
                 importlib.import_module(self._root + name)
             module = sys.modules.get(self._root + name)
             if module is not None:
                 self._open(module, name)
-        for name in _ON_TENSORS:
+        for name in ON_TENSORS:
             self._put(self._engine.tensor, name, "hook")
         public_names.loaded.append(self._loaded)
 
@@ -108,7 +111,7 @@ class Hearing:
             self._open(module, own.removeprefix(self._root))
 
     def _open(self, module: ModuleType, name: str) -> None:
-        for place in _PLACES:
+        for place in self._places:
             owner = getattr(module, place.owner, None) if place.owner else module
             if place.module != name or owner is None:
                 continue

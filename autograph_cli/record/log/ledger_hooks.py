@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from autograph_cli.record.names.source_locations import Site
 HOOKED = 8
 """So many calls of a hook are looked at."""
 MOST = 500
+ON_TENSORS = ("register_hook", "register_post_accumulate_grad_hook")
 _NUMBERS = 1 << 14
+_NOWHERE: tuple[Any, Any] = None, None
 
 
 @dataclass(slots=True)
@@ -30,6 +33,7 @@ class _Hook:
     site: Site | None
     function: str
     ref: weakref.ref[Any]
+    handle: Any = None
     on: str = ""
     parameter: int | None = None
     again: int = 1
@@ -43,6 +47,11 @@ class _Hook:
     aside: float = 1.0
     """The least cosine between what it was given and what went on."""
 
+    def place(self) -> tuple[Any, Any]:
+        """The dict that holds it, and what is there under its key."""
+        hooks = None if self.handle is None else self.handle.hooks_dict_ref()
+        return hooks, None if hooks is None else hooks.get(self.handle.id)
+
 
 class Hooks:
     """Those of one run. `guarded` calls what must not disturb the script, `hears` tells whether hooks are looked at."""
@@ -54,9 +63,11 @@ class Hooks:
         self._known: list[_Hook] = []
         self._on: dict[tuple[int, Any], list[_Hook]] = {}
         """By what they are on, and their code."""
+        self._aside: list[tuple[_Hook, Any, Any]] = []
+        """The hooks that something stands for that tells of them, and what does."""
 
-    def heard(self, kind: str, on: Any, hook: Any, at: int, site: Site | None) -> Any:
-        """A hook is being registered; the answer is what is registered in its place, and tells what it does."""
+    def heard(self, kind: str, on: Any, hook: Any, at: int, site: Site | None) -> Callable[[Any], None]:
+        """A hook is being registered; the answer is to be told of its handle."""
         code = getattr(hook, "__code__", None)
         known = _Hook(kind, at, site, getattr(hook, "__name__", ""), weakref.ref(on))
         if code is not None:
@@ -73,7 +84,30 @@ class Hooks:
             known.on = next(iter([] if output is None else self._log.names_of(output)), "")
         if len(self._known) < MOST:
             self._known.append(known)
-        return self._telling(known, hook)
+        return functools.partial(setattr, known, "handle")
+
+    def begin(self) -> None:
+        """A pass begins: in it something stands for each hook of a tensor that tells what the hook does."""
+        for known in self._known if not self._aside else ():
+            looks = known.kind in ON_TENSORS and known.calls < HOOKED
+            hooks, hook = known.place() if looks else _NOWHERE
+            if hook is not None:
+                hooks[known.handle.id] = telling = self._telling(known, hook)
+                self._aside.append((known, hook, telling))
+
+    def end(self) -> None:
+        """No pass goes on: the script finds its own functions where it put them."""
+        for known, hook, telling in self._aside:
+            hooks, there = known.place()
+            if there is telling:
+                hooks[known.handle.id] = hook
+        self._aside.clear()
+
+    def through(self, module: Any, hooks: list[Any]) -> list[Any]:
+        """Return what stands for the hooks of a module in one call of it, and tells what they do."""
+        mine = [each for each in self._known if each.ref() is module and each.calls < HOOKED]
+        own = {id(hook): known for known in mine if (hook := known.place()[1]) is not None}
+        return [self._telling(own[id(hook)], hook) if id(hook) in own else hook for hook in hooks]
 
     def _telling(self, known: _Hook, hook: Any) -> Any:
         leaf = known.kind == "register_post_accumulate_grad_hook"
@@ -151,21 +185,32 @@ def _first(value: Any) -> Any:
 
 
 def modules_in(function: Any) -> list[Any]:
-    """The modules that a function is, is a method of, or has in its closure, its defaults or a `partial`."""
-    things = [function, getattr(function, "__self__", None), getattr(function, "func", None)]
-    for several in ("args", "__defaults__"):
-        things += getattr(function, several, None) or ()
-    things += [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_filled(cell)]
-    things += [getattr(each, "__self__", None) for each in things]
-    return [each for each in things if isinstance(getattr(each, "_parameters", None), dict)]
+    """The modules that a function is, is a method of, or has in its closure, its defaults or a `partial`; no code of
+    the script's is asked."""
+    things = [function]
+    for each in things:
+        if isinstance(each, MethodType):
+            things.append(each.__self__)
+        elif each is function and isinstance(each, functools.partial):
+            things += [each.func, *each.args]
+        elif each is function and isinstance(each, FunctionType):
+            things += [*(each.__defaults__ or ()), *_contents(each)]
+    return [each for each in things if isinstance(_own(each).get("_parameters"), dict)]
 
 
-def _is_filled(cell: Any) -> bool:
+def _own(thing: Any) -> dict[str, Any]:
+    """The attributes that stand in an object itself."""
     try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
+        found = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return {}
+    return found if type(found) is dict else {}
+
+
+def _contents(function: FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # it is empty still
+            yield cell.cell_contents
 
 
 def script_hook(hook: Any) -> Any:

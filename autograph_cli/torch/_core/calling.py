@@ -32,13 +32,16 @@ def function_of(op: Operation) -> Any:
     return function
 
 
-def public_function(op: Operation) -> Any:
-    """The function of an operation that the namespace shows: classes and modes may be asked instead of it."""
+def public_function(op: Operation, check: Callable[..., None] | None = None) -> Any:
+    """The function of an operation that the namespace shows: classes and modes may be asked instead of it. With a
+    `check`, which refuses arguments, it is a method that takes none."""
     name = f"torch.{op.name}"
 
     def look(args: Any, kwargs: Any) -> Any:
         if process_state.asks and (found := asked_instead(function, args, kwargs)) is not NOBODY:
             return found
+        if check is not None and (len(args) != 1 or kwargs):
+            check(args, kwargs)
         try:
             return op.function(*args, **kwargs) if process_state.asks else _in_full(op, args, kwargs)
         except Exception:

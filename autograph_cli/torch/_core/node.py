@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -179,13 +180,13 @@ class Node(metaclass=NodeType):
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call `hook(grad_inputs, grad_outputs)` after this node ran; what it returns replaces the grad_inputs."""
         extra = extra_of(self)
-        extra.hooks = {} if extra.hooks is None else extra.hooks
+        extra.hooks = OrderedDict() if extra.hooks is None else extra.hooks
         return add_hook(extra.hooks, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> Any:
         """Call `hook(grad_outputs)` before this node runs; what it returns replaces them."""
         extra = extra_of(self)
-        extra.pre_hooks = {} if extra.pre_hooks is None else extra.pre_hooks
+        extra.pre_hooks = OrderedDict() if extra.pre_hooks is None else extra.pre_hooks
         return add_hook(extra.pre_hooks, hook)
 
     def _ag_run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
@@ -257,15 +258,14 @@ class Handle:
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.id = Handle.next_id
         Handle.next_id += 1
-        self._dicts = (
-            hooks_dict,
-            *(extra_dict if isinstance(extra_dict, list) else () if extra_dict is None else (extra_dict,)),
-        )
+        self.hooks_dict_ref = weakref.ref(hooks_dict)
+        self._extra = extra_dict if isinstance(extra_dict, list) else [] if extra_dict is None else [extra_dict]
 
     def remove(self) -> None:
         """Take the hook away; a second call does nothing."""
-        for held in self._dicts:
-            held.pop(self.id, None)
+        for held in (self.hooks_dict_ref(), *self._extra):
+            if held is not None:
+                held.pop(self.id, None)
 
     def __enter__(self) -> Handle:
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -344,15 +345,15 @@ class Tensor(Methods, metaclass=Named):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if marks_leaf(self._ag_edge):
             meta = self._ag_need_meta()
-            meta.hooks = {} if meta.hooks is None else meta.hooks
+            meta.hooks = OrderedDict() if meta.hooks is None else meta.hooks
             return add_hook(meta.hooks, hook)
         edge = edge_of(self)
         if edge is None:
-            return add_hook({}, hook)
+            return add_hook(OrderedDict(), hook)
         node, number = edge
         extra = extra_of(node)
         extra.tensor_hooks = {} if extra.tensor_hooks is None else extra.tensor_hooks
-        return add_hook(extra.tensor_hooks.setdefault(number, {}), hook)
+        return add_hook(extra.tensor_hooks.setdefault(number, OrderedDict()), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call `hook(leaf)` after a gradient was added to this leaf's `.grad`."""
@@ -361,7 +362,7 @@ class Tensor(Methods, metaclass=Named):
         if not has_no_history(self):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         meta = self._ag_need_meta()
-        meta.post_hooks = {} if meta.post_hooks is None else meta.post_hooks
+        meta.post_hooks = OrderedDict() if meta.post_hooks is None else meta.post_hooks
         return add_hook(meta.post_hooks, hook)
 
     def retain_grad(self) -> None:

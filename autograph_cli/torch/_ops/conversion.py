@@ -225,7 +225,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
 
 
 @composite(function=False, formula=True)
-def contiguous(self: Tensor, memory_format: Any = layouts.contiguous_format) -> Tensor:
+def contiguous(self: Tensor, *, memory_format: Any = layouts.contiguous_format) -> Tensor:
     """This tensor with its elements in row-major order; itself where they are."""
     raw = self._ag_raw
     if raw.flags.c_contiguous if memory_format is layouts.contiguous_format else has_format(raw, memory_format):

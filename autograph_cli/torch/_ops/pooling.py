@@ -39,7 +39,7 @@ def contiguous_as(grad: Tensor, like: Tensor) -> Tensor:
     """`grad` with its channels last in memory where those of `like` are, row by row otherwise."""
     wanted = {4: channels_last, 5: channels_last_3d}.get(like.ndim, contiguous_format)
     plain = like._ag_raw.flags.c_contiguous or not has_format(like._ag_raw, wanted)
-    return contiguous(grad, contiguous_format if plain else wanted)
+    return contiguous(grad, memory_format=contiguous_format if plain else wanted)
 
 
 operations.contiguous_as = contiguous_as

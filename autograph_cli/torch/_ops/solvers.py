@@ -439,7 +439,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
             f"{name}: input.size(-2) should match "
             f"other.size({'-1' if is_vector(A._ag_raw.shape, B._ag_raw.shape) else '-2'})"
         )
-    return lstsq_result(*lstsq_op(A, B, rcond, driver or "gelsy"))
+    cut = rcond.item() if isinstance(rcond, Tensor) else rcond
+    return lstsq_result(*lstsq_op(A, B, cut, driver or "gelsy"))
 
 
 @composite(name="matrix_exp")

@@ -123,7 +123,12 @@ def hook(g):
     "its words"
     return None
 w.register_hook(hook)
-print([(h.__name__, h.__doc__) for h in w._backward_hooks.values()] if hasattr(w, "_backward_hooks") and w._backward_hooks else "")
+net = nn.Linear(2, 2)
+def full(module, grad_input, grad_output): pass
+net.register_full_backward_hook(full)
+for _ in range(2):
+    net((w * 1)[None]).sum().backward(); w.grad = None
+    print([h is hook for h in getattr(w, "_backward_hooks", {}).values()], list(net._backward_hooks.values()) == [full])
 print(inspect.signature(torch.optim.SGD.__init__), nn.utils.clip_grad_norm_.__name__, nn.Module.train.__doc__ is not None)
 opt = torch.optim.SGD((x for x in [w]), lr=0.1)
 (w * w).sum().backward()

@@ -45,6 +45,7 @@ torch.nn.functional.batch_norm(x, 1, 2); torch.nn.functional.embedding(1, x); to
 torch.nn.functional.cross_entropy(x, 1); torch.nn.functional.cross_entropy("a", i); torch.nn.functional.nll_loss(x, [1])
 torch.nn.functional.max_pool2d(x, "a"); torch.nn.functional.avg_pool2d(x, "a"); torch.nn.functional.one_hot(1)
 torch.nn.functional.scaled_dot_product_attention(x, 1, x); torch.nn.functional.glu(x, "a"); torch.nn.functional.softplus("a")
+x.sin(1); x.sin(x=1); x.sin(out=x); x.exp(dim=1); x.relu(1); x.numel(1); x.contiguous(1); x.retain_grad(1); x.detach_(1); x.data_ptr(1); torch.Tensor.sin(x, 1)
 torch.Tensor.sum(3); torch.Tensor.sum(); torch.Tensor.view([1], 1); x.abs_(1); x.add_(); x.add_("a"); x.mul_("a"); x.zero_(1)
 x.fill_("a"); x.copy_("a"); x.clamp_("a"); x.numpy(1); x.size("a"); x.to("a"); x.to(dtype="a")
 x.type("a"); x.float(1); x.requires_grad_("a"); x.new_zeros("a"); x.new_full((2,), "a"); x.index_add_(0, i); x.select("a", 0); x.narrow(0, 1)

@@ -27,6 +27,24 @@ BEHIND = (
 """What functions of `torch.nn.functional` hand their arguments to, whether the engine has it by that name or not."""
 INNER = ("split", "stft", "_unique2", "unique_dim", "unique_consecutive", "split_with_sizes", "_lu_with_info")
 """What functions of `torch` that PyTorch has in Python hand their arguments to."""
+BARE = (
+    "data_ptr",
+    "detach",
+    "detach_",
+    "dim",
+    "element_size",
+    "get_device",
+    "is_inference",
+    "item",
+    "ndimension",
+    "nelement",
+    "numel",
+    "retain_grad",
+    "storage_offset",
+    "tolist",
+    "untyped_storage",
+)
+"""Methods of Tensor that take nothing."""
 BY_HAND = {
     "torch": [
         "tensor(PyObject* data, *, ScalarType dtype=None, Device? device=None, bool pin_memory=False, bool requires_grad=False, DimnameList? names=None)",
@@ -36,7 +54,7 @@ BY_HAND = {
         "frombuffer(PyObject* buffer, *, ScalarType dtype, int64_t count=-1, int64_t offset=0, bool requires_grad=False)",
     ],
     "Tensor": [
-        *(f"{name}()" for name in ("detach", "dim", "element_size", "item", "tolist")),
+        *(f"{name}()" for name in BARE),
         "new_tensor(PyObject* data, *, ScalarType dtype=None, Device? device=None, bool requires_grad=False)",
     ],
 }

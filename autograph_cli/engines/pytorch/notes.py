@@ -1,0 +1,99 @@
+"""What is noted of PyTorch's nodes, in a table beside them: all that a node itself could hold, a script can print."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from autograph_cli.engines.pytorch.node_types import Like, NodeType
+from autograph_cli.engines.pytorch.private import history, sequence_number
+from autograph_cli.engines.pytorch.saved import Looked
+
+LEAST = 1_000
+"""So many notes are kept before those of dead nodes are looked for."""
+
+
+class Note:
+    """A note on a node. Called, it returns itself as long as the node is there, as a weak reference would."""
+
+    __slots__ = ("like", "looked", "node_type", "number", "token", "unasked")
+
+    like: Like
+    node_type: NodeType
+
+    def __init__(self, token: Any, number: int = 0, unasked: bool = False) -> None:
+        self.token, self.number, self.unasked = token, number, unasked
+        self.looked: Looked | None = None
+
+    def __call__(self) -> Note | None:
+        if self.token is None:
+            return None
+        if sys.getrefcount(self.token) > _ALONE:
+            return self
+        _notes.pop(id(self.token), None)
+        self.end()
+        return None
+
+    def end(self) -> None:
+        """The node is gone, or another note stands for this one."""
+        self.token = self.looked = None
+
+
+_notes: dict[int, Note] = {}
+"""By the id of the token, which a note keeps: so no other object has the id."""
+_limit = LEAST
+
+
+def _count_alone() -> int:
+    alone = Note({})
+    return sys.getrefcount(alone.token)
+
+
+_ALONE = _count_alone()
+"""How often a token is referred to that only its note keeps."""
+
+
+def _token(node: Any) -> Any:
+    """An object that lives as long as a node: its metadata; in anomaly mode, when they lead to other nodes, what
+    stands in them."""
+    metadata = node.metadata
+    return metadata.get("traceback_", metadata) if metadata else metadata
+
+
+def note_of(node: Any) -> Note | None:
+    """The note on a node that was told of."""
+    note = _notes.get(id(_token(node)))
+    return note if note is not None and note.number else None
+
+
+def is_unasked(node: Any) -> bool:
+    """Return whether a node is the new history of a view whose base was changed, and the script has not asked for it
+    before the recorder did."""
+    note = _notes.get(id(_token(node)))
+    return note is not None and note.unasked
+
+
+def make_note(node: Any, number: int = 0, unasked: bool = False) -> Note:
+    """A new note on a node, in place of the one that there is."""
+    global _limit
+    token = _token(node)
+    before = _notes.get(id(token))
+    if before is not None:
+        unasked = unasked or before.unasked
+        before.end()
+    note = _notes[id(token)] = Note(token, number, unasked)
+    if len(_notes) > _limit:
+        for each in list(_notes.values()):
+            each()
+        _limit = max(LEAST, 2 * len(_notes))
+    return note
+
+
+def asked(tensor: Any) -> Any:
+    """The node that made a tensor, as `history`; None for a view whose base was changed and whose new history the
+    script has not asked for: PyTorch makes it when it is."""
+    made = sequence_number()
+    node = history(tensor)
+    if sequence_number() != made:
+        make_note(node, unasked=True)
+    return None if node is None or (is_unasked(node) and note_of(node) is None) else node
