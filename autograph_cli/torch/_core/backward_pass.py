@@ -13,7 +13,7 @@ from .._arrays.backends import ELSEWHERE
 from .._arrays.lazy import Lazy
 from .._arrays.unusual import BY_OPERATIONS
 from .._compiled import compiled
-from . import anomalies, hooks as hooks_module, tensor
+from . import anomalies, hooks as hooks_module
 from .device_dispatch import kernels
 from .flops import Counted
 from .gradients import (
@@ -536,4 +536,3 @@ _fast: Any = compiled("_core.fast_tape")
 collect = _collect if _fast is None else _fast.collect
 leading = _leading if _fast is None else _fast.leading
 walk = _walk if _fast is None else _fast.walk
-tensor.quick_detach = None if _fast is None else _fast.detached
