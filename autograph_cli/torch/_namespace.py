@@ -8,16 +8,13 @@ import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from . import _kernels
-from ._arrays import backends
 from ._core import fp_warnings
 
-backends.NUMPY.kernels = _kernels.cpu
 fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(autograph_cli\.)?torch\.")
 
-from ._core import arg_check, calling, dtypes, overrides, registry
+from ._core import arg_check, calling, dtypes, registry
 from ._core.device import device as device
 from ._core.dtypes import dtype as dtype
 from ._core.layout import (
@@ -120,10 +117,13 @@ _LOOKED_AT = ("detach_", "is_inference", "requires_grad_", "retain_grad")
 _METHODS = registry.methods | {name: vars(Tensor)[name] for name in _LOOKED_AT}
 _OWN = {name: run for name, run in vars(Tensor).items() if not name.startswith(("__", "_ag_"))}
 _SHOWN = calling.overridable(_OWN | _METHODS, arg_check.guard("Tensor", _METHODS))
-for _name, _method in (_METHODS | _SHOWN | {"detach": overrides.detach}).items():
+_ALONE = {
+    "detach": calling.detach,
+    "_make_subclass": staticmethod(legacy.make_subclass),
+    "_make_wrapper_subclass": staticmethod(legacy.make_wrapper_subclass),
+}
+for _name, _method in (_METHODS | _SHOWN | _ALONE).items():
     setattr(Tensor, _name, _method)
-Tensor._make_subclass = staticmethod(legacy.make_subclass)
-Tensor._make_wrapper_subclass = staticmethod(legacy.make_wrapper_subclass)
 Size.__module__ = "torch"
 
 from . import fft as fft, linalg as linalg, signal as signal, special as special

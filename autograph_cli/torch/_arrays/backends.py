@@ -36,8 +36,11 @@ class Backend:
     """NumPy, and what another array library has to say of itself."""
 
     type = "cpu"
-    kernels: Any = None
-    """PyTorch's operations on its arrays; the kernels put themselves here."""
+
+    @functools.cached_property
+    def kernels(self) -> Any:
+        """PyTorch's operations on its arrays."""
+        return above("_kernels", "cpu")
 
     def device(self, raw: Array) -> device:
         """The device that an array is on."""

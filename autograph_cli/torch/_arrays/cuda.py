@@ -81,6 +81,10 @@ class Cuda(Backend):
         self.used: list[tuple[Any, Any]] = []
         """Memory that no tensor has any more, and the mark in another queue that has to be done before it is free."""
 
+    @functools.cached_property
+    def kernels(self) -> Any:
+        return above("_kernels.cuda_kernels", "CudaKernels")(self.xp)
+
     def device(self, raw: Array) -> device:
         return on(raw.device.id)
 
@@ -231,7 +235,6 @@ def opened() -> Cuda:
     ELSEWHERE[backend.array] = backend
     DENSE.add(backend.array)
     UNUSUAL.add(backend.array)
-    backend.kernels = above("_kernels.cuda_kernels", "CudaKernels")(backend.xp)
     if _tf32:
         backend.multiply_in_tf32(True)
     return backend

@@ -88,17 +88,8 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.",
         )
     if isinstance(inputs, dict):
-        found = grad(
-            outputs,
-            list(inputs.values()),
-            grad_outputs,
-            retain_graph,
-            create_graph,
-            only_inputs,
-            allow_unused,
-            is_grads_batched,
-            materialize_grads,
-        )
+        options = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched)
+        found = grad(outputs, list(inputs.values()), *options, materialize_grads)
         return dict(zip(inputs, found, strict=True))
     roots, targets = sequence(outputs), sequence(inputs)
     if not targets:
@@ -121,19 +112,26 @@ def grad(
         _check_followed(roots)
     grads = root_gradients(roots, gradients_for(grad_outputs, len(roots)), "grad_outputs")
     found = GradCall(roots, targets, grads, keep, create_graph).run()
-    for i, (g, target) in enumerate(zip(found, targets, strict=True)):
-        if g is not None:
-            continue
-        if materialize_grads:
-            if not isinstance(target, Tensor):
-                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            found[i] = make(filled(output_meta(target._ag_raw), 0))
-        elif not allow_unused:
-            raise RuntimeError(
-                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
-                "allow_unused=True if this is the desired behavior."
-            )
-    return tuple(found)
+    return tuple(
+        [
+            _of_unused(i, target, allow_unused, materialize_grads) if g is None else g
+            for i, (g, target) in enumerate(zip(found, targets, strict=True))
+        ]
+    )
+
+
+def _of_unused(number: int, target: Any, allow_unused: bool | None, materialize_grads: bool) -> Tensor | None:
+    """The gradient by an input that has none: zeros, or None; RuntimeError where neither is allowed."""
+    if materialize_grads:
+        if not isinstance(target, Tensor):
+            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+        return make(filled(output_meta(target._ag_raw), 0))
+    if not allow_unused:
+        raise RuntimeError(
+            f"The differentiated Tensor at index {number} appears to not have been used in the graph. Set "
+            "allow_unused=True if this is the desired behavior."
+        )
+    return None
 
 
 def _check_followed(roots: list[Any]) -> None:

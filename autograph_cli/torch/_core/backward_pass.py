@@ -13,7 +13,7 @@ from .._arrays.backends import ELSEWHERE
 from .._arrays.lazy import Lazy
 from .._arrays.unusual import BY_OPERATIONS
 from .._compiled import compiled
-from . import anomalies, hooks as hooks_module, tensor
+from . import anomalies, hooks as hooks_module
 from .device_dispatch import kernels
 from .flops import Counted
 from .gradients import (
@@ -454,13 +454,11 @@ def _leading(order: list[Node], captures: dict[Node, Any]) -> set[Node]:
     return found
 
 
-def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> None:  # noqa: C901, PLR0915
+def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> None:
     """Run the nodes in order. `plain`: raw arrays flow that know their dtypes; `quick`: nodes without hooks run in the
     straight way."""
-    pending, leaves, captures, only = run.pending, run.leaves, run.captures, run.only
-    recorded, keep = run.recorded, run.call.keeps_graph
+    pending, captures, only = run.pending, run.captures, run.only
     ran, watch = None if process_state.observer is None else run.call.ran, run.call.watch
-    ndarray = np.ndarray
     sums: set[Node] = set()
     """The nodes at which a sum waits, an array that nobody else holds."""
     for node in order:
@@ -479,49 +477,61 @@ def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> Non
                 watch(node, g)
         extra = node._ag_extra
         if quick and (extra is None or extra.__class__ is Versions):
-            gradients: Any = node._ag_run_recorded if recorded else node._ag_run_raw
-            wanted = None if only is None else run.wanted_edges(node)
-            grads = gradients(f, g) if wanted is None else gradients(f, g, wanted)
-            if recorded and not all(map(_fits_recorded, node._ag_edges, grads)):
-                grads = run.fitted(node, grads)  # all of them before any is added up
+            grads = _gradients(run, node, f, g)
         else:
             grads = run.run_node(node, g)
-        if not keep and (frees := node._ag_frees):
+        if not run.call.keeps_graph and (frees := node._ag_frees):
             if frees is not True:
                 node._ag_kept = frees(node._ag_saved)
             node._ag_saved = None
-        for edge, g in zip(node._ag_edges, grads, strict=False):
-            if edge is None:
-                continue
-            target = edge[0]
-            if g is None:
-                if target.__class__ is AccumulateGrad:
-                    run.deliver(target, 0, None)
-                continue
-            if plain:
-                like = target._ag_output_meta
-                if g.__class__ is not like and (g.__class__ is not ndarray or (g.shape, g.dtype) != like):
-                    g = run.fitting(node, grads, edge, g)
-                    quick = quick and not run.elsewhere  # the nodes that follow look at what they are given
-            if target._ag_multiple:
-                run.deliver(target, edge[1], g)
-                continue
-            old = pending.get(target)
-            if old is None:
-                pending[target] = g
-            elif target in sums:
-                pending[target] += g
-            else:
-                pending[target] = old + g
-                if old.__class__ is ndarray:
-                    sums.add(target)
+        _hand_on(run, node, grads, plain, sums)
+        quick = quick and not run.elsewhere  # the nodes that follow look at what they are given
+
+
+def _gradients(run: Pass, node: Node, f: Any, g: Any) -> Any:
+    """What a node without hooks gives."""
+    gradients: Any = node._ag_run_recorded if run.recorded else node._ag_run_raw
+    wanted = None if run.only is None else run.wanted_edges(node)
+    grads = gradients(f, g) if wanted is None else gradients(f, g, wanted)
+    if run.recorded and not all(map(_fits_recorded, node._ag_edges, grads)):
+        return run.fitted(node, grads)  # all of them before any is added up
+    return grads
+
+
+def _hand_on(run: Pass, node: Node, grads: Any, plain: bool, sums: set[Node]) -> None:
+    """Give the gradients of a node to those behind its edges; a leaf that waits for no other takes its own."""
+    pending = run.pending
+    for edge, g in zip(node._ag_edges, grads, strict=False):
+        if edge is None:
+            continue
+        target = edge[0]
+        if g is None:
             if target.__class__ is AccumulateGrad:
-                leaves[target] -= 1
-                if not leaves[target]:
-                    whole = pending.pop(target)
-                    own = whole is not g or getrefcount(g) <= ALONE
-                    shared = g is grads[-1] and edge is not node._ag_edges[-1]
-                    run.finish_leaf(target, whole, shared, own)
+                run.deliver(target, 0, None)
+            continue
+        if plain:
+            like = target._ag_output_meta
+            if g.__class__ is not like and (g.__class__ is not np.ndarray or (g.shape, g.dtype) != like):
+                g = run.fitting(node, grads, edge, g)
+        if target._ag_multiple:
+            run.deliver(target, edge[1], g)
+            continue
+        old = pending.get(target)
+        if old is None:
+            pending[target] = g
+        elif target in sums:
+            pending[target] += g
+        else:
+            pending[target] = old + g
+            if old.__class__ is np.ndarray:
+                sums.add(target)
+        if target.__class__ is AccumulateGrad:
+            run.leaves[target] -= 1
+            if not run.leaves[target]:
+                whole = pending.pop(target)
+                own = whole is not g or getrefcount(g) <= ALONE
+                shared = g is grads[-1] and edge is not node._ag_edges[-1]
+                run.finish_leaf(target, whole, shared, own)
 
 
 def _fits_recorded(edge: Edge | None, t: Any) -> bool:
@@ -536,4 +546,3 @@ _fast: Any = compiled("_core.fast_tape")
 collect = _collect if _fast is None else _fast.collect
 leading = _leading if _fast is None else _fast.leading
 walk = _walk if _fast is None else _fast.walk
-tensor.quick_detach = None if _fast is None else _fast.detached

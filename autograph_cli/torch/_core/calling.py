@@ -13,7 +13,7 @@ from .operands import is_operand
 from .overrides import NOBODY, asked_instead, is_function, looking, looks, unasked, unknown_operand
 from .schema import REQUIRED
 from .state import process_state
-from .tensor import Tensor
+from .tensor import Tensor, detached
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -94,6 +94,17 @@ def named(
     function.__name__ = function.__qualname__ = name
     function.__module__, function.__doc__ = __name__, None
     return function
+
+
+@looks
+def detach(self: Tensor) -> Tensor:
+    """The same memory outside the graph."""
+    tape = fast_tape()
+    if tape is not None and (plain := tape.detached(self)) is not None:
+        return plain  # type: ignore[no-any-return]
+    if process_state.asks and (found := asked_instead(detach, (self,), {})) is not NOBODY:
+        return found  # type: ignore[no-any-return]
+    return detached(self)
 
 
 def overridable(functions: Mapping[str, Any], guarded: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from .._arrays.cuda import moved
 from .._arrays.lazy import memory_of
 from .._arrays.meta import Meta, refuses, without_memory
 from .._arrays.sparse import Sparse
-from .._compiled import compiled
+from .._kernels import variants
 from .._kernels.half_precision import unwidened
 from .device import CPU, META, device
 from .dtype_checks import check_float8, refusing
@@ -117,34 +117,19 @@ def _beside_target(raw: Any, target: Any) -> Any:
     return raw if raw.__class__ is Meta or there == META else moved(raw, there)
 
 
-def bound(op: Operation, kernels: Any, wide: bool = False) -> Callable[..., Any]:
-    """The kernel of `op` among those of a device, with what its record says of its dtypes and its layout; `wide`: for a
-    first array in float32 or float64, which no record refuses and no kernel widens."""
+def bound(op: Operation, kernels: Any) -> Callable[..., Any]:
+    """The kernel of `op` among those of a device, with what its record says of its dtypes and its layout.
+
+    A first array in float32 or float64 is refused by no record and widened by no kernel, so it goes straight to what
+    computes. A compiled variant whose results lie as they should is asked before anything else.
+    """
     kernel = kernel_of(op, kernels)
-    if wide:
-        kernel = unwidened(kernel)
-    else:
-        kernel = refusing(op.refuses, kernel) if op.refuses else kernel
-        kernel = in_float32(kernel) if op.opmath else kernel
-    return _or_whole(kernels.whole.get(op.kernel), arranged(op.memory_format, kernel))
-
-
-_fast: Any = compiled("_core.fast_kernels")
-
-
-def _or_whole(whole: Callable[..., Any] | None, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that is asked only where a compiled one, which looks at dtypes and layouts itself, answers None."""
-    if whole is None:
-        return kernel
-    if _fast:
-        either: Callable[..., Any] = _fast.either(whole, kernel)
-        return either
-
-    def run(*args: Any) -> Any:
-        found = whole(*args)
-        return kernel(*args) if found is None else found
-
-    return run
+    quick: Any = unwidened(kernel)
+    laid = quick if getattr(quick, "laid", False) else None
+    kernel = refusing(op.refuses, kernel) if op.refuses else kernel
+    kernel = in_float32(kernel) if op.opmath else kernel
+    kernel = arranged(op.memory_format, variants.straight(quick if laid is None else laid.kernel, kernel))
+    return kernel if laid is None else laid.before(kernel)
 
 
 def on_gpu(op: Operation, raws: list[Any], given: list[Any]) -> Any:

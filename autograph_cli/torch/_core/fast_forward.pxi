@@ -19,9 +19,9 @@ cdef class Forward:
     of them have a derivative. `saving`: for each saved thing (guard, kind, argument).
     """
 
-    cdef object op, node, kernel, wide, usual, ufunc
+    cdef object op, node, kernel, usual, ufunc
     cdef tuple names, defaults
-    cdef Kernel looking, wide_looking
+    cdef Kernel looking
     cdef int count, positional, tensors, inputs, saved
     cdef int at[MOST]
     cdef bint optional[MOST]
@@ -38,9 +38,7 @@ cdef class Forward:
 
     def __init__(self, op, kernel, tensors, inputs, saving):
         self.op, self.node, self.kernel = op, op.node if inputs else None, kernel
-        self.wide = op.wide_kernel if kernel is op.kernel_function and tensors[0][0] == 0 else kernel
         self.looking = kernel if isinstance(kernel, Kernel) else None
-        self.wide_looking = self.wide if isinstance(self.wide, Kernel) else None
         self.names, self.defaults, self.positional = op.names, op.defaults, op.positional
         self.count, self.tensors, self.inputs, self.saved = len(op.schema.parameters), len(tensors), len(inputs), len(saving)
         self.sign = ord(op.sign) if op.sign else 0
@@ -240,13 +238,9 @@ cdef class Forward:
                 if self.sign == c'*':
                     return PyNumber_Multiply(<object>x.raws[0], <object>x.raws[1])
                 return PyNumber_Add(<object>x.raws[0], <object>x.raws[1])
-            first = dtype_of(x.raws[0])
-            kernel, looking = self.kernel, self.looking
-            if first == <PyObject *>DTYPE32 or first == <PyObject *>DTYPE64:
-                kernel, looking = self.wide, self.wide_looking
-            if looking is not None:
-                return looking.of(x.raws, self.count)
-            return PyObject_Vectorcall(<PyObject *>kernel, x.raws, self.count, NULL)
+            if self.looking is not None:
+                return self.looking.of(x.raws, self.count)
+            return PyObject_Vectorcall(<PyObject *>self.kernel, x.raws, self.count, NULL)
         except Exception:
             explain(self.op, self.arguments(x), tuple([<object>x.raws[self.at[i]] for i in range(self.tensors)]))
             raise

@@ -1,11 +1,13 @@
 # cython: language_level=3, binding=False
 """Kernels around which something is looked at (`device_dispatch.bound`): what is as it mostly is goes straight through, the rest
-to Python's code, which is `careful`."""
+to Python's code, which is `careful`. `Either` chooses between a kernel and its compiled variant (`_kernels/variants.py`)."""
 
 cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_SIZE
+
+from autograph_cli.torch._kernels.fast_arrays cimport kind_of
 
 cdef extern from *:
     """
@@ -17,6 +19,10 @@ cdef extern from *:
     bint PyList_CheckExact(object o)
 
 cnp.import_array()
+
+import numpy as np
+
+cdef object FLOAT32 = np.float32, FLOAT64 = np.float64
 
 
 cdef inline bint is_array(PyObject *x) noexcept:
@@ -65,19 +71,88 @@ cdef class Kernel:
         return PyObject_Vectorcall(<PyObject *>self.careful, args, count, NULL)
 
 
+DEF MOST = 6
+cdef bint asked = True
+
+
+def ask(bint on):
+    """Have compiled variants asked, or not: for comparisons."""
+    global asked
+    asked = on
+
+
 @cython.internal
 cdef class Either(Kernel):
-    """A kernel that is asked only where another answers None."""
+    """A kernel and its compiled variant, which is asked first where it takes the arguments, and may still answer None.
 
-    cdef object whole
+    `arrays`: which arguments it takes as arrays of float32 or float64 in one piece, of one dtype and of one dimension at
+    least; `alike`: and of one shape. `laid`: its results lie in memory as PyTorch's do.
+    """
 
-    def __init__(self, whole, function):
-        Kernel.__init__(self, function, None)
-        self.whole = whole
+    cdef readonly object variant, kernel
+    cdef readonly bint laid
+    cdef object places
+    cdef bint alike
+    cdef int arrays
+    cdef int at[MOST]
+
+    def __init__(self, variant, kernel, arrays, alike, laid):
+        Kernel.__init__(self, kernel, None)
+        self.variant, self.kernel, self.alike, self.laid = variant, kernel, alike, laid
+        self.places, self.arrays = arrays, len(arrays)
+        for i, place in enumerate(arrays):
+            self.at[i] = place
+
+    def before(self, kernel):
+        """The variant before another kernel."""
+        return Either(self.variant, kernel, self.places, self.alike, self.laid)
 
     cdef object of(self, PyObject **args, Py_ssize_t count):
-        found = PyObject_Vectorcall(<PyObject *>self.whole, args, count, NULL)
-        return self.call(args, count) if found is None else found
+        if self.takes(args, count):
+            found = PyObject_Vectorcall(<PyObject *>self.variant, args, count, NULL)
+            if found is not None:
+                return found
+        return self.call(args, count)
+
+    cdef bint takes(self, PyObject **args, Py_ssize_t count):
+        cdef int i, kind = -1
+        cdef object first, one
+        if not asked:
+            return False
+        for i in range(self.arrays):
+            if self.at[i] >= count:
+                return False
+            one = <object>args[self.at[i]]
+            if not i:
+                first, kind = one, kind_of(one)
+                if kind < 0:
+                    return False
+            elif kind_of(one) != kind or self.alike and not cnp.PyArray_SAMESHAPE(<cnp.ndarray>first, <cnp.ndarray>one):
+                return False
+            if not cnp.PyArray_NDIM(<cnp.ndarray>one):
+                return False
+        return True
+
+
+@cython.internal
+cdef class Straight(Kernel):
+    """A kernel for a first array in float32 or float64; `careful` runs it on what is in other dtypes."""
+
+    cdef readonly object unwidened
+
+    def __init__(self, function, careful):
+        Kernel.__init__(self, function, careful)
+        self.unwidened = function
+
+    cdef object of(self, PyObject **args, Py_ssize_t count):
+        cdef int kind
+        if is_array(args[0]):
+            kind = cnp.PyArray_TYPE(<cnp.ndarray>args[0])
+            if kind == cnp.NPY_FLOAT or kind == cnp.NPY_DOUBLE:
+                return self.call(args, count)
+        elif type(<object>args[0]) is FLOAT32 or type(<object>args[0]) is FLOAT64:
+            return self.call(args, count)
+        return Kernel.of(self, args, count)
 
 
 cdef enum Layout:
@@ -127,8 +202,12 @@ cdef class Arranged(Kernel):
         return ndim != 4 and ndim != 5 and in_rows(found)
 
 
-def either(whole, function):
-    return Either(whole, function)
+def either(variant, kernel, arrays=(), alike=False, laid=False):
+    return Either(variant, kernel, arrays, alike, laid)
+
+
+def straight(function, careful):
+    return Straight(function, careful)
 
 
 def arranged(function, careful, lay, layout):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import tensor as tensors
 from .node import View
 from .state import process_state, thread_state
 from .tensor import Tensor, Wrapped
@@ -139,10 +138,6 @@ def interprets(kind: type[Level], name: str) -> Callable[[F], F]:
     return put
 
 
-_running = [0]
-"""How many transforms run, in all threads."""
-
-
 def start(level: Level) -> None:
     """Make `level` the innermost transform."""
     level.depth, level.alive = len(thread_state.levels) + 1, True
@@ -151,8 +146,6 @@ def start(level: Level) -> None:
     wrapping = thread_state.wrapping or not isinstance(level, GradLevel)
     process_state.special += 1
     process_state.transforms += level.leaves_alone
-    _running[0] += 1
-    tensors.new = new
     thread_state.levels, thread_state.wrapping = (*thread_state.levels, level), wrapping
 
 
@@ -162,19 +155,8 @@ def stop(level: Level) -> None:
     level.alive = False
     process_state.special -= 1
     process_state.transforms -= level.leaves_alone
-    _running[0] -= 1
-    if not _running[0]:
-        tensors.new = object.__new__
     for tensor in getattr(level, "promoted", ()):
         tensor.demote()
-
-
-def new(cls: type[Tensor]) -> Any:
-    """`object.__new__` while transforms run: the tensor knows the innermost one."""
-    made = object.__new__(cls)
-    if thread_state.levels:
-        made._ag_born = thread_state.levels[-1]
-    return made
 
 
 @contextmanager

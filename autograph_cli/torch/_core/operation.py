@@ -150,11 +150,6 @@ class Operation(Traits):
         return device_dispatch.bound(self, NUMPY.kernels)
 
     @at_first_use
-    def wide_kernel(self) -> Callable[..., Any]:
-        """The same for a first array in float32 or float64, with nothing before it that looks for other dtypes."""
-        return device_dispatch.bound(self, NUMPY.kernels, wide=True)
-
-    @at_first_use
     def elementwise(self) -> bool:
         """Return whether the result is laid out in memory as PyTorch's iterator over tensors has it."""
         return (

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import tensor
 from .errors import refused
 from .state import process_state, thread_state
-from .tensor import Tensor, detached, disabled, subclassed
+from .tensor import Tensor, disabled, subclassed
 from .user_warnings import warn
 
 if TYPE_CHECKING:
@@ -157,16 +156,6 @@ def looks(run: F) -> F:
     """Say of a public function that it asks `asked_instead` itself."""
     vars(run)["looks"] = True
     return run
-
-
-@looks
-def detach(self: Tensor) -> Tensor:
-    """The same memory outside the graph."""
-    if tensor.quick_detach is not None and (plain := tensor.quick_detach(self)) is not None:
-        return plain
-    if process_state.asks and (found := asked_instead(detach, (self,), {})) is not NOBODY:
-        return found  # type: ignore[no-any-return]
-    return detached(self)
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:

@@ -421,20 +421,23 @@ _DETACH = (
     "var.detach()."
 )
 
-new: Callable[[type[Tensor]], Any] = object.__new__
-"""What `make` allocates tensors with; another while transforms run (see interpreter_stack.py)."""
-quick_detach: Callable[[Tensor], Tensor | None] | None = None
-"""The compiled tape's `detach` of plain tensors, if it is there."""
+
+def blank(cls: type[Any]) -> Any:
+    """A tensor with nothing in it yet; one made while transforms run knows the innermost one."""
+    made = object.__new__(cls)
+    if thread_state.levels:
+        made._ag_born = thread_state.levels[-1]
+    return made
 
 
 def make(raw: Array, edge: Any = None) -> Tensor:
     """A tensor over `raw`; `edge` as in `Tensor._ag_edge`."""
     tensor: Tensor
     if raw.__class__ is Dispatched:
-        tensor = new(raw.kind)
+        tensor = blank(raw.kind)
         tensor.__dict__ = raw.attributes
     else:
-        tensor = new(Tensor)
+        tensor = blank(Tensor) if process_state.special else object.__new__(Tensor)
     tensor._ag_raw = raw
     tensor._ag_edge = edge
     tensor._ag_counter = None

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from .._arrays.stand_in import NO_MEMORY, StandIn
 from .device_dispatch import kernels
-from .interpreter_stack import BatchLevel, Level, new, refuse_call
+from .interpreter_stack import BatchLevel, Level, refuse_call
 from .node import View
 from .state import thread_state
-from .tensor import Tensor, Wrapped, make, share
+from .tensor import Tensor, Wrapped, blank, make, share
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -81,7 +81,7 @@ _SLOTS = ("_ag_raw", "_ag_edge", "_ag_counter", "_ag_meta")
 
 def dual(level: Level, primal: Tensor, tangent: Tensor) -> Dual:
     """The pair as a tensor of `level`."""
-    made: Dual = new(Dual)
+    made: Dual = blank(Dual)
     made._ag_level, made._ag_primal, made._ag_tangent = level, primal, tangent
     return made
 
@@ -139,7 +139,7 @@ Dual.__name__ = Dual.__qualname__ = Batched.__name__ = Batched.__qualname__ = "T
 
 def batched(level: BatchLevel, value: Tensor, bdim: int) -> Batched:
     """`value`, whose dimension `bdim` is the batch, as a tensor of `level`."""
-    made: Batched = new(Batched)
+    made: Batched = blank(Batched)
     made._ag_level, made._ag_value, made._ag_bdim = level, value, bdim
     return made
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from .._compiled import compiled
+from . import variants
 from .activation import Activation
 from .attention import Attention
 from .bessel import Bessel
@@ -89,10 +89,6 @@ class Kernels(
     rules: Any = None
     """The rules of optimizers that have a kernel of their own: functions, and `fits(arrays)`."""
 
-    whole: Mapping[str, Callable[..., Any]] = {}
-    """Compiled kernels that take all of an operation's work on plain arrays, by the names of the kernels that they
-    stand for; they answer None to anything else."""
-
     def __init__(self, xp: Any) -> None:
         self.xp = xp
         self.updates: dict[Any, Any] = {}
@@ -110,11 +106,6 @@ class Kernels(
         return bool(total != total)
 
 
-_WITH_WHOLE = ("convolution", "indexing", "joining", "padding", "pointwise", "pooling", "products", "rows", "views")
 cpu = Kernels(np)
 cpu.rules = compiled("_kernels.fast_optimizers")
-cpu.whole = {
-    name: run
-    for module in _WITH_WHOLE
-    for name, run in getattr(compiled(f"_kernels.fast_{module}"), "WHOLE", {}).items()
-}
+variants.install(cpu)

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._arrays import Array
-from .._compiled import compiled
 from .half_precision import widened
-
-_fast: Any = compiled("_kernels.fast_pointwise")
-_rows: Any = compiled("_kernels.fast_rows")
-_special: Any = compiled("_kernels.fast_special")
 
 
 class Activation:
@@ -36,16 +31,10 @@ class Activation:
 
     @widened
     def silu(self, a: Array) -> Any:
-        if _fast and (found := _fast.swish(a)) is not None:
-            return found
         return a * self.sigmoid(a)
 
     @widened
     def silu_backward(self, grad: Array, a: Array) -> Any:
-        if _fast and _fast.fits(grad, a):
-            power = self.xp.negative(a)
-            self.xp.exp(power, out=power)
-            return _fast.silu_backward(grad, a, power, out=power)
         s, one = self.sigmoid(a), self.number(1, a)
         slope = one - s
         slope *= a
@@ -53,15 +42,7 @@ class Activation:
         slope *= s
         return grad * self.conj(slope)
 
-    def _log_of_power(self, a: Array) -> Any:
-        """The logarithm of 1 + exp(-|x|), by compiled passes."""
-        power = _fast.minus_size(a)
-        self.xp.exp(power, out=power)
-        return self.log_of_one_more(power, power)
-
     def _tanh_softplus(self, a: Array) -> Any:
-        if _special and (found := _special.tanh_softplus(a)) is not None:
-            return found
         return self.xp.tanh(self.xp.maximum(a, self.number(0, a)) + self.log_of_one_more(self.xp.exp(-self.xp.abs(a))))
 
     @widened
@@ -77,8 +58,6 @@ class Activation:
 
     @widened
     def elu(self, a: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
-        if _special and (found := _special.elu(a, alpha * scale, scale, input_scale)) is not None:
-            return found
         low = self.expm1(self._times(self.at_most(a, self.number(0, a)), input_scale))
         return self.where(a <= 0, self._times(low, alpha * scale), self._times(a, scale))
 
@@ -91,10 +70,6 @@ class Activation:
         weight = self.number(alpha * scale, x)
         if is_result:
             low = (x + weight) * self.number(input_scale, x)
-        elif _fast and _fast.fits(grad, x):
-            power = _fast.elu_low(x, p=input_scale)
-            self.xp.exp(power, out=power)
-            return _fast.elu_backward(grad, x, power, weight * self.number(input_scale, x), scale, power)
         else:
             low = self.xp.exp(self.xp.minimum(x, self.number(0, x)) * self.number(input_scale, x)) * (
                 weight * self.number(input_scale, x)
@@ -111,8 +86,6 @@ class Activation:
         return self.kept(grad, ~((a <= low) | (a >= high)))
 
     def hardsigmoid(self, a: Array) -> Any:
-        if _fast and _fast.fits(a):
-            return _fast.hardsigmoid(a)
         moved = self.between(a + self.number(3, a), 0, 6)
         moved /= self.number(6, a)
         return moved
@@ -122,15 +95,11 @@ class Activation:
 
     @widened
     def hardswish(self, a: Array) -> Any:
-        if _fast and _fast.fits(a):
-            return _fast.hardswish(a)
         share = self.hardsigmoid(a)
         share *= a
         return share
 
     def hardswish_backward(self, grad: Array, a: Array) -> Any:
-        if _fast and _fast.fits(grad, a):
-            return _fast.hardswish_backward(grad, a)
         slope = a / self.number(3, a)
         slope += self.number(0.5, a)
         return self.kept(self.where(a < 3, slope * grad, grad), ~(a <= -3))
@@ -152,8 +121,6 @@ class Activation:
         return self.where(a <= self.held(threshold, a), self.held(value, a), a)
 
     def _prelu_kernel(self, a: Array, weight: Array) -> Any:
-        if _fast and weight.size == 1 and _fast.fits(a) and weight.dtype == a.dtype:
-            return _fast.prelu(a, p=weight.reshape(())[()])
         return self.where(a > 0, a, weight * a)
 
     def _prelu_kernel_backward(self, grad: Array, a: Array, weight: Array) -> Any:
@@ -162,8 +129,6 @@ class Activation:
 
     @widened
     def glu(self, a: Array, dim: int) -> Any:
-        if _rows and (found := _rows.glu(a, dim)) is not None:
-            return found
         first, second = self._halves(a, dim)
         return first * self.sigmoid(second)
 
@@ -174,8 +139,6 @@ class Activation:
 
     @widened
     def glu_backward(self, grad: Array, a: Array, dim: int) -> Any:
-        if _rows and (found := _rows.glu_backward(grad, a, dim)) is not None:
-            return found
         first, second = self._halves(a, dim)
         s = self.sigmoid(second)
         scaled = grad * s
@@ -184,15 +147,11 @@ class Activation:
     @widened
     def log_sigmoid_forward(self, a: Array) -> Any:
         """The logarithm of the sigmoid, and exp(-|x|) for the way back."""
-        if _special and (found := _special.log_sigmoid(a)) is not None:
-            return found
         power = self.xp.exp(-self.xp.abs(a))
         return self.xp.minimum(a, self.number(0, a)) - self.log_of_one_more(power), power
 
     @widened
     def log_sigmoid_backward(self, grad: Array, a: Array, power: Any) -> Any:
-        if _fast and _fast.fits(grad, a, power):
-            return _fast.log_sigmoid_backward(grad, a, power)
         one = self.number(1, a)
         share = power / (one + power)
         return grad * self.where(a < 0, one - share, share)

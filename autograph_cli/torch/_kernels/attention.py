@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._compiled import compiled
 from .half_precision import NARROW, widened
-
-_fast: Any = compiled("_kernels.fast_rows")
 
 
 @functools.lru_cache(maxsize=64)
@@ -83,10 +80,10 @@ class Attention:
         self, q: Any, k: Any, v: Any, causal: bool, mask: Array, scale: Any
     ) -> Any:
         """The result, and the logarithms of the sums of the exponentials."""
-        k, v = self._for_each_head(q, k), self._for_each_head(q, v)
-        found = _fast.attention(q, k, v, causal, mask, scale) if _fast else None
-        if found is not None:
-            return found
+        return self._attended(q, self._for_each_head(q, k), self._for_each_head(q, v), causal, mask, scale)
+
+    def _attended(self, q: Any, k: Any, v: Any, causal: bool, mask: Array, scale: Any) -> Any:
+        """The same, of as many keys and values as queries."""
         scores, _ = self._attention_scores(q, k, causal, mask, scale)
         top = self.row_maxima(scores)
         self.xp.copyto(top, 0, where=top == -math.inf)

@@ -9,12 +9,9 @@ import numpy as np
 from .._arrays import Array
 from .._arrays.cuda import moved
 from .._arrays.meta import without_memory
-from .._compiled import compiled
 from .._core import layout as layouts
 from .._core.dtypes import FLOAT8, to_float8
 from .._core.memory_format import channels_last_order, copied, empty_as, permuted_strides, settled
-
-_fast: Any = compiled("_kernels.fast_joining")
 
 ORDERS = {layouts.channels_last: (0, 2, 3, 1), layouts.channels_last_3d: (0, 2, 3, 4, 1)}
 """The dimensions, the slowest first, of memory formats that are not row-major."""
@@ -61,12 +58,15 @@ class Conversion:
         if order is None:
             if a.__class__ is not np.ndarray:
                 return self.xp.ascontiguousarray(a)
-            return a.copy("C") if not _fast or (made := _fast.in_short_rows(a)) is None else made
+            return self._in_rows_again(a)
         if a.ndim != len(order):
             raise RuntimeError(f"required rank {len(order)} tensor to use {memory_format._name} format")
         if a.__class__ is np.ndarray and a.size:
             return copied(a, permuted_strides(a.shape, channels_last_order(a.ndim)))
         return self.xp.ascontiguousarray(a.transpose(order)).transpose(sorted(range(a.ndim), key=order.__getitem__))
+
+    def _in_rows_again(self, a: Array) -> Any:
+        return a.copy("C")
 
     def _to_copy_device(self, a: Array, dtype: Any, where: Any) -> Any:
         return moved(self.cast(a, dtype) if a.dtype != dtype or 0 in a.strides else a, where)

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._compiled import compiled
 
 Sizes = tuple[int, ...]
-_fast: Any = compiled("_kernels.fast_convolution")
 _PART = 1 << 22
 """Bytes of windows that are made and multiplied at a time, while they are in a cache of the processor."""
 
@@ -50,10 +48,6 @@ class Convolution:
         output_padding: Sizes,
         groups: int,
     ) -> Any:
-        geometry = (stride, padding, dilation, transposed, output_padding, groups)
-        found = _fast.convolution(a, weight, bias, *geometry) if _fast else None
-        if found is not None:
-            return found
         if transposed:
             kernel = weight.shape[2:]
             size = transposed_size(a.shape[2:], kernel, stride, padding, dilation, output_padding)
@@ -81,9 +75,7 @@ class Convolution:
         """The gradients of image, weight and bias; an empty array for each that `mask` does not ask for."""
         geometry = (stride, padding, dilation, groups)
         nothing = self.xp.empty(0, grad.dtype)
-        image = weights = None
-        if _fast:
-            image, weights = _fast.gradients(grad, a, weight, *geometry[:3], transposed, groups, mask)
+        image, weights = self._small_gradients(grad, a, weight, *geometry[:3], transposed, groups, mask)
         if mask[0] and image is None:
             image = (
                 self._correlate(grad, weight, a.shape[2:], *geometry)
@@ -96,13 +88,20 @@ class Convolution:
         by_bias = self.channel_sums(grad) if mask[2] else nothing
         return nothing if image is None else image, nothing if weights is None else weights, by_bias
 
+    def _small_gradients(self, *_: Any) -> tuple[Any, Any]:
+        """The gradients of image and weight where a loop of their own is faster than products: none in Python."""
+        return None, None
+
     def columns(
         self, a: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes | None = None
     ) -> Any:
         """Every window of the padded image, or the first `out` of them: (N, C, kernel elements, window numbers)."""
         out = output_size(a.shape[2:], kernel, stride, padding, dilation) if out is None else out
-        if _fast and _fast.fits(a) and math.prod(kernel) > 1:
-            return _fast.columns(a, kernel, stride, padding, dilation, out)
+        return self._copied_windows(a, kernel, stride, padding, dilation, out)
+
+    def _copied_windows(
+        self, a: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+    ) -> Any:
         windows = self.kernel_windows(a, kernel, stride, padding, dilation, out)
         columns = windows.reshape(*a.shape[:2], math.prod(kernel), math.prod(out))
         # Windows of lines overlap in memory, of which BLAS makes no product.
@@ -130,8 +129,6 @@ class Convolution:
         """The sum of all `out` windows at their positions: the adjoint of `columns`. One addition per element of the
         kernel."""
         n, c = columns.shape[:2]
-        if _fast and len(size) < 3 and _fast.fits(columns):
-            return _fast.images(columns, size, kernel, stride, padding, dilation, out)
         columns = columns.reshape(n, c, *kernel, *out)
         image = self.xp.zeros((n, c, *(m + 2 * p for m, p in zip(size, padding, strict=True))), columns.dtype)
         for position in itertools.product(*map(range, kernel)):
@@ -201,8 +198,14 @@ class Convolution:
         flat = lines.reshape(n, rows.shape[0], rows.shape[2], math.prod(lines.shape[2:]))
         length = flat.shape[3]
         columns = self.matmul(rows, flat).reshape(n, c, math.prod(kernel), length)
-        if _fast and len(size) < 3 and _fast.fits(columns):
-            return _fast.shifted_images(columns, size, kernel, padding, dilation, a.shape[2:])
+        return self._shifted_images(columns, size, kernel, padding, dilation, a.shape[2:])
+
+    def _shifted_images(
+        self, columns: Any, size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes, lines: Sizes
+    ) -> Any:
+        """`images` of windows that are `lines` as wide as the padded image."""
+        n, c, _, length = columns.shape
+        wide = tuple(m + 2 * p for m, p in zip(size, padding, strict=True))
         steps = [d * math.prod(wide[i + 1 :]) for i, d in enumerate(dilation)]
         reach = sum((k - 1) * step for k, step in zip(kernel, steps, strict=True))
         image = self.xp.zeros((n, c, max(length + reach, math.prod(wide))), columns.dtype)
@@ -244,8 +247,6 @@ class Convolution:
     def _correlate_planes(
         self, a: Array, weight: Array, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
     ) -> Any:
-        if _fast and _fast.fits(a, weight):
-            return _fast.correlate_planes(a, weight, size, stride, padding, dilation)
         padded = self._padded(a, padding)
         out = self.xp.zeros((*a.shape[:2], *size), a.dtype)
         one = (-1, *[1] * len(size))
@@ -256,8 +257,6 @@ class Convolution:
     def _spread_planes(
         self, a: Array, weight: Array, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
     ) -> Any:
-        if _fast and _fast.fits(a, weight):
-            return _fast.spread_planes(a, weight, size, stride, padding, dilation)
         image = self._padded(self.xp.zeros((*a.shape[:2], *size), a.dtype), padding)
         one = (-1, *[1] * len(size))
         for tap, window in self._plane_windows(weight.shape[2:], a.shape[2:], stride, dilation):

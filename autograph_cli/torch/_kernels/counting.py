@@ -8,20 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._arrays.meta import readable
-from .._compiled import compiled
-from .selection import ordered
-
-_fast: Any = compiled("_kernels.fast_order")
-
-
-def unique(f: Any, a: Any, dim: Any) -> Any:
-    if _fast and dim is None and (found := _fast.unique(a)) is not None:
-        return found
-    values, inverse, counts = f.xp.unique(
-        ordered(a), return_inverse=True, return_counts=True, axis=dim, equal_nan=False
-    )
-    inverse = inverse.reshape(a.shape if dim is None else (-1,))
-    return values.astype(a.dtype, copy=False), inverse.astype("int64"), counts.astype("int64")
 
 
 def consecutive(f: Any, a: Any, dim: Any) -> Any:

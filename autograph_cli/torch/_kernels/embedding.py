@@ -9,11 +9,9 @@ import numpy as np
 from .._arrays import Array
 from .._arrays.meta import readable
 from .._arrays.sparse import Coo
-from .._compiled import compiled
 from .._core.errors import refused
 from .indexing import all_below
 
-_fast: Any = compiled("_kernels.fast_indexing")
 SUM, MEAN, MAX = 0, 1, 2
 
 
@@ -155,7 +153,4 @@ class Embedding:
         return found if padding_idx < 0 else self.xp.where(indices == padding_idx, self.number(0, grad), found)
 
     def one_hot(self, a: Array, classes: int) -> Any:
-        made = _fast.one_hot(a, classes) if _fast else None
-        if made is not None:
-            return made
         return (a[..., None] == self.xp.arange(classes)).astype("int64")

@@ -34,17 +34,6 @@ cdef extern from *:
         char *to, size_t to_apart, const char *source, size_t from_apart, size_t bytes, size_t many
     ) noexcept nogil
 
-def fits(*arrays):
-    """Whether these are arrays of float32 or float64 in one piece, all alike, of at most two spatial dimensions."""
-    cdef int kind = kind_of(arrays[0])
-    cdef object a
-    if kind < 0:
-        return False
-    for a in arrays:
-        if kind_of(a) != kind or not 3 <= cnp.PyArray_NDIM(<cnp.ndarray>a) <= 4:
-            return False
-    return True
-
 
 # ---------------------------------------------------------------- windows
 
@@ -86,7 +75,10 @@ cdef inline cnp.ndarray empty(cnp.ndarray a, tuple rest):
 
 
 def columns(cnp.ndarray a, kernel, stride, padding, dilation, out):
-    """A copy of every window of the padded images (N, C, ...): (N, C, kernel elements, window numbers)."""
+    """A copy of every window of the padded images (N, C, ...): (N, C, kernel elements, window numbers); None in three
+    dimensions, and of windows of one element."""
+    if cnp.PyArray_NDIM(a) > 4 or not any([k != 1 for k in kernel]):
+        return None
     cdef Geometry g = geometry((<object>a).shape[2:], kernel, stride, padding, dilation, out)
     cdef cnp.ndarray to = empty(a, (g.kernel[0] * g.kernel[1], g.out[0] * g.out[1]))
     cdef Count planes = cnp.PyArray_DIM(a, 0) * cnp.PyArray_DIM(a, 1)
@@ -128,7 +120,10 @@ cdef void add_windows(real *image, real *columns, Count planes, Geometry *g) noe
 
 
 def images(cnp.ndarray columns, size, kernel, stride, padding, dilation, out):
-    """Images (N, C, *size) in which all windows (N, C, kernel elements, window numbers) are added up."""
+    """Images (N, C, *size) in which all windows (N, C, kernel elements, window numbers) are added up; None in three
+    dimensions."""
+    if len(size) > 2:
+        return None
     cdef Geometry g = geometry(size, kernel, stride, padding, dilation, out)
     cdef cnp.ndarray to = empty(columns, tuple(size))
     if (<object>columns).shape[2:] != (g.kernel[0] * g.kernel[1], g.out[0] * g.out[1]):
@@ -168,6 +163,8 @@ cdef void add_shifted(
 def shifted_images(cnp.ndarray columns, size, kernel, padding, dilation, out):
     """As `images` with a stride of 1, of windows whose lines are as wide as the padded image's, the rest of them
     full of 0: a shift of a whole plane for each element of the kernel."""
+    if len(size) > 2:
+        return None
     cdef Geometry g = geometry(size, kernel, (1,) * len(kernel), padding, dilation, out)
     cdef cnp.ndarray to = empty(columns, tuple(size))
     cdef Count planes = cnp.PyArray_DIM(to, 0) * cnp.PyArray_DIM(to, 1), line = g.size[1] + 2 * g.padding[1]
@@ -224,7 +221,10 @@ cdef void correlate(real *image, real *weight, real *out, Count n, Count c, Geom
 
 
 def correlate_planes(cnp.ndarray a, cnp.ndarray weight, out, stride, padding, dilation):
-    """Each channel of the images correlated with its plane of the weight (C, 1, ...): (N, C, *out)."""
+    """Each channel of the images correlated with its plane of the weight (C, 1, ...): (N, C, *out); None in three
+    dimensions."""
+    if cnp.PyArray_NDIM(a) > 4:
+        return None
     cdef Geometry g = geometry((<object>a).shape[2:], (<object>weight).shape[2:], stride, padding, dilation, out)
     cdef cnp.ndarray to = empty(a, tuple(out))
     cdef Count n = cnp.PyArray_DIM(a, 0), c = cnp.PyArray_DIM(a, 1)
@@ -272,6 +272,8 @@ cdef void spread(real *image, real *weight, real *grad, Count n, Count c, Geomet
 
 def spread_planes(cnp.ndarray grad, cnp.ndarray weight, size, stride, padding, dilation):
     """The adjoint of `correlate_planes`: images (N, C, *size) from what its result is multiplied with."""
+    if cnp.PyArray_NDIM(grad) > 4:
+        return None
     cdef Geometry g = geometry(size, (<object>weight).shape[2:], stride, padding, dilation, (<object>grad).shape[2:])
     cdef cnp.ndarray to = empty(grad, tuple(size))
     cdef Count n = cnp.PyArray_DIM(to, 0), c = cnp.PyArray_DIM(to, 1)

@@ -158,9 +158,6 @@ def scattered(a, Count dim, index, values):
     return out if scatter_add(out, dim, index, values) else None
 
 
-WHOLE = {"scatter_add": scattered}
-
-
 cdef void write(
     real *out, const Index *index, const real *values, Count step, Count before, Count n, Count many, Count behind
 ) noexcept nogil:

@@ -55,7 +55,7 @@ cdef void move(char *to, Count to_step, const char *source, Count source_step, C
         source += source_step
 
 
-def joined(arrays, Count dim, bint new=False):
+def joined(arrays, Count dim=0, bint new=False):
     """Arrays one after the other along a dimension, or along a `new` one there; None where they are not simple."""
     cdef cnp.npy_intp shape[MOST]
     cdef cnp.ndarray first, a, out
@@ -189,9 +189,6 @@ def flip(a, dims):
             move(to + (n - 1) * run, -run, source, run, run, n)
             source, to = source + n * run, to + n * run
     return out
-
-
-WHOLE = {"flip": flip, "roll": roll}
 
 
 cdef void lay(Word kind, const char *a, Word *to, cnp.npy_intp *size, cnp.npy_intp *step, int ndim) noexcept nogil:

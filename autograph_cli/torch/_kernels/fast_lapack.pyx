@@ -72,6 +72,7 @@ def each(uintptr_t address, Count count, tuple args):
             )
             for i in range(16):
                 at[i] += step[i]
+    return True
 
 
 cdef int kind_of_matrices(object a) noexcept:

@@ -469,10 +469,10 @@ cdef object unique_by_value(cnp.ndarray a, Count n):
     return values, inverse, counts
 
 
-def unique(a):
-    """The different elements in order, which of them each is, and how many there are of each; None for other arrays than
-    of float32, float64 and int64 in one piece, and where one is no number or -0."""
-    if not cnp.PyArray_CheckExact(a) or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>a):
+def unique(a, dim):
+    """The different elements in order, which of them each is, and how many there are of each; None along a dimension, for
+    other arrays than of float32, float64 and int64 in one piece, and where one is no number or -0."""
+    if dim is not None or not cnp.PyArray_CheckExact(a) or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>a):
         return None
     if cnp.PyArray_TYPE(<cnp.ndarray>a) not in (cnp.NPY_FLOAT, cnp.NPY_DOUBLE, cnp.NPY_INT64):
         return None

@@ -192,13 +192,3 @@ def constant_pad_nd(a, pad, value=0):
     if fabs(of) > 1e38 and not isinf(of):
         return None
     return framed(a, pad, CONSTANT, of)
-
-
-WHOLE = {
-    "constant_pad_nd": constant_pad_nd,
-    **{f"reflection_pad{n}d": reflection for n in (1, 2)},
-    **{f"reflection_pad{n}d_backward": reflection_backward for n in (1, 2)},
-    **{f"replication_pad{n}d": replication for n in (1, 2)},
-    **{f"replication_pad{n}d_backward": replication_backward for n in (1, 2)},
-}
-"""Operations as a whole, by the name of their kernel (see `device_dispatch.bound`)."""

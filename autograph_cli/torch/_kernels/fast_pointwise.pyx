@@ -242,20 +242,9 @@ cdef class Each:
         return out
 
 
-def fits(*arrays):
-    """Whether these are arrays of float32 or float64 in one piece, of one shape and dtype, with a dimension at least."""
-    cdef int kind = kind_of(arrays[0])
-    if kind < 0 or not cnp.PyArray_NDIM(<cnp.ndarray>arrays[0]):
-        return False
-    for other in arrays[1:]:
-        if kind_of(other) != kind or not cnp.PyArray_SAMESHAPE(<cnp.ndarray>arrays[0], <cnp.ndarray>other):
-            return False
-    return True
-
-
 def lerp_scalar(a, end, weight):
     """From `a` towards `end`, from the nearer one; None of what has to be looked at."""
-    if type(weight) is not float or not -65504 <= weight <= 65504 or not fits(a, end):
+    if type(weight) is not float or not -65504 <= weight <= 65504:
         return None
     if -0.5 < weight < 0.5:
         return LERP(a, end, None, weight)
@@ -328,5 +317,4 @@ def _made():
 
 globals().update(_made())
 cdef object LERP = globals()["lerp"], LERP_BACK = globals()["lerp_back"]
-WHOLE = {"lerp_Scalar": lerp_scalar, "cast_in_format": cast_in_format}
 del globals()["Each"]  # the recorder renames classes that a module shows, which a compiled one does not allow

@@ -47,11 +47,6 @@ cdef extern from *:
     void larger_d(double *, Count, double *, cnp.int64_t *, cnp.int64_t, Count, Count) noexcept nogil
 
 
-def fits(a, dims):
-    """Whether this is an array of float32 or float64 in one piece, with one or two spatial dimensions."""
-    return kind_of(a) >= 0 and dims <= 2
-
-
 cdef struct Bounds:
     Count low
     Count high
@@ -324,7 +319,9 @@ cdef void spread(real *share, real *image, Count planes, Geometry *g) noexcept n
 
 
 def window_sums_backward(cnp.ndarray share, size, kernel, stride, padding):
-    """Images of a spatial `size` in which each element has the sum of the shares of its windows."""
+    """Images of a spatial `size` in which each element has the sum of the shares of its windows; None in three dimensions."""
+    if len(size) > 2:
+        return None
     shape = (<object>share).shape
     lead = shape[:len(shape) - len(kernel)]
     cdef Geometry g = geometry(size, kernel, stride, padding, (1,) * len(kernel), shape[len(lead):])
@@ -339,7 +336,3 @@ def window_sums_backward(cnp.ndarray share, size, kernel, stride, padding):
         else:
             spread[double](<double *>source, <double *>target, planes, &g)
     return made
-
-
-WHOLE = {"max_pool2d_with_indices": max_pool, "avg_pool2d": avg_pool, "_adaptive_avg_pool2d": adaptive_avg_pool2d}
-"""Operations as a whole, by the name of their kernel (see `device_dispatch.bound`)."""

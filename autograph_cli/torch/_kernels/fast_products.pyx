@@ -322,6 +322,3 @@ def dot(a, b):
         return None
     inner(<cnp.ndarray>a, <cnp.ndarray>b, &found)
     return PyArray_Scalar(&found, <cnp.dtype>cnp.PyArray_DESCR(<cnp.ndarray>a), None)
-
-
-WHOLE = {"dot": dot}

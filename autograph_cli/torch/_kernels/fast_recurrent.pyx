@@ -13,17 +13,6 @@ from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, real
 cnp.import_array()
 
 
-def fits(*arrays):
-    """Whether these are arrays of float32 or float64 in one piece, all of one dtype."""
-    cdef int kind = kind_of(arrays[0])
-    if kind < 0:
-        return False
-    for a in arrays[1:]:
-        if kind_of(a) != kind:
-            return False
-    return True
-
-
 cdef inline void *data(cnp.ndarray a) noexcept:
     return cnp.PyArray_DATA(a)
 
@@ -70,6 +59,8 @@ cdef void let_out(real *h, const real *gates, Count batch, Count n) noexcept nog
 def step(cnp.ndarray gates, cnp.ndarray product, cnp.ndarray new, cnp.ndarray before, cnp.ndarray cell, cnp.ndarray h):
     """One step forward: the product with the last output is added to `gates`, which are squashed; `cell` and `h` are the
     new states; `new` is for what is between."""
+    if not cnp.PyArray_SAMESHAPE(gates, product) or not cnp.PyArray_SAMESHAPE(before, h):
+        return None
     cdef Count batch = cnp.PyArray_DIM(h, 0), n = cnp.PyArray_DIM(h, 1)
     cdef bint narrow = kind_of(gates) == cnp.NPY_FLOAT
     if narrow:
@@ -87,6 +78,7 @@ def step(cnp.ndarray gates, cnp.ndarray product, cnp.ndarray new, cnp.ndarray be
         let_out(<float *>data(h), <float *>data(gates), batch, n)
     else:
         let_out(<double *>data(h), <double *>data(gates), batch, n)
+    return True
 
 
 cdef void derive(
@@ -111,6 +103,8 @@ cdef void derive(
 
 def derivatives(cnp.ndarray gates, cnp.ndarray cells, cnp.ndarray before):
     """See `_lstm_derivatives`."""
+    if not cnp.PyArray_SAMESHAPE(cells, before):
+        return None
     cdef Count n = cnp.PyArray_DIM(cells, 2), rows = cnp.PyArray_DIM(cells, 0) * cnp.PyArray_DIM(cells, 1)
     cdef cnp.ndarray squashed = np.tanh(cells), through = np.empty_like(cells)
     cdef cnp.ndarray out = np.empty((*(<object>cells).shape[:2], 4, n), cells.dtype)
@@ -151,6 +145,9 @@ def step_back(
 ):
     """One step back: `here`, the derivatives of the gates, become their gradients, and `grad_c` that of the cell state
     before."""
+    for each in (grad_out, grad_h, grad_c):
+        if not cnp.PyArray_SAMESHAPE(through, each):
+            return None
     cdef Count batch = cnp.PyArray_DIM(grad_c, 0), n = cnp.PyArray_DIM(grad_c, 1)
     if kind_of(gates) == cnp.NPY_FLOAT:
         back(<float *>data(grad_out), <float *>data(grad_h), <float *>data(grad_c), <float *>data(through),
@@ -158,3 +155,4 @@ def step_back(
     else:
         back(<double *>data(grad_out), <double *>data(grad_h), <double *>data(grad_c), <double *>data(through),
             <double *>data(here), <double *>data(gates), batch, n)
+    return grad_c

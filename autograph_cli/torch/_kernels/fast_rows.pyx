@@ -66,19 +66,6 @@ cdef extern from "numpy/arrayobject.h":
     cnp.ndarray PyArray_NewLikeArray(cnp.ndarray prototype, cnp.NPY_ORDER order, void *descr, int subok)
 
 
-def fits(*arrays):
-    """Whether these are arrays of float32 or float64 in one piece, all of one dtype, with a dimension at least and an
-    element."""
-    cdef int kind = kind_of(arrays[0])
-    cdef object a
-    if kind < 0:
-        return False
-    for a in arrays:
-        if a is not None and (kind_of(a) != kind or not cnp.PyArray_NDIM(<cnp.ndarray>a) or not cnp.PyArray_SIZE(a)):
-            return False
-    return True
-
-
 cdef inline cnp.ndarray like(cnp.ndarray a):
     return PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0)
 
@@ -135,7 +122,9 @@ cdef void sum_rows(const real *a, real *out, Count many, Count n) noexcept nogil
 
 
 def row_sums(cnp.ndarray a):
-    """`add.reduce(a, axis=-1, keepdims=True)`."""
+    """`add.reduce(a, axis=-1, keepdims=True)`; None without elements."""
+    if not cnp.PyArray_SIZE(a):
+        return None
     cdef cnp.ndarray out = a_number_each(a)
     cdef Count n = length(a), many = cnp.PyArray_SIZE(out)
     if kind_of(a) == cnp.NPY_FLOAT:
@@ -232,14 +221,3 @@ include "fast_softmax.pxi"
 include "fast_normalizations.pxi"
 include "fast_normal_gradients.pxi"
 include "fast_gates.pxi"
-
-WHOLE = {
-    **{
-        run.__name__: run
-        for run in (
-            softmax, log_softmax, logsumexp, native_layer_norm, native_group_norm, native_batch_norm, nll_loss_forward
-        )
-    },
-    "_scaled_dot_product_flash_attention_for_cpu": attention,
-}
-"""Operations as a whole, by the name of their kernel (see `device_dispatch.bound`)."""

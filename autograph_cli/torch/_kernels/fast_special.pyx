@@ -21,10 +21,6 @@ cdef extern from "numpy/arrayobject.h":
     cnp.ndarray PyArray_NewLikeArray(cnp.ndarray prototype, cnp.NPY_ORDER order, void *descr, int subok)
 
 
-def fits(a):
-    """Whether this is an array of float32 or float64 in one piece, with a dimension at least."""
-    return kind_of(a) >= 0 and cnp.PyArray_NDIM(<cnp.ndarray>a) > 0
-
 # ---------------------------------------------------------------- the error function
 
 cdef extern from *:

@@ -251,7 +251,7 @@ cdef bint solve(System *s, Count count, const real *like) noexcept nogil:
     return True
 
 
-def substituted(b, a, bint upper, bint unitriangular, then=None, pivots=None, bint by_rows=False):
+def substituted(b, a, bint upper, bint unitriangular=False, then=None, pivots=None, bint by_rows=False):
     """`triangular.substituted` of small systems; None for anything else."""
     cdef System s
     cdef int d, last, kind = kind_of_matrices(a)

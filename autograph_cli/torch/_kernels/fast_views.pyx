@@ -237,19 +237,3 @@ def unsqueeze(a, Count dim):
     if dim < ndim:
         strides[dim] = shape[dim + 1] * strides[dim + 1]
     return window(<cnp.ndarray>a, ndim + 1, shape, strides, 0)
-
-
-WHOLE = {
-    "slice": slice,
-    "select": select,
-    "unbind": unbind,
-    "view": view,
-    "reshape": view,
-    "expand": expand,
-    "diagonal": diagonal,
-    "windows": windows,
-    "permute": permute,
-    "transpose": transpose,
-    "t": t,
-    "unsqueeze": unsqueeze,
-}

@@ -306,7 +306,3 @@ cdef inline bint lines_of(object weight, int kind) noexcept:
 cdef inline Count planar(cnp.ndarray a) noexcept:
     """The elements of each of its planes."""
     return cnp.PyArray_SIZE(a) // (cnp.PyArray_DIM(a, 0) * cnp.PyArray_DIM(a, 1))
-
-
-WHOLE = {"convolution": convolution}
-"""Operations as a whole, by the name of their kernel (see `device_dispatch.bound`)."""

@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._compiled import compiled
 from ._series import ARTANH_ERF
-from .blockwise import BLOCK, by_blocks
-
-_fast: Any = compiled("_kernels.fast_pointwise")
-_special: Any = compiled("_kernels.fast_special")
+from .blockwise import by_blocks
 
 _STEP, _REACH = 256, 6
 """Points of the table for each 1, and the last of them."""
@@ -26,10 +22,10 @@ def _erf_table() -> Any:
 
 
 _ERF = _erf_table()
-_ERF_BY_POINT = np.ascontiguousarray(_ERF.T)
+ERF_BY_POINT = np.ascontiguousarray(_ERF.T)
 _NARROW = tuple(map(np.float32, ARTANH_ERF))
-_NARROW_ARRAY = np.array(_NARROW)
-_ROOT = math.sqrt(2 / math.pi)
+NARROW_ARRAY = np.array(_NARROW)
+ROOT = math.sqrt(2 / math.pi)
 _FAR = np.float32(4)
 """Beyond it erf is 1 in float32."""
 
@@ -40,15 +36,8 @@ class Gaussian:
     xp: Any
     number: Any
 
-    def quick_erf(self, a: Array) -> Any:
-        """erf, computed in double precision and rounded, by a compiled loop; None for other arrays."""
-        return _special.erf(a, _ERF_BY_POINT) if _special and _special.fits(a) else None
-
     def error_function(self, a: Array) -> Any:
         """erf of numbers in double precision, to the last digit."""
-        found = self.quick_erf(a)
-        if found is not None:
-            return found
         return by_blocks(self._erf_by_table, a) if a.ndim else self._erf_by_table(self.xp.asarray(a).reshape(1))[0]
 
     def _erf_by_table(self, a: Array) -> Any:
@@ -92,8 +81,6 @@ class Gaussian:
         return found
 
     def gelu(self, a: Array, approximate: str = "none") -> Any:
-        if _fast and a.size <= BLOCK and _fast.fits(a):
-            return self._gelu_tanh(a) if approximate == "tanh" else self._gelu(a)
         return self._in_float(self._gelu_tanh if approximate == "tanh" else self._gelu, a)
 
     def gelu_backward(self, grad: Array, a: Array, approximate: str = "none") -> Any:
@@ -107,26 +94,12 @@ class Gaussian:
         found = by_blocks(run, *arrays) if shape else run(*(self.xp.asarray(x).reshape(1) for x in arrays))[0]
         return found if found.dtype == kind else found.astype(kind)
 
-    def _erf_of_root(self, a: Array) -> Any:
-        """erf(a / sqrt(2)), by compiled passes."""
-        if a.itemsize == 8:
-            return _special.erf(a, _ERF_BY_POINT, math.sqrt(0.5))
-        inner = _fast.artanh_erf(a, _NARROW_ARRAY, p=math.sqrt(0.5))
-        return self.xp.tanh(inner, out=inner)
-
     def _gelu(self, a: Array) -> Any:
-        if _fast and _fast.fits(a):
-            found = self._erf_of_root(a)
-            return _fast.gelu_tanh(a, found, out=found)
         found = self._normal(a)
         found *= a
         return found
 
     def _gelu_backward(self, grad: Array, a: Array) -> Any:
-        if _fast and _fast.fits(grad, a):
-            slope = _fast.square_scaled(a, p=-0.5)
-            self.xp.exp(slope, out=slope)
-            return _fast.gelu_backward(grad, a, self._erf_of_root(a), p=1 / math.sqrt(2 * math.pi), out=slope)
         slope = a * a
         slope *= self.number(-0.5, a)
         self.xp.exp(slope, out=slope)
@@ -137,18 +110,13 @@ class Gaussian:
 
     def _gelu_inner(self, a: Array) -> Any:
         """The tanh that stands for the error function."""
-        if _fast and _fast.fits(a):
-            inner = _fast.gelu_inner(a, p=_ROOT * 0.044715, q=_ROOT)
-            return self.xp.tanh(inner, out=inner)
         inner = a * a
-        inner *= self.number(_ROOT * 0.044715, a)
-        inner += self.number(_ROOT, a)
+        inner *= self.number(ROOT * 0.044715, a)
+        inner += self.number(ROOT, a)
         inner *= a
         return self.xp.tanh(inner, out=inner)
 
     def _gelu_tanh(self, a: Array) -> Any:
-        if _special and (found := _special.gelu_tanh(a, _ROOT * 0.044715, _ROOT)) is not None:
-            return found
         found = self._gelu_inner(a)
         found += self.number(1, a)
         found *= self.number(0.5, a)
@@ -158,12 +126,9 @@ class Gaussian:
     def _gelu_tanh_backward(self, grad: Array, a: Array) -> Any:
         one, half = self.number(1, a), self.number(0.5, a)
         t = self._gelu_inner(a)
-        if _fast and _fast.fits(grad, a):
-            p, q = _ROOT * 3 * 0.044715, _ROOT
-            return _fast.gelu_tanh_backward(grad, a, t, p, q, t)
         slope = a * a
-        slope *= self.number(_ROOT * 3 * 0.044715, a)
-        slope += self.number(_ROOT, a)
+        slope *= self.number(ROOT * 3 * 0.044715, a)
+        slope += self.number(ROOT, a)
         slope *= a
         slope *= one - t * t
         slope += t

@@ -11,23 +11,20 @@ import numpy as np
 
 from .._arrays import Array, many_dims
 from .._arrays.storages import empty_strided
-from .._compiled import compiled
 from .._core.errors import refused
 from .._core.memory_format import strides_of
 from .half_precision import widened
+from .variants import chosen
 
-_fast: Any = compiled("_kernels.fast_indexing")
 _FEW = 128
 """Elements for which it does not pay to work out where each is."""
 _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
+@chosen
 def all_below(index: Array, n: int) -> bool:
     """Return whether all integers of an array of NumPy's are from 0 to n - 1: read without their signs, negative ones
     are too large."""
-    found = _fast.all_below(index, n) if _fast else None
-    if found is not None:
-        return bool(found)
     return bool(np.maximum.reduce(index.view(_UNSIGNED[index.itemsize]), axis=None) < n)
 
 
@@ -58,8 +55,6 @@ class Indexing:
     cast: Any
 
     def index(self, a: Array, indices: Array) -> Any:
-        if _fast and (read := _fast.picked(a, indices)) is not None:
-            return read
         try:
             rows = len(indices) == 1 and a.__class__ is np.ndarray and a.flags.c_contiguous
             if rows and indices[0].dtype.kind == "i":
@@ -101,8 +96,6 @@ class Indexing:
         return self._values_at(out, a, indices, values, accumulate)
 
     def _values_at(self, out: Any, a: Array, indices: Array, values: Any, accumulate: bool) -> Any:
-        if _fast and not accumulate and _fast.put(out, indices, values):
-            return out
         positions = self._whole(indices)
         try:
             if values.size > 1 and values.shape[0] == 1 and values.ndim > a[positions].ndim:
@@ -125,10 +118,6 @@ class Indexing:
     def gather(self, a: Array, dim: int, index: Any) -> Any:
         if not index.size:
             return self.xp.empty(index.shape, a.dtype)
-        if _fast and a.ndim:
-            read = _fast.gather(a, dim, index)
-            if read is not None:
-                return read
         row, along = self._row(a), self._row(index)
         lie = self._places(row, along, dim)
         found = row[self._indices_along(along, dim)] if lie is None else row.reshape(-1).take(lie)
@@ -152,9 +141,6 @@ class Indexing:
     def added_at(self, out: Any, positions: Any, values: Any) -> None:
         """`out[positions] += values`, also where positions repeat: many times faster in one dimension than in
         several."""
-        simple = _fast and all(p.__class__ is slice for p in positions[:-1])
-        if simple and _fast.add_slices(out, len(positions) - 1, positions[-1], values):
-            return
         several = out.ndim > 1 and values.dtype == out.dtype
         lie = self._positions(out, positions, values.size) if several else None
         if lie is None:
@@ -228,8 +214,6 @@ class Indexing:
             out.reshape(-1)[lie.reshape(-1)] = values.reshape(-1)
 
     def scatter_src(self, a: Array, dim: int, index: Any, src: Array) -> Any:
-        if _fast and a.ndim and (written := _fast.scatter(a, dim, index, src)) is not None:
-            return written
         return self._written(a, dim, index, src, self._put)
 
     def scatter_value(self, a: Array, dim: int, index: Any, value: Any) -> Any:
@@ -237,10 +221,6 @@ class Indexing:
 
     @widened
     def scatter_add(self, a: Array, dim: int, index: Any, src: Array) -> Any:
-        if _fast and a.ndim:
-            out = a.copy()
-            if _fast.scatter_add(out, dim, index, src):
-                return out
         return self._written(a, dim, index, src, self.added_at)
 
     _ufuncs = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
@@ -375,8 +355,6 @@ class Indexing:
         return out
 
     def nonzero(self, a: Array) -> Any:
-        if _fast and (found := _fast.nonzero(a if a.dtype == bool else a != 0)) is not None:
-            return found.T
         kept = (a if a.ndim else a.reshape(1)) != 0  # NumPy counts before it writes, and another thread may change `a`
         positions = kept.nonzero()
         if not a.ndim:

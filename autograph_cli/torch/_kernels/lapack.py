@@ -14,6 +14,7 @@ import numpy as np
 
 from .._arrays import Array
 from .._compiled import compiled
+from .variants import chosen
 
 _fast: Any = compiled("_kernels.fast_lapack")
 _LETTERS = {np.dtype(kind): letter for kind, letter in (("f4", "s"), ("f8", "d"), ("c8", "c"), ("c16", "z"))}
@@ -94,10 +95,11 @@ def address(name: str, kind: np.dtype[Any]) -> int:
 def each(name: str, kind: np.dtype[Any], count: int, *args: Any) -> None:
     """Run a routine on each matrix of a batch: on numbers, letters and arrays. Those of more than one dimension hold
     something for each matrix, and the others the same for all."""
-    place = address(name, kind)
-    if _fast:
-        _fast.each(place, count, args)
-        return
+    _each_at(address(name, kind), count, args)
+
+
+@chosen
+def _each_at(place: int, count: int, args: tuple[Any, ...]) -> None:
     run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(args))(place)
     arrays = [np.frombuffer(x, np.uint8) if isinstance(x, bytes) else np.asarray(x) for x in args]
     steps = [(x.ctypes.data, x.nbytes // count if x.ndim > 1 else 0) for x in arrays]

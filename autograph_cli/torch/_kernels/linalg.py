@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from . import lapack, lapack_solvers, triangular
+from . import lapack_solvers, triangular
 
 _REACHES = {
     4: ((3, 0.4259), (5, 1.880), (7, 3.925)),
@@ -121,9 +121,6 @@ class Linalg:
 
     def linalg_cholesky_ex(self, a: Array, upper: bool = False) -> Any:
         """The factor and, for each matrix, the order of the first leading minor that is not positive (0: none)."""
-        found = None if upper else lapack.quickly("cholesky", a)
-        if found is not None:
-            return found, self._no_failure(a)
         source = self.mH(a) if upper else a
         try:
             factor, info = self.xp.linalg.cholesky(source), self._no_failure(a)
@@ -174,8 +171,6 @@ class Linalg:
         return self.cholesky_solve(one, factor, upper)
 
     def linalg_qr(self, a: Array, mode: str = "reduced") -> Any:
-        if mode == "reduced" and (found := lapack.quickly("qr", a)) is not None:
-            return found
         if mode == "r":
             return self.xp.empty((0,), a.dtype), self.column_major(self.xp.linalg.qr(a, "r"))
         return tuple(map(self.column_major, self.xp.linalg.qr(a, mode)))

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._compiled import compiled
 from .half_precision import widened
 from .lapack import FEW_ROWS, MANY_PRODUCTS
 
-_fast: Any = compiled("_kernels.fast_products")
 _BOOL = np.dtype(bool)
 
 
@@ -24,8 +22,6 @@ class Linear:
     conj: Any
 
     def matmul(self, a: Array, b: Array) -> Any:
-        if _fast and (made := _fast.product(a, b)) is not None:
-            return made
         a = self.xp.ascontiguousarray(a) if 0 in a.strides[-2:] else a
         b = self.xp.ascontiguousarray(b) if 0 in b.strides[-2:] else b
         if a.ndim > 2 and a.shape[-1] == 1 and a.dtype.kind == "f":
@@ -44,7 +40,7 @@ class Linear:
 
     def add_product(self, total: Array, a: Array, b: Array) -> bool:
         """Return whether the product was added to `total`, in the bits of a product and a sum."""
-        return bool(_fast) and _fast.add_product(total, a, b)
+        return False
 
     def _outer_products(self, a: Array, b: Array) -> Any:
         """Products of columns and rows, one by one: the backend's products take several times as long."""
@@ -77,13 +73,8 @@ class Linear:
     def ger(self, a: Array, b: Array) -> Any:
         return a[:, None] * b
 
-    def addmm(self, a: Array, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-        if _fast and beta == 1 == alpha and (made := _fast.product_added(a, x, y)) is not None:
-            return made
-        return self._addmm(a, x, y, beta, alpha)
-
     @widened
-    def _addmm(self, a: Array, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
+    def addmm(self, a: Array, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
         product = self.mm(x, y)
         if alpha != 1:
             product *= self.held(alpha, product)

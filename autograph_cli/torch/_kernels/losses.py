@@ -9,14 +9,10 @@ import numpy as np
 
 from .._arrays import Array
 from .._arrays.meta import readable
-from .._compiled import compiled
 from .._core.errors import refused
 from .half_precision import widened
 from .indexing import all_below
 
-_fast: Any = compiled("_kernels.fast_indexing")
-_rows: Any = compiled("_kernels.fast_rows")
-_passes: Any = compiled("_kernels.fast_pointwise")
 MEAN, SUM = 1, 2
 
 
@@ -28,7 +24,6 @@ class Losses:
     where: Any
     sum: Any
     mean: Any
-    _log_of_power: Any
     log_of_one_more: Any
 
     def reduced(self, losses: Any, reduction: int) -> Any:
@@ -50,10 +45,11 @@ class Losses:
         return (a - target) * scale * grad
 
     def smooth_l1_loss(self, a: Array, target: Any, reduction: int = 1, beta: float = 1.0) -> Any:
-        if _passes and _passes.fits(a, target):
-            return self.reduced(_passes.smooth_l1(a, target, p=beta), reduction)
+        return self.reduced(self._smooth_l1(a, target, beta), reduction)
+
+    def _smooth_l1(self, a: Array, target: Any, beta: float) -> Any:
         size, edge, half = self.xp.abs(a - target), self.number(beta, a), self.number(0.5, a)
-        return self.reduced(self.where(size < edge, half * size * size / edge, size - half * edge), reduction)
+        return self.where(size < edge, half * size * size / edge, size - half * edge)
 
     def smooth_l1_loss_backward(self, grad: Array, a: Array, target: Any, reduction: int, beta: float) -> Any:
         x, one = a - target, self.number(1, a)
@@ -62,10 +58,11 @@ class Losses:
         )
 
     def huber_loss(self, a: Array, target: Any, reduction: int = 1, delta: float = 1.0) -> Any:
-        if _passes and _passes.fits(a, target):
-            return self.reduced(_passes.huber(a, target, p=delta), reduction)
+        return self.reduced(self._huber(a, target, delta), reduction)
+
+    def _huber(self, a: Array, target: Any, delta: float) -> Any:
         size, edge, half = self.xp.abs(a - target), self.number(delta, a), self.number(0.5, a)
-        return self.reduced(self.where(size < edge, half * size * size, edge * (size - half * edge)), reduction)
+        return self.where(size < edge, half * size * size, edge * (size - half * edge))
 
     def huber_loss_backward(self, grad: Array, a: Array, target: Any, reduction: int, delta: float) -> Any:
         edge = self.number(delta, a)
@@ -95,17 +92,19 @@ class Losses:
     def binary_cross_entropy_with_logits(
         self, a: Array, target: Any, weight: Array = None, pos_weight: Any = None, reduction: int = 1
     ) -> Any:
-        if _passes and weight is None and pos_weight is None and _passes.fits(a, target):
-            low = self._log_of_power(a)
-            return self.reduced(_passes.logits_loss(a, low, target, out=low), reduction)
-        one, size = self.number(1, a), self.xp.abs(a)
-        log_sigmoid = self.xp.minimum(a, self.number(0, a)) - self.log_of_one_more(self.xp.exp(-size))
         if pos_weight is None:
-            losses = (one - target) * a - log_sigmoid
+            losses = self._logits_losses(a, target)
         else:
-            losses = (one - target) * a - ((pos_weight - one) * target + one) * log_sigmoid
+            one = self.number(1, a)
+            losses = (one - target) * a - ((pos_weight - one) * target + one) * self._log_sigmoid(a)
         losses = losses if weight is None else losses * weight
         return self.reduced(losses.astype(target.dtype, copy=False), reduction)
+
+    def _logits_losses(self, a: Array, target: Any) -> Any:
+        return (self.number(1, a) - target) * a - self._log_sigmoid(a)
+
+    def _log_sigmoid(self, a: Array) -> Any:
+        return self.xp.minimum(a, self.number(0, a)) - self.log_of_one_more(self.xp.exp(-self.xp.abs(a)))
 
     # ---------------------------------------------------------------- classes
 
@@ -125,25 +124,22 @@ class Losses:
             return positions, None if weight is None else weight[positions]
         return positions, known.astype(a.dtype) * (self.number(1, a) if weight is None else weight[positions])
 
+    def _entries(self, a: Array, positions: Any) -> Any:
+        """The entry of the class that each position names."""
+        if a.ndim == 2:
+            return a[self._lines(a), positions]
+        return self.xp.take_along_axis(a, positions[:, None], 1)[:, 0]
+
     @widened
     def nll_loss_forward(self, a: Array, target: Any, weight: Array, reduction: int, ignore_index: int) -> Any:
         """Minus the entry of each target, and the sum of the weights that the mean divides by."""
-        found = _rows.nll_loss_forward(a, target, weight, reduction, ignore_index) if _rows else None
-        if found is not None:
-            return found
         if a.ndim == 1:
             losses, total = self.nll_loss_forward(a[None], target.reshape(1), weight, reduction, ignore_index)
             if reduction == 0:
                 return losses[0], total if weight is None else weight[target]
             return losses, total
         positions, weights = self._class_weights(a, target.copy(), weight, ignore_index)
-        picked = _fast.gather(a, 1, positions[:, None]) if _fast else None
-        if picked is not None:
-            losses = -picked.reshape(target.shape)
-        elif a.ndim == 2:
-            losses = -a[self._lines(a), positions]
-        else:
-            losses = -self.xp.take_along_axis(a, positions[:, None], 1)[:, 0]
+        losses = -self._entries(a, positions)
         if weights is not None:
             losses = self.where(weights == 0, self.number(0, a), losses * weights)
         total = self.number(losses.size, a) if weights is None else self.xp.add.reduce(weights, axis=None)

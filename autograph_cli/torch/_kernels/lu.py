@@ -30,7 +30,7 @@ class LU:
             return self._substituted(a, b, upper, unitriangular)
         flip = self.xp.swapaxes
         a, b, upper = flip(a, -1, -2), flip(b, -1, -2), not upper
-        if (found := triangular.substituted(b, a, upper, unitriangular, by_rows=True)) is not None:
+        if (found := triangular.substituted(b, a, upper, unitriangular, None, None, True)) is not None:
             return flip(found, -1, -2)
         return self.column_major(flip(self._substituted(a, b, upper, unitriangular), -1, -2))
 
@@ -99,9 +99,6 @@ class LU:
     def lu_factor(self, a: Array) -> tuple[Any, Any, Any]:
         """L and U in one matrix, the row that was swapped with each one (from 1), and the first zero pivot (0:
         none)."""
-        found = lapack.quickly("factored", a)
-        if found is not None:
-            return found  # type: ignore[no-any-return]
         if lapack.has(a):
             return lapack.factored(a)
         xp = self.xp
@@ -187,8 +184,6 @@ class LU:
         self, lu: Array, pivots: Array, unpack_data: bool = True, unpack_pivots: bool = True
     ) -> tuple[Any, Any, Any]:
         """L, U and the matrix P with P L U = A; empty where not asked for."""
-        if unpack_data and unpack_pivots and (found := lapack.quickly("unpacked", lu, pivots)) is not None:
-            return found  # type: ignore[no-any-return]
         xp = self.xp
         m, n = lu.shape[-2:]
         k = min(m, n)

@@ -10,18 +10,12 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._compiled import compiled
-
-_fast: Any = compiled("_kernels.fast_special")
 
 
 def _of_float32(name: str) -> Any:
     def run(self: Any, a: Array, out: Any = None) -> Any:
         if a.dtype.char != "f" or a.__class__ not in (np.ndarray, np.float32):
             return getattr(self.xp, name)(a, out=out)
-        found = getattr(_fast, name)(a, out) if _fast else None
-        if found is not None:
-            return found
         found = getattr(np, name)(a, dtype=np.float64).astype(np.float32)
         if out is None:
             return found

@@ -6,10 +6,7 @@ import math
 from typing import Any
 
 from .._arrays import Array
-from .._compiled import compiled
 from .half_precision import widened_beside
-
-_fast: Any = compiled("_kernels.fast_rows")
 
 
 def folded(shape: tuple[int, ...], dim: int) -> tuple[tuple[int, int], int, tuple[int, ...]]:
@@ -33,9 +30,6 @@ class Normalization:
 
     @widened_beside
     def native_layer_norm(self, a: Array, shape: Any, weight: Array, bias: Array, eps: float) -> Any:
-        found = _fast.native_layer_norm(a, shape, weight, bias, eps) if _fast else None
-        if found is not None:
-            return found
         lead = a.ndim - len(shape)
         weight, bias = (None if part is None else part.reshape(-1) for part in (weight, bias))
         out, mean, rstd = self._normalized(self._in_rows(a, lead), eps, weight, bias)
@@ -83,9 +77,6 @@ class Normalization:
         self, grad: Array, a: Array, shape: Any, mean: Any, rstd: Any, weight: Array, bias: Array, mask: Array
     ) -> Any:
         """The gradients of input, weight and bias; an empty array for each that `mask` does not ask for."""
-        found = _fast.native_layer_norm_backward(grad, a, shape, mean, rstd, weight, bias, mask) if _fast else None
-        if found is not None:
-            return found
         lead, none = a.ndim - len(shape), self.xp.empty(0, a.dtype)
         rstd, g = rstd.reshape(-1, 1), self._in_rows(grad, lead)
         normal = self._in_rows(a, lead) - mean.reshape(-1, 1)
@@ -121,13 +112,7 @@ class Normalization:
         """The result, and the mean and 1 / deviation that were used: of the batch while training."""
         if not a.flags.c_contiguous and not (a.ndim > 3 and self.xp.moveaxis(a, 1, -1).flags.c_contiguous):
             a = self.xp.ascontiguousarray(a)  # the result is in this order, unless channels come last
-        found = (
-            _fast.native_batch_norm(a, weight, bias, running_mean, running_var, training, momentum, eps)
-            if _fast
-            else None
-        )
-        if found is not None:
-            return found
+            return self.native_batch_norm(a, weight, bias, running_mean, running_var, training, momentum, eps)
         if training:
             count = self.number(self._each_channel(a), a)
             mean = self.channel_sums(a) / count
@@ -168,15 +153,6 @@ class Normalization:
         eps: float,
         mask: Array,
     ) -> Any:
-        found = (
-            _fast.native_batch_norm_backward(
-                grad, a, weight, running_mean, running_var, mean, rstd, training, eps, mask
-            )
-            if _fast
-            else None
-        )
-        if found is not None:
-            return found
         if a.flags.c_contiguous:
             grad = self.xp.ascontiguousarray(grad)
         none = self.xp.empty(0, a.dtype)
@@ -204,9 +180,6 @@ class Normalization:
 
     @widened_beside
     def native_group_norm(self, a: Array, weight: Array, bias: Array, groups: int, eps: float) -> Any:
-        found = _fast.native_group_norm(a, weight, bias, groups, eps) if _fast else None
-        if found is not None:
-            return found
         n, _c = a.shape[:2]
         out, mean, rstd = self._normalized(a.reshape(n * groups, a[:1].size // groups), eps)
         out = out.reshape(a.shape)
@@ -217,9 +190,6 @@ class Normalization:
     def native_group_norm_backward(
         self, grad: Array, a: Array, mean: Any, rstd: Any, weight: Array, groups: int, mask: Array
     ) -> Any:
-        found = _fast.native_group_norm_backward(grad, a, mean, rstd, weight, groups, mask) if _fast else None
-        if found is not None:
-            return found
         grad, rstd = self.xp.ascontiguousarray(grad), rstd.reshape(-1, 1)
         normal = a.reshape(len(rstd), a[:1].size // groups) - mean.reshape(-1, 1)
         normal *= rstd

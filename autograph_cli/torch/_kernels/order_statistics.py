@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, many_dims
-from .._compiled import compiled
 from . import selection
 from .selection import ordered
 
-_fast: Any = compiled("_kernels.fast_order")
 Chosen = tuple[Any, Any]
 PARTED = 1 << 10
 """Elements from which a partition and the look for ties are faster than a sort."""
@@ -62,8 +60,6 @@ class OrderStatistics:
         if a.ndim == 0:
             return self._taken_at(a, None, dim, keepdim)
         middle = (a.shape[dim] - 1) // 2
-        if _fast and dim in (-1, a.ndim - 1) and (quick := _fast.kth(a, middle, keepdim, True)) is not None:
-            return quick  # type: ignore[no-any-return]
         positions = self._ranked(a, middle, dim, self._in_stable_order, PARTED)
         if a.dtype.kind in "fV":
             missing = self.isnan(a)
@@ -111,9 +107,14 @@ class OrderStatistics:
     def kthvalue(self, a: Array, k: int, dim: int, keepdim: bool) -> Chosen:
         if a.ndim == 0:
             return self._taken_at(a, None, dim, keepdim)
-        if _fast and dim in (-1, a.ndim - 1) and (quick := _fast.kth(a, k - 1, keepdim, False)) is not None:
-            return quick  # type: ignore[no-any-return]
         return self._taken_at(a, self._ranked(a, k - 1, dim, self._as_quickselect), dim, keepdim)
+
+    def unique(self, a: Array, dim: Any) -> tuple[Any, Any, Any]:
+        values, inverse, counts = self.xp.unique(
+            ordered(a), return_inverse=True, return_counts=True, axis=dim, equal_nan=False
+        )
+        inverse = inverse.reshape(a.shape if dim is None else (-1,))
+        return values.astype(a.dtype, copy=False), inverse.astype("int64"), counts.astype("int64")
 
     def cummax(self, a: Array, dim: int) -> Chosen:
         return self._running_extreme(self.xp.maximum, a, dim)

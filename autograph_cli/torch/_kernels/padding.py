@@ -8,10 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from .._arrays import Array
-from .._compiled import compiled
 from .._core.memory_format import contiguous
 
-_fast: Any = compiled("_kernels.fast_padding")
 Sizes = tuple[int, ...]
 Frame = tuple[tuple[int, int], ...]
 
@@ -60,9 +58,6 @@ class Padding:
     placed: Any
 
     def constant_pad_nd(self, a: Array, pad: Any, value: Any = 0) -> Any:
-        found = _fast.constant_pad_nd(a, pad, value) if _fast else None
-        if found is not None:
-            return found
         value = self.held(value, a)
         frame, inside = _framing(a.shape, *pad)
         return self.framed(a if inside is None else a[inside], frame, value) if a.ndim else a.copy()
@@ -100,20 +95,16 @@ class Padding:
         return contiguous(grad)
 
     def reflection_pad1d(self, a: Array, padding: Any) -> Any:
-        found = _fast.reflection(a, padding) if _fast else None
-        return self._taken(a, padding, reflected) if found is None else found
+        return self._taken(a, padding, reflected)
 
     def reflection_pad1d_backward(self, grad: Array, a: Array, padding: Any) -> Any:
-        found = _fast.reflection_backward(grad, a, padding) if _fast else None
-        return self._put_back(grad, a.shape, padding, reflected) if found is None else found
+        return self._put_back(grad, a.shape, padding, reflected)
 
     def replication_pad1d(self, a: Array, padding: Any) -> Any:
-        found = _fast.replication(a, padding) if _fast else None
-        return self._taken(a, padding, replicated) if found is None else found
+        return self._taken(a, padding, replicated)
 
     def replication_pad1d_backward(self, grad: Array, a: Array, padding: Any) -> Any:
-        found = _fast.replication_backward(grad, a, padding) if _fast else None
-        return self._put_back(grad, a.shape, padding, replicated) if found is None else found
+        return self._put_back(grad, a.shape, padding, replicated)
 
     reflection_pad2d = reflection_pad3d = reflection_pad1d
     reflection_pad2d_backward = reflection_pad3d_backward = reflection_pad1d_backward

@@ -12,7 +12,6 @@ import numpy as np
 from .._arrays import Array
 from .._arrays.lazy import flip
 from .._arrays.meta import readable
-from .._compiled import compiled
 from .._core.dtypes import (
     FROM_NUMPY,
     cast_number,
@@ -24,10 +23,8 @@ from .._core.dtypes import (
 from .._core.state import process_state
 from .half_precision import widened
 
-_fast: Any = compiled("_kernels.fast_pointwise")
 _REAL = (np.floating, np.integer, np.bool_)
 _REAL_NUMBERS = (int, float)
-_LIMITS = (float, int, type(None))
 _MANY = 4_096
 """From so many numbers on, one pass over memory is worth a slower call."""
 
@@ -127,8 +124,6 @@ class Pointwise:
         return self.xp.arctan2(a, b)
 
     def hypot(self, a: Array, b: Array) -> Any:
-        if _fast and a.dtype.char == "f" and _fast.fits(a, b):
-            return _fast.hypot(a, b)
         return self.xp.hypot(a, b)
 
     def sub(self, a: Array, b: Array, alpha: Any = 1) -> Any:
@@ -264,8 +259,6 @@ class Pointwise:
         return self.xp.where(zero, limit, found)[()]
 
     def sigmoid(self, a: Array) -> Any:
-        if _fast and (made := _fast.logistic(a)) is not None:
-            return made
         one = self.number(1, a)
         if a.ndim == 0:
             return one / (one + self.xp.exp(-a))
@@ -322,8 +315,6 @@ class Pointwise:
     def sign(self, a: Array) -> Any:
         if a.dtype.kind == "b":
             return a.copy()
-        if _fast and _fast.fits(a):
-            return _fast.sign(a)
         # Not NumPy's sign, which is nan of nan.
         return (a > 0).astype(a.dtype) - (a < 0).astype(a.dtype) if a.dtype.kind in "fV" else self.xp.sign(a)
 
@@ -342,8 +333,6 @@ class Pointwise:
     def chosen(self, mask: Array, a: Array, b: Array) -> Any:
         """`a` where `mask` holds, `b` elsewhere: bits masked by bits, several times faster than the backend's
         selection."""
-        if _fast and (found := _fast.chosen(mask, a, b)) is not None:
-            return found
         if mask.ndim == 0 or mask.size < 256 or a.dtype.kind != "f" or mask.dtype.kind != "b":
             return self.xp.where(mask, a, b)[()]
         whole = self.xp.dtype(f"i{a.itemsize}")
@@ -415,8 +404,6 @@ class Pointwise:
 
     @widened
     def addcmul(self, a: Array, x: Any, y: Any, value: Any = 1) -> Any:
-        if _fast and value == 1 and _fast.fits(a, x, y):
-            return _fast.addcmul(a, x, y, 1)
         return a + (x * y if value == 1 else x * y * self.held(value, a))
 
     @widened
@@ -430,16 +417,12 @@ class Pointwise:
     def relu(self, a: Array) -> Any:
         if isinstance(a, _REAL):
             return self.number(0, a) if a < 0 else a.copy()
-        if _fast and _fast.fits(a):
-            return _fast.clamp(a, p=0, q=math.inf)
         few = a.size < _MANY and a.dtype.kind == "f"
         return self.at_least(a, self.number(0, a)) if few else self.between(a, 0, math.inf)
 
     def between(self, a: Array, low: Any, high: Any) -> Any:
         """`a` cut off below and above; of many numbers in one pass, which is faster than NumPy's maximum with a
         number."""
-        if _fast and low == low and high == high and _fast.fits(a):
-            return _fast.clamp(a, p=low, q=high)
         kind = a.dtype.kind
         if kind != "f" or a.size < _MANY:
             if kind == "c":
@@ -457,8 +440,6 @@ class Pointwise:
         return self.xp.minimum(high, a) if a.dtype.char != "e" else self.xp.minimum(a, high)
 
     def threshold_backward(self, grad: Array, a: Array, threshold: Any) -> Any:
-        if _fast and _fast.fits(grad, a):
-            return _fast.threshold_backward(grad, a, p=threshold)
         return self.kept(grad, ~(a <= threshold))
 
     def kept(self, grad: Array, mask: Array) -> Any:
@@ -470,22 +451,15 @@ class Pointwise:
 
     @widened
     def tanh_backward(self, grad: Array, output: Any) -> Any:
-        if _fast and _fast.fits(grad, output):
-            return _fast.tanh_backward(grad, output)
         return grad * self.conj(self.number(1, output) - output * output)
 
     @widened
     def sigmoid_backward(self, grad: Array, output: Any) -> Any:
-        if _fast and _fast.fits(grad, output):
-            return _fast.sigmoid_backward(grad, output)
         return grad * self.conj((self.number(1, output) - output) * output)
 
     @widened
     def lerp_Scalar(self, a: Array, end: Any, weight: Array) -> Any:
         w = self.held(weight, a)
-        if _fast and _fast.fits(a, end):
-            near = abs(weight) < 0.5
-            return _fast.lerp(a, end, p=w) if near else _fast.lerp_back(a, end, p=self.number(1, a) - w)
         return a + w * (end - a) if abs(weight) < 0.5 else end - (end - a) * (self.number(1, a) - w)
 
     def zero_beside(self, grad: Array) -> Any:
@@ -516,10 +490,6 @@ class Pointwise:
         return self.clamp(a, None, max)
 
     def clamp(self, a: Array, low: Any, high: Any) -> Any:
-        if _fast and low.__class__ in _LIMITS and high.__class__ in _LIMITS and _fast.fits(a):
-            least, most = -math.inf if low is None else low, math.inf if high is None else high
-            if (low is None or -65504 <= low <= 65504) and (high is None or -65504 <= high <= 65504):
-                return _fast.clamp(a, p=least, q=most)
         bounds = [n for n in (low, high) if n is not None]
         if [n for n in bounds if isinstance(n, complex)]:
             raise NotImplementedError("clamp is not supported for complex types")

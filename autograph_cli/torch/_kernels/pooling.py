@@ -11,11 +11,9 @@ import numpy as np
 
 from .._arrays import Array
 from .._arrays.meta import readable
-from .._compiled import compiled
 from .half_precision import NARROW, widened
 
 Sizes = tuple[int, ...]
-_fast: Any = compiled("_kernels.fast_pooling")
 _FEW = 1 << 10
 """Windows for which one copy of all their elements costs less than a pass for each of them."""
 
@@ -169,9 +167,6 @@ class Pooling:
 
     def max_pool(self, a: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> Any:
         """The largest element of each window, and its position in the flattened image."""
-        found = _fast.max_pool(a, kernel, stride, padding, dilation, ceil) if _fast else None
-        if found is not None:
-            return found
         size = a.shape[-len(kernel) :]
         out = pooled_size(size, kernel, stride, padding, dilation, ceil)
         if a.__class__ is np.ndarray and math.prod(a.shape[: -len(kernel)]) * math.prod(out) < _FEW:
@@ -234,10 +229,6 @@ class Pooling:
     @widened
     def put_planes(self, grad: Array, sizes: Sizes, indices: Array, dims: int) -> Any:
         """Zeros of `sizes` with `grad` added at flat positions of each plane: the adjoint of picking."""
-        if _fast and _fast.fits(grad, 1):
-            made = _fast.put_planes(grad, sizes, indices, dims)
-            if made is not None:
-                return made
         plane = math.prod(sizes[-dims:])
         planes = math.prod(sizes[:-dims])
         lines = self.xp.arange(planes).reshape(-1, 1) * plane
@@ -278,9 +269,6 @@ class Pooling:
     def avg_pool(
         self, a: Array, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
-        found = _fast.avg_pool(a, kernel, stride, padding, ceil, include_pad, divisor) if _fast else None
-        if found is not None:
-            return found
         size, one = a.shape[-len(kernel) :], (1,) * len(kernel)
         out = pooled_size(size, kernel, stride, padding, one, ceil)
         framed = self._framed(a, 0, kernel, stride, padding, one, out)
@@ -301,12 +289,14 @@ class Pooling:
     def avg_pool_backward(
         self, grad: Array, a: Array, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
-        size, one = a.shape[-len(kernel) :], (1,) * len(kernel)
-        out = grad.shape[-len(kernel) :]
+        size, out = a.shape[-len(kernel) :], grad.shape[-len(kernel) :]
         share = grad / self.placed(_counts(grad.dtype, size, kernel, stride, padding, out, include_pad, divisor))
-        if _fast and _fast.fits(share, len(size)):
-            return _fast.window_sums_backward(share, size, kernel, stride, padding)
-        framed = self._framed(self.xp.zeros(a.shape, grad.dtype), 0, kernel, stride, padding, one, out)
+        return self._window_shares(share, size, kernel, stride, padding)
+
+    def _window_shares(self, share: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes) -> Any:
+        """Images of a spatial `size` in which each element has the sum of the shares of its windows."""
+        one, out, lead = (1,) * len(kernel), share.shape[-len(kernel) :], share.shape[: -len(kernel)]
+        framed = self._framed(self.xp.zeros((*lead, *size), share.dtype), 0, kernel, stride, padding, one, out)
         for _, window in _windows(kernel, stride, one, out):
             framed[window] += share
         inside = (..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))
@@ -330,9 +320,6 @@ class Pooling:
     @widened
     def _adaptive_avg_pool2d(self, a: Array, size: Any) -> Any:
         """The mean of each bin: the sum of its elements in their order, over its length in each dimension."""
-        found = _fast.adaptive_avg_pool2d(a, size) if _fast else None
-        if found is not None:
-            return found
         tables, lengths = _bin_members(a.shape[-len(size) :], tuple(size))
         total = self.xp.zeros((*a.shape[: -len(size)], *size), a.dtype)
         for indices, inside in tables:

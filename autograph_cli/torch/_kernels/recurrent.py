@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from .._arrays import Array
-from .._compiled import compiled
-
-_fast: Any = compiled("_kernels.fast_recurrent")
 
 
 class Recurrent:
@@ -27,29 +24,29 @@ class Recurrent:
         xp.matmul(input.reshape(steps * batch, features), w_ih.T, out=gates.reshape(steps * batch, 4 * n))
         gates += b_ih + b_hh
         out = xp.empty((steps, batch, n), input.dtype)
-        one, onward = self.number(1, input), w_hh.T
         between, cx = xp.empty((batch, n), input.dtype), xp.ascontiguousarray(cx)
-        fast = _fast and hx.shape == cx.shape == (batch, n) and _fast.fits(gates, between, cx)
         for t in reversed(range(steps)) if reverse else range(steps):
-            here, cell, h = gates[t], cells[t], out[t]
-            if fast:
-                _fast.step(here, hx @ onward, between, cx, cell, h)
-                hx, cx = h, cell
-                continue
-            here += hx @ onward
-            new = xp.tanh(here[:, 2 * n : 3 * n])
-            xp.negative(here, out=here)
-            xp.exp(here, out=here)
-            here += one
-            xp.divide(one, here, out=here)
-            here[:, 2 * n : 3 * n] = new
-            new *= here[:, :n]
-            xp.multiply(here[:, n : 2 * n], cx, out=cell)
-            cell += new
-            xp.tanh(cell, out=h)
-            h *= here[:, 3 * n :]
+            cell, h = cells[t], out[t]
+            self._lstm_step(gates[t], hx @ w_hh.T, between, cx, cell, h)
             hx, cx = h, cell
         return out, hx.copy(), cx.copy(), kept.view(xp.uint8)
+
+    def _lstm_step(self, gates: Any, product: Any, between: Any, before: Any, cell: Any, h: Any) -> None:
+        """One step: the product with the last output is added to `gates`, which are squashed; `cell` and `h` become the
+        new states."""
+        xp, n, one = self.xp, h.shape[1], self.number(1, h)
+        gates += product
+        new = xp.tanh(gates[:, 2 * n : 3 * n], out=between)
+        xp.negative(gates, out=gates)
+        xp.exp(gates, out=gates)
+        gates += one
+        xp.divide(one, gates, out=gates)
+        gates[:, 2 * n : 3 * n] = new
+        new *= gates[:, :n]
+        xp.multiply(gates[:, n : 2 * n], before, out=cell)
+        cell += new
+        xp.tanh(cell, out=h)
+        h *= gates[:, 3 * n :]
 
     def _workspace(self, kept: Any, steps: int, batch: int, n: int) -> tuple[Any, Any, Any]:
         """The memory kept for backward, and in it the four gates (input, forget, new, output) and the cell state of
@@ -81,21 +78,10 @@ class Recurrent:
         derivatives, through = self._lstm_derivatives(gates, cells, self._earlier(cells, cx, reverse))
         grad_output, grad_hy = self.xp.ascontiguousarray(grad_output), self.xp.ascontiguousarray(grad_hy)
         grad_cy = grad_cy.copy("C")
-        fast = _fast and _fast.fits(gates, derivatives, through, grad_output, grad_hy, grad_cy)
-        fast = fast and grad_output.shape == output.shape and grad_hy.shape == grad_cy.shape == (batch, n)
         for t in range(steps) if reverse else reversed(range(steps)):
-            if fast:
-                here = derivatives[t]
-                _fast.step_back(grad_output[t], grad_hy, grad_cy, through[t], here, gates[t])
-                grad_hy = here.reshape(batch, 4 * n) @ w_hh
-                continue
-            top = grad_output[t] + grad_hy
-            grad_cy = grad_cy + top * through[t]
             here = derivatives[t]
-            here[:, :3] *= grad_cy[:, None]
-            here[:, 3] *= top
+            grad_cy = self._lstm_step_back(grad_output[t], grad_hy, grad_cy, through[t], here, gates[t])
             grad_hy = here.reshape(batch, 4 * n) @ w_hh
-            grad_cy *= gates[t][:, n : 2 * n]
         flat = derivatives.reshape(steps * batch, 4 * n)
         bias = flat.sum(axis=0)
         return (
@@ -107,6 +93,17 @@ class Recurrent:
             grad_hy,
             grad_cy,
         )
+
+    def _lstm_step_back(self, grad: Any, grad_h: Any, grad_cell: Any, through: Any, here: Any, gates: Any) -> Any:
+        """The gradient by the cell state before a step, perhaps in the memory of `grad_cell`; `here`, the step's
+        derivatives, become the gradient by the gates."""
+        top = grad + grad_h
+        grad_cell = grad_cell + top * through
+        here[:, :3] *= grad_cell[:, None]
+        here[:, 3] *= top
+        n = here.shape[2]
+        grad_cell *= gates[:, n : 2 * n]
+        return grad_cell
 
     def _earlier(self, states: Any, first: Any, reverse: bool) -> Any:
         """The state that each step started from."""
@@ -120,9 +117,6 @@ class Recurrent:
     def _lstm_derivatives(self, gates: Any, cells: Any, before: Any) -> tuple[Any, Any]:
         """The derivative of each step's cell state, and for the last gate of its output, by the four gates before they
         are squashed, (steps, batch, 4, n); and that of the output by the cell state."""
-        if _fast and before.shape == cells.shape and _fast.fits(gates, cells, before):
-            derivatives, through = _fast.derivatives(gates, cells, before)
-            return derivatives, through
         gates = gates.reshape(*cells.shape[:2], 4, -1)
         one, squashed = self.number(1, cells), self.xp.tanh(cells)
         derivatives = one - gates

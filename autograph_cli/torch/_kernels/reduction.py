@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._compiled import compiled
 from .._core.dtypes import result_dtype
 from .half_precision import NARROW, widened
 
-_fast: Any = compiled("_kernels.fast_order")
-_passes: Any = compiled("_kernels.fast_reductions")
 _FEW = 1 << 13
 """Sums of more elements are left to BLAS."""
 
@@ -31,11 +28,8 @@ class Reduction:
     picked: Any
 
     def sum(self, a: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-        if dtype is None and a.dtype.char in "fd" and a.ndim:
-            if _passes and (found := _passes.total(a, dim, keepdim)) is not None:
-                return found
-            if a.size <= _FEW:
-                return self.xp.add.reduce(a, axis=dim, keepdims=keepdim)
+        if dtype is None and a.dtype.char in "fd" and a.ndim and a.size <= _FEW:
+            return self.xp.add.reduce(a, axis=dim, keepdims=keepdim)
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
         if a.ndim == 0:
@@ -52,8 +46,6 @@ class Reduction:
         return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
 
     def mean(self, a: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-        if _passes and dtype is None and (found := _passes.mean(a, dim, keepdim)) is not None:
-            return found
         wanted = dtype or a.dtype
         if wanted.char not in "fd" and wanted in NARROW:
             return self.mean(a, dim, keepdim, np.dtype(np.float32)).astype(wanted)
@@ -83,8 +75,6 @@ class Reduction:
     @widened
     def var(self, a: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
         folded = None if dim is None else tuple(dim)
-        if _passes and (found := _passes.var(a, folded, correction, keepdim)) is not None:
-            return found
         centered = a - self.mean(a, folded, True) if a.ndim else a - a
         squares = (centered * self.conj(centered)).real if a.dtype.kind == "c" else centered * centered
         total = self.xp.add.reduce(squares, axis=folded, keepdims=keepdim) if a.ndim else squares
@@ -92,19 +82,12 @@ class Reduction:
 
     @widened
     def std(self, a: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
-        folded = None if dim is None else tuple(dim)
-        if _passes and (found := _passes.std(a, folded, correction, keepdim)) is not None:
-            return found
         return self.xp.sqrt(self.var(a, dim, correction, keepdim))
 
     def max_dim(self, a: Array, dim: int, keepdim: bool = False) -> Any:
-        if _fast and (found := _fast.extremes(a, dim, keepdim, True)) is not None:
-            return found
         return self._at(a, dim, keepdim, a.argmax(dim, keepdims=True) if a.ndim else None)
 
     def min_dim(self, a: Array, dim: int, keepdim: bool = False) -> Any:
-        if _fast and (found := _fast.extremes(a, dim, keepdim, False)) is not None:
-            return found
         return self._at(a, dim, keepdim, a.argmin(dim, keepdims=True) if a.ndim else None)
 
     def _at(self, a: Array, dim: int, keepdim: bool, positions: Any) -> Any:
@@ -125,20 +108,12 @@ class Reduction:
         wanted = dtype or a.dtype
         if wanted in NARROW:
             return self.cumsum(a, dim, np.dtype(np.float32)).astype(wanted)
-        if _fast and wanted == a.dtype:
-            found = _fast.accumulated(a, dim, False)
-            if found is not None:
-                return found
         return a.astype(dtype or a.dtype) if a.ndim == 0 else self.xp.cumsum(a, axis=dim, dtype=dtype)
 
     @widened
     def cumprod(self, a: Array, dim: int, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
-        if _fast and (dtype is None or dtype == a.dtype):
-            found = _fast.accumulated(a, dim, True)
-            if found is not None:
-                return found
         return a.astype(dtype or a.dtype) if a.ndim == 0 else self.xp.cumprod(a, axis=dim, dtype=dtype)
 
     def logsumexp(self, a: Array, dim: Any, keepdim: bool = False) -> Any:
@@ -193,13 +168,9 @@ class Reduction:
         return int(a.size - self.xp.count_nonzero(a))
 
     def any(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
-        if _passes and (found := _passes.truth(a, dim, keepdim, False)) is not None:
-            return found
         return self._as_bytes(a, a.any(dim if a.ndim else None, keepdims=keepdim))
 
     def all(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
-        if _passes and (found := _passes.truth(a, dim, keepdim, True)) is not None:
-            return found
         return self._as_bytes(a, a.all(dim if a.ndim else None, keepdims=keepdim))
 
     @staticmethod
@@ -210,15 +181,11 @@ class Reduction:
     def amax(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
             return a.copy()[()]
-        if _passes and (found := _passes.extreme(a, dim, keepdim, True)) is not None:
-            return found
         return self.xp.maximum.reduce(a, axis=dim, keepdims=keepdim)
 
     def amin(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
             return a.copy()[()]
-        if _passes and (found := _passes.extreme(a, dim, keepdim, False)) is not None:
-            return found
         return self.xp.minimum.reduce(a, axis=dim, keepdims=keepdim)
 
     def count_nonzero(self, a: Array, dim: Any) -> Any:
@@ -239,12 +206,10 @@ class Reduction:
     @widened
     def vector_norm(self, a: Array, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is not None:
-            a = a.astype(dtype)
+            return self.vector_norm(a.astype(dtype), ord, dim, keepdim)
         dim = None if dim == () or not a.ndim else dim
         size = self.xp.abs(a) if ord != 2 or a.dtype.kind != "f" else a
         if ord == 2:
-            if _passes and (found := _passes.norm(a, dim, keepdim)) is not None:
-                return found
             return self.xp.sqrt(self.xp.add.reduce(size * size, axis=dim, keepdims=keepdim))
         if ord == float("inf"):
             return self.amax(size, dim, keepdim)

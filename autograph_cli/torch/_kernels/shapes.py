@@ -11,13 +11,9 @@ import numpy as np
 
 from .._arrays import Array, many_dims
 from .._arrays.storages import as_strided_raw, in_shape, spanned, strided
-from .._compiled import compiled
 from .._core.dtypes import result_dtype
 from .selection import follows, largest_few, ordered, ranks, rejoined
 
-_fast: Any = compiled("_kernels.fast_order")
-_joining: Any = compiled("_kernels.fast_joining")
-_triangles: Any = compiled("_kernels.fast_indexing")
 MANY = 1 << 10
 """Elements from which the largest few are found without sorting all."""
 
@@ -192,16 +188,10 @@ class Shapes:
         return self.xp.ascontiguousarray(a) if a.ndim else a
 
     def cat(self, arrays: Any, dim: int = 0) -> Any:
-        found = _joining and _joining.joined(arrays, dim)
-        if found is not None:
-            return found
         full = [a for a in arrays if a.shape != (0,)] or arrays
         return _row_major(self.xp.concatenate(self.alike(full, arrays), axis=dim))
 
     def stack(self, arrays: Any, dim: int = 0) -> Any:
-        found = _joining and _joining.joined(arrays, dim, True)
-        if found is not None:
-            return found
         new = (slice(None),) * dim + (None,)
         return _row_major(self.xp.concatenate([a[new] for a in self.alike(arrays, arrays)], axis=dim))
 
@@ -225,8 +215,7 @@ class Shapes:
         return [self.slice(a, dim, end - n, end, 1) for n, end in zip(split_sizes, ends, strict=True)]
 
     def unsafe_split(self, a: Array, split_size: int, dim: int) -> Any:
-        found = _joining and _joining.parts(a, split_size, dim)
-        return [part.copy() for part in self.split(a, split_size, dim)] if found is None else found
+        return [part.copy() for part in self.split(a, split_size, dim)]
 
     def unsafe_split_with_sizes(self, a: Array, split_sizes: Any, dim: int) -> Any:
         return [part.copy() for part in self.split_with_sizes(a, split_sizes, dim)]
@@ -307,13 +296,9 @@ class Shapes:
         return self.xp.concatenate((self.slice(a, dim, start, n, 1), self.slice(a, dim, 0, start, 1)), axis=dim)
 
     def tril(self, a: Array, diagonal: int = 0) -> Any:
-        if _triangles and (made := _triangles.triangle(a, diagonal, True)) is not None:
-            return made
         return self.xp.where(self.below(a.shape, diagonal), a, a.dtype.type(0))
 
     def triu(self, a: Array, diagonal: int = 0) -> Any:
-        if _triangles and (made := _triangles.triangle(a, diagonal, False)) is not None:
-            return made
         return self.xp.where(self.below(a.shape, diagonal - 1), a.dtype.type(0), a)
 
     def below(self, shape: tuple[int, ...], diagonal: int) -> Any:
@@ -341,8 +326,6 @@ class Shapes:
     def sort(self, a: Array, dim: int, descending: bool) -> Any:
         if a.ndim == 0:
             return a.copy()[()], self.xp.zeros((), "int64")[()]
-        if _fast and dim in (-1, a.ndim - 1) and (found := _fast.sorted_rows(a, descending)) is not None:
-            return found
         keys = ordered(a)
         if descending:
             back = self.xp.flip(many_dims.along(self.xp.argsort, self.xp.flip(keys, dim), dim, kind="stable"), dim)
@@ -352,10 +335,6 @@ class Shapes:
         return self.picked(a, positions, dim), positions.astype("int64")
 
     def topk(self, a: Array, k: int, dim: int, largest: bool, sorted: bool = True) -> Any:
-        if _fast and dim in (-1, a.ndim - 1) and (sorted or not follows(a)):
-            found = _fast.topk(a, k, largest)
-            if found is not None:
-                return found
         few = self._few_of_many(a, k, dim, largest)
         if few is not None:
             return few

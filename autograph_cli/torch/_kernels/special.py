@@ -10,12 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, many_dims
-from .._compiled import compiled
 from .._core.dtypes import cpp_name
 from .._core.state import process_state
 from . import _series as series, half_precision
-
-_fast: Any = compiled("_kernels.fast_special")
 
 Pieces = tuple[Any, Callable[[Any], Any]]
 BERNOULLI = tuple(
@@ -54,17 +51,6 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
             raise NotImplementedError(f""""{name}_cpu" not implemented for '{cpp_name(kind)}'""")
         wide = [self.xp.asarray(a, np.float64) if hasattr(a, "dtype") else a for a in arrays]
         return run(self, *wide).astype(kind, copy=False)[()]
-
-    return kernel
-
-
-def quickly(run: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel of one array that a compiled loop of its name computes, where that is for such arrays."""
-
-    @functools.wraps(run)
-    def kernel(self: Any, x: Any) -> Any:
-        found = getattr(_fast, run.__name__)(x) if _fast and _fast.fits(x) else None
-        return run(self, x) if found is None else found
 
     return kernel
 
@@ -111,7 +97,6 @@ class Special:
     number: Any
     where: Any
     error_function: Any
-    quick_erf: Any
 
     def piecewise(self, x: Any, *cases: Pieces) -> Any:
         """A function by pieces, each computed only where its condition holds; nan where none does."""
@@ -141,9 +126,6 @@ class Special:
     def _library(self, name: str, x: Any, series: Callable[[Any], Any]) -> Any:
         """A function of C's library where arrays are NumPy's (it is faster than NumPy can add up a series), else the
         series."""
-        if _fast and _fast.fits(x):
-            found = getattr(_fast, name)(x)
-            return series(x) if found is None else found
         if isinstance(x, np.ndarray):
             try:
                 return np.fromiter(map(getattr(math, name), x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
@@ -151,15 +133,10 @@ class Special:
                 pass  # a pole: Python refuses what the series knows
         return series(x)
 
-    def erf(self, x: Any) -> Any:
-        found = self.quick_erf(x)
-        return self._erf(x) if found is None else found
-
     @widened
-    def _erf(self, x: Any) -> Any:
+    def erf(self, x: Any) -> Any:
         return self.error_function(x)
 
-    @quickly
     @widened
     def erfc(self, x: Any) -> Any:
         return self._library("erfc", x, self.erfc_series)
@@ -271,7 +248,6 @@ class Special:
         """|sin(pi x)|, exact for large x."""
         return abs(self.xp.sin(math.pi * (x - self.xp.rint(x))))
 
-    @quickly
     @widened
     def lgamma(self, x: Any) -> Any:
         return self._lgamma(x)
@@ -305,7 +281,6 @@ class Special:
         log = self.xp.log
         return (x - 0.5) * log(x) - x + math.log(2 * math.pi) / 2 + tail / x - log(product)
 
-    @quickly
     @widened
     def digamma(self, x: Any) -> Any:
         return self._digamma(x)

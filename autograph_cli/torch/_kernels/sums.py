@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._compiled import compiled
 
-_fast: Any = compiled("_kernels.fast_rows")
 _LONGEST = 1 << 14
 """Longer rows are added up by NumPy, whose rounding errors grow with the logarithm of their length only."""
 
@@ -49,10 +47,11 @@ class Sums:
         """Sums over the last dimension, which stays, of length 1."""
         n = a.shape[-1]
         if not _dense(a) or n > _LONGEST:
-            if _fast and _fast.fits(a):
-                return _fast.row_sums(a)
-            return self.xp.add.reduce(a, axis=-1, keepdims=True)
+            return self._added_rows(a)
         return (a.reshape(-1, n) @ _ones(n, a.dtype)).reshape(*a.shape[:-1], 1)
+
+    def _added_rows(self, a: Array) -> Any:
+        return self.xp.add.reduce(a, axis=-1, keepdims=True)
 
     def row_maxima(self, a: Array) -> Any:
         """The largest along the last dimension, which stays, of length 1: of short rows side by side, for NumPy takes
@@ -69,10 +68,7 @@ class Sums:
     def row_products(self, a: Array, b: Array) -> Any:
         """Sums of a b over the last dimension, which stays, of length 1."""
         if not _dense(a) or not _dense(b) or a.shape[-1] > _LONGEST:
-            product = a * b
-            if _fast and _fast.fits(product):
-                return _fast.row_sums(product)
-            return self.xp.add.reduce(product, axis=-1, keepdims=True)
+            return self._added_rows(a * b)
         return self.xp.vecdot(a, b).reshape(*a.shape[:-1], 1)
 
     def column_sums(self, a: Array) -> Any:

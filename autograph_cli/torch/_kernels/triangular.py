@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, many_dims
-from .._compiled import compiled
+from .variants import chosen
 
-_fast: Any = compiled("_kernels.fast_triangular")
 _SMALL = 64
 """Rows of a block."""
 _TOGETHER = 16
 _KINDS = (np.dtype("f4"), np.dtype("f8"))
 
 
+@chosen
 def substituted(
     b: Array,
     a: Array,
@@ -32,8 +32,6 @@ def substituted(
     unless `by_rows`. Before it the rows of b are swapped with the `pivots`, numbered from 1 and one for each row of a
     matrix; and with the solution goes on the other triangle of `then`, which has the batch of `a`. None for arrays of
     other kinds."""
-    if _fast and (found := _fast.substituted(b, a, upper, unitriangular, then, pivots, by_rows)) is not None:
-        return found
     if not a.__class__ is b.__class__ is np.ndarray or a.dtype != b.dtype or a.dtype not in _KINDS:
         return None
     batch = many_dims.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -78,7 +76,7 @@ def by_blocks(x: Array, a: Array, upper: bool, rows: int, solve: Callable[[Array
 
 
 def _by_blocks(x: Array, a: Array, upper: bool, unitriangular: bool) -> None:
-    by_blocks(x, a, upper, _SMALL, lambda a, b: substituted(b, a, upper, unitriangular, by_rows=True))
+    by_blocks(x, a, upper, _SMALL, lambda a, b: substituted(b, a, upper, unitriangular, None, None, True))
 
 
 def _row_by_row(x: Array, a: Array, upper: bool, unitriangular: bool) -> None:

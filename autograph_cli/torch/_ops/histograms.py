@@ -47,8 +47,8 @@ def _three(schema: str, kernel: Any, node: str, name: str) -> Any:
     )
 
 
-unique_op = _three("_unique2(Tensor self, int? dim=None)", counting.unique, "Unique2Backward0", "_unique2")
-unique_dim = _three("unique_dim(Tensor self, int? dim=None)", counting.unique, "UniqueDimBackward0", "unique_dim")
+unique_op = _three("_unique2(Tensor self, int? dim=None)", "unique", "Unique2Backward0", "_unique2")
+unique_dim = _three("unique_dim(Tensor self, int? dim=None)", "unique", "UniqueDimBackward0", "unique_dim")
 consecutive_op = _three(
     "unique_consecutive(Tensor self, int? dim=None)",
     counting.consecutive,

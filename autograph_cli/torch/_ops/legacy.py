@@ -11,11 +11,10 @@ from .._arrays.dispatched import Dispatched, wrapper
 from .._arrays.meta import NO_DATA
 from .._core import device as devices, dtypes
 from .._core.errors import refused
-from .._core.interpreter_stack import new
 from .._core.registry import composite
 from .._core.size import Size
 from .._core.state import process_state, thread_state
-from .._core.tensor import Tensor, dispatches
+from .._core.tensor import Tensor, blank, dispatches
 from .._core.user_warnings import warn
 from ._data import array_of
 from .creation import lengths, set_default_dtype
@@ -36,7 +35,7 @@ def legacy_constructor(cls: Any, *args: Any, device: Any = None, size: Any = Non
 
 def instance(cls: Any, raw: Any) -> Any:
     """A tensor of a given class over `raw`, outside the graph."""
-    made = new(cls)
+    made = blank(cls)
     if raw.__class__ is Dispatched or dispatches(cls):
         raw = _held(raw, cls)
         if raw.__class__ is Dispatched:

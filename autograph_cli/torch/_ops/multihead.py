@@ -112,7 +112,7 @@ def _namespace(name: str) -> Any:
     return functions[name]
 
 
-def multi_head_attention_forward(  # noqa: PLR0915
+def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -149,7 +149,6 @@ def multi_head_attention_forward(  # noqa: PLR0915
         query, key, value = (x.unsqueeze(1) for x in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     targets, batch, size = query._ag_raw.shape
-    sources = key._ag_raw.shape[0]
     key_padding_mask = _canonical(key_padding_mask, "key_padding_mask", query.dtype, attn_mask, "attn_mask")
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
@@ -160,33 +159,17 @@ def multi_head_attention_forward(  # noqa: PLR0915
         is_causal = is_causal and key_padding_mask is None
     if size != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}")
-    width = size // num_heads
-    if width * num_heads != size:
+    if size % num_heads:
         raise AssertionError(f"embed_dim {size} not divisible by num_heads {num_heads}")
     if use_separate_proj_weight:
         weights = (q_proj_weight, k_proj_weight, v_proj_weight)
         q, k, v = _project_apart((query, key, value), weights, in_proj_bias)
     else:
         q, k, v = _project(query, key, value, in_proj_weight, in_proj_bias)
-    rows = batch * num_heads
-    attn_mask = _shaped_mask(attn_mask, targets, sources, rows)
-    for given, other, name, missing in ((bias_k, bias_v, "bias_k", "bias_v"), (bias_v, bias_k, "bias_v", "bias_k")):
-        if given is not None and other is None:
-            raise refused(AssertionError, f"{name} is set but {missing} is None")
-    if bias_k is not None and bias_v is not None:
-        k, v = (_namespace("cat")([x, b.repeat(1, batch, 1)]) for x, b in ((k, bias_k), (v, bias_v)))
-        attn_mask, key_padding_mask = _one_wider(attn_mask), _one_wider(key_padding_mask)
-    q = _heads(q, rows, width)
-    k = _heads(k, rows, width) if static_k is None else static_k
-    v = _heads(v, rows, width) if static_v is None else static_v
-    if add_zero_attn:
-        nothing = _namespace("zeros")((rows, 1, width), dtype=k.dtype, device=k.device)
-        k, v = (_namespace("cat")([x, nothing], dim=1) for x in (k, v))
-        attn_mask, key_padding_mask = _one_wider(attn_mask), _one_wider(key_padding_mask)
-    sources = k._ag_raw.shape[1]
-    if key_padding_mask is not None:
-        spread = key_padding_mask.view(batch, 1, 1, sources).expand(-1, num_heads, -1, -1).reshape(rows, 1, sources)
-        attn_mask = spread if attn_mask is None else attn_mask + spread
+    attn_mask = _shaped_mask(attn_mask, targets, key._ag_raw.shape[0], batch * num_heads)
+    k, v, masks = _with_biases(k, v, bias_k, bias_v, (attn_mask, key_padding_mask))
+    q, k, v, masks = _in_heads(q, k, v, static_k, static_v, num_heads, add_zero_attn, masks)
+    attn_mask = _joined(*masks, batch, num_heads)
     dropout_p = dropout_p if training else 0.0
     if need_weights:
         mixed, shares = _weighted(q, k, v, attn_mask, dropout_p)
@@ -197,7 +180,7 @@ def multi_head_attention_forward(  # noqa: PLR0915
     out = linear(flat, out_proj_weight, out_proj_bias)
     out = views.view_op(out, (targets, batch, out._ag_raw.shape[1]))
     if shares is not None:
-        shares = views.view_op(shares, (batch, num_heads, targets, sources))
+        shares = views.view_op(shares, (batch, num_heads, targets, k._ag_raw.shape[1]))
         shares = shares.mean(dim=1) if average_attn_weights else shares
         shares = shares if batched else shares.squeeze(0)
     return (out if batched else out.squeeze(1)), shares
@@ -207,6 +190,43 @@ def _project_apart(inputs: tuple[Tensor, ...], weights: tuple[Any, ...], bias: A
     """Queries, keys and values by a matrix each."""
     biases = (None,) * 3 if bias is None else bias.chunk(3)
     return [linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
+
+
+def _with_biases(k: Any, v: Any, bias_k: Any, bias_v: Any, masks: tuple[Any, Any]) -> tuple[Any, Any, tuple[Any, Any]]:
+    """Keys and values with a learned source behind the others, and the masks that let it through."""
+    for given, other, name, missing in ((bias_k, bias_v, "bias_k", "bias_v"), (bias_v, bias_k, "bias_v", "bias_k")):
+        if given is not None and other is None:
+            raise refused(AssertionError, f"{name} is set but {missing} is None")
+    if bias_k is None:
+        return k, v, masks
+    batch = k._ag_raw.shape[1]
+    k, v = (_namespace("cat")([x, b.repeat(1, batch, 1)]) for x, b in ((k, bias_k), (v, bias_v)))
+    return k, v, (_one_wider(masks[0]), _one_wider(masks[1]))
+
+
+def _in_heads(
+    q: Any, k: Any, v: Any, static_k: Any, static_v: Any, num_heads: int, add_zero_attn: bool, masks: tuple[Any, Any]
+) -> tuple[Any, Any, Any, tuple[Any, Any]]:
+    """Queries, keys and values (N * heads, length, E / heads), perhaps with a source of zeros behind the others, and
+    the masks."""
+    rows, width = q._ag_raw.shape[1] * num_heads, q._ag_raw.shape[2] // num_heads
+    q = _heads(q, rows, width)
+    k = _heads(k, rows, width) if static_k is None else static_k
+    v = _heads(v, rows, width) if static_v is None else static_v
+    if not add_zero_attn:
+        return q, k, v, masks
+    nothing = _namespace("zeros")((rows, 1, width), dtype=k.dtype, device=k.device)
+    k, v = (_namespace("cat")([x, nothing], dim=1) for x in (k, v))
+    return q, k, v, (_one_wider(masks[0]), _one_wider(masks[1]))
+
+
+def _joined(mask: Any, padding: Any, batch: int, num_heads: int) -> Any:
+    """The mask of attention with that of padding, (N, sources), for each head."""
+    if padding is None:
+        return mask
+    sources = padding._ag_raw.shape[-1]
+    spread = padding.view(batch, 1, 1, sources).expand(-1, num_heads, -1, -1).reshape(batch * num_heads, 1, sources)
+    return spread if mask is None else mask + spread
 
 
 def _one_wider(mask: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .._core.batching import value_of
@@ -87,40 +87,52 @@ class _Context(FunctionCtx):
 
 def _by_generated(level: BatchLevel, cls: type[Function], values: tuple[Any, ...], marks: tuple[bool, ...]) -> Any:
     """The Function on whole batches, whose forward and backward run the user's under a vmap of their own."""
-    made = _generated(cls, level.size, level.randomness, marks)
-    result = made.apply(*values)
+    rule = _Rule(cls, level.size, level.randomness, marks)
+    result = _generated(rule).apply(*values)
     several = isinstance(result, tuple)
     outputs = [
-        batched(level, x, 0) if m else x for x, m in zip(result if several else (result,), made.out_marks, strict=True)
+        batched(level, x, 0) if m else x for x, m in zip(result if several else (result,), rule.out_marks, strict=True)
     ]
     return tuple(outputs) if several else outputs[0]
 
 
-def _generated(cls: type[Function], size: int, randomness: str, marks: tuple[bool, ...]) -> Any:
-    def inside(run: Callable[..., Any]) -> Any:
-        with running(BatchLevel(size, randomness)) as level:
-            return run(level)
+def _generated(rule: _Rule) -> Any:
+    members = {"forward": rule.forward, "setup_context": rule.setup_context, "backward": rule.backward, "jvp": rule.jvp}
+    made: Any = type(f"Vmapped{rule.cls.__name__}", (Function,), {k: staticmethod(v) for k, v in members.items()})
+    made.generate_vmap_rule = True
+    return made
 
-    def forward(*values: Any) -> Any:
-        def run(level: BatchLevel) -> Any:
-            result = cls.forward(*_wrapped(level, values, marks))
+
+class _Rule:
+    """The functions of a Function on whole batches, each of which runs one of the user's under a vmap of its own."""
+
+    def __init__(self, cls: type[Function], size: int, randomness: str, marks: tuple[bool, ...]) -> None:
+        self.cls, self.size, self.randomness, self.marks = cls, size, randomness, marks
+        self.out_marks: tuple[bool, ...] = ()
+        """Which outputs are batched, once `forward` has run."""
+
+    def level(self) -> Any:
+        return running(BatchLevel(self.size, self.randomness))
+
+    def forward(self, *values: Any) -> Any:
+        with self.level() as level:
+            result = self.cls.forward(*_wrapped(level, values, self.marks))
             several = isinstance(result, tuple)
-            plain, made.out_marks = _opened(level, result if several else (result,))
+            plain, self.out_marks = _opened(level, result if several else (result,))
             return plain if several else plain[0]
 
-        return inside(run)
-
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        def run(level: BatchLevel) -> None:
-            several = isinstance(output, tuple)
-            plain = output if several else (output,)
-            outputs = _wrapped(level, plain, made.out_marks)
+    def setup_context(self, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.shapes = [tuple(x.shape) if isinstance(x, Tensor) else None for x in inputs]
+        several = isinstance(output, tuple)
+        plain = output if several else (output,)
+        with self.level() as level:
+            outputs = _wrapped(level, plain, self.out_marks)
             inner = ctx.inner = _Context()
             inner.needs_input_grad = ctx.needs_input_grad
-            cls.setup_context(inner, _wrapped(level, inputs, marks), outputs if several else outputs[0])
+            self.cls.setup_context(inner, _wrapped(level, inputs, self.marks), outputs if several else outputs[0])
             if inner.dirty_tensors:
                 raise RuntimeError(
-                    f"{cls.__name__}: mark_dirty is not available under vmap with generate_vmap_rule=True"
+                    f"{self.cls.__name__}: mark_dirty is not available under vmap with generate_vmap_rule=True"
                 )
             ctx.mark_non_differentiable(
                 *(x for x, o in zip(plain, outputs, strict=True) if _among(o, inner.non_differentiable))
@@ -131,41 +143,24 @@ def _generated(cls: type[Function], size: int, randomness: str, marks: tuple[boo
             kept, ctx.kept_marks = _same(level, inner.saved_for_forward or (), outputs, plain)
             ctx.save_for_forward(*kept)
 
-        inside(run)
-
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(self, ctx: Any, *grads: Any) -> Any:
         saved = ctx.saved_tensors
-
-        def run(level: BatchLevel) -> Any:
+        with self.level() as level:
             ctx.inner.saved_tensors = _wrapped(level, saved, ctx.saved_marks)
-            found = cls._ag_user_backward()(ctx.inner, *_wrapped(level, grads, made.out_marks))
+            found = self.cls._ag_user_backward()(ctx.inner, *_wrapped(level, grads, self.out_marks))
             found = found if isinstance(found, tuple) else (found,)
-            shapes = [None if s is None else s[1:] if m else s for s, m in zip(ctx.shapes, marks, strict=True)]
-            return tuple(_fitting(level, g, s, m) for g, s, m in zip(found, shapes, marks, strict=True))
+            shapes = [None if s is None else s[1:] if m else s for s, m in zip(ctx.shapes, self.marks, strict=True)]
+            return tuple(_fitting(level, g, s, m) for g, s, m in zip(found, shapes, self.marks, strict=True))
 
-        return inside(run)
-
-    def setup_all(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        ctx.shapes = [tuple(x.shape) if isinstance(x, Tensor) else None for x in inputs]
-        setup_context(ctx, inputs, output)
-
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        kept = ctx.saved_tensors
-
-        def run(level: BatchLevel) -> Any:
-            ctx.inner.saved_tensors = _wrapped(level, kept, ctx.kept_marks)
-            found = cls.jvp(ctx.inner, *_wrapped(level, tangents, marks))
+    def jvp(self, ctx: Any, *tangents: Any) -> Any:
+        saved = ctx.saved_tensors
+        with self.level() as level:
+            ctx.inner.saved_tensors = _wrapped(level, saved, ctx.kept_marks)
+            found = self.cls.jvp(ctx.inner, *_wrapped(level, tangents, self.marks))
             several = isinstance(found, tuple)
-            pairs = zip(found if several else (found,), made.out_marks, strict=True)
+            pairs = zip(found if several else (found,), self.out_marks, strict=True)
             plain = tuple(_fitting(level, t, None, m) for t, m in pairs)
             return plain if several else plain[0]
-
-        return inside(run)
-
-    members = {"forward": forward, "setup_context": setup_all, "backward": backward, "jvp": jvp}
-    made: Any = type(f"Vmapped{cls.__name__}", (Function,), {k: staticmethod(v) for k, v in members.items()})
-    made.generate_vmap_rule = True
-    return made
 
 
 def _wrapped(level: BatchLevel, values: Iterable[Any], marks: Iterable[bool]) -> tuple[Any, ...]:

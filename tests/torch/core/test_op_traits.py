@@ -34,6 +34,7 @@ TABLES = {
     "_kernels/sparse.py: @_norm": "the operations that this kernel computes",
     "_kernels/segments.py: _STARTS": "values of the argument `reduce`",
     "_kernels/segments.py: _UFUNCS": "values of the argument `reduce`",
+    "_kernels/variants.py: VARIANTS": "kernels, before which compiled ones stand",
 }
 """What names operations all the same, with what it really lists."""
 QUESTIONS = {"_core/delegates.py: name != 'relu'": "a function of nn.functional"}

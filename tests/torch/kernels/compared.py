@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
+
+from autograph_cli.torch._compiled import compiled
+
+chooser: Any = compiled("_core.fast_kernels")
+needs_compiled = pytest.mark.skipif(chooser is None, reason="the package was installed without its compiled modules")
 
 KINDS = ("float32", "float64")
 
@@ -47,13 +54,22 @@ def same(found: Any, wanted: Any) -> None:
     assert np.where(missing, 0, found).tobytes() == np.where(missing, 0, wanted).tobytes()
 
 
-def both(monkeypatch: Any, module: Any, run: Callable[[], Any], *others: Any) -> None:
-    """The same with the compiled kernels of a module, and of others, and without."""
-    assert module._fast is not None
+@contextmanager
+def without_variants() -> Iterator[None]:
+    """No compiled variant of a kernel is asked meanwhile."""
+    if chooser is not None:
+        chooser.ask(False)
+    try:
+        yield
+    finally:
+        if chooser is not None:
+            chooser.ask(True)
+
+
+def both(run: Callable[[], Any]) -> None:
+    """The same with the compiled variants of kernels and without."""
     with np.errstate(all="ignore"):
         found = run()
-        for each in (module, *others):
-            for name in ("_fast", "_joining", "_passes", "_rows", "_special", "_triangles"):
-                monkeypatch.setattr(each, name, None, raising=False)
-        wanted = run()
+        with without_variants():
+            wanted = run()
     same(found, wanted)

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograph_cli.torch._kernels import activation, cpu
-from tests.torch.kernels.compared import KINDS, both, numbers, odd, spread_out
+from autograph_cli.torch._kernels import cpu
+from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, odd, spread_out
 
-pytestmark = pytest.mark.skipif(not activation._fast, reason="the package was installed without its compiled modules")
+pytestmark = needs_compiled
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("make", [numbers, odd])
 @pytest.mark.parametrize("shape", [(2,), (2, 1), (4, 6), (2, 4, 6), (64, 64), (2, 0), (6, 1, 2, 2)])
-def test_gates(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
+def test_gates(kind: str, make: Any, shape: Any) -> None:
     a = make(kind, *shape)
 
     def run() -> Any:
@@ -30,4 +30,4 @@ def test_gates(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
                 found += [made, *(cpu.glu_backward(g, x, dim) for g in grads)]
         return tuple(found)
 
-    both(monkeypatch, activation, run)
+    both(run)

@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 
 from autograph_cli.torch._core import layout
-from autograph_cli.torch._kernels import conversion, cpu, shapes
-from tests.torch.kernels.compared import KINDS, both, numbers, spread_out
+from autograph_cli.torch._kernels import cpu
+from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, spread_out
 
-pytestmark = pytest.mark.skipif(
-    shapes._joining is None, reason="the package was installed without its compiled modules"
-)
+pytestmark = needs_compiled
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "int64", "bool", "complex64"])
 @pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 4), (1, 2, 1, 5), (2, 0, 3), (1, 1), (2, 3, 4, 1, 2)])
 @pytest.mark.parametrize("spread", [False, True])
-def test_joining(monkeypatch: Any, kind: str, shape: tuple[int, ...], spread: bool) -> None:
+def test_joining(kind: str, shape: tuple[int, ...], spread: bool) -> None:
     every = [numbers("float32", *shape, seed=i).astype(kind) for i in range(3)]
     every[1] = spread_out(every[1]) if spread else every[1]
 
@@ -30,17 +28,17 @@ def test_joining(monkeypatch: Any, kind: str, shape: tuple[int, ...], spread: bo
                 found += [*cpu.unsafe_split(every[0], size, dim), *cpu.unsafe_split(longer, size, dim)]
         return tuple(found)
 
-    both(monkeypatch, shapes, run)
+    both(run)
 
 
-def test_joining_what_differs(monkeypatch: Any) -> None:
+def test_joining_what_differs() -> None:
     row, number = numbers("float32", 3), np.float32(2)
 
     def run() -> Any:
         mixed = cpu.cat([row, numbers("float64", 2)]), cpu.cat([np.zeros(0, np.float32), numbers("float32", 2, 2)], 0)
         return *mixed, cpu.stack([number, number]), cpu.stack([number, np.float64(3)])
 
-    both(monkeypatch, shapes, run)
+    both(run)
     for wrong in ([row, numbers("float32", 2, 2)], [numbers("float32", 2, 3), numbers("float32", 3, 2)]):
         with pytest.raises(ValueError, match="dimension"):
             cpu.cat(wrong, 0)
@@ -52,7 +50,7 @@ def test_joining_what_differs(monkeypatch: Any) -> None:
 @pytest.mark.parametrize(
     "shape", [(9, 2), (40, 3), (2, 8, 8), (3, 2, 63, 2), (2, 3, 9, 9), (0, 9, 2), (9, 0), (3, 2), (9, 1)]
 )
-def test_short_rows_are_copied(monkeypatch: Any, kind: str, shape: tuple[int, ...]) -> None:
+def test_short_rows_are_copied(kind: str, shape: tuple[int, ...]) -> None:
     a = numbers("float32", *shape).astype(kind)
     wide = np.zeros((*shape[:-1], shape[-1] + 3), kind)
     wide[..., :-3] = a
@@ -62,4 +60,4 @@ def test_short_rows_are_copied(monkeypatch: Any, kind: str, shape: tuple[int, ..
     def run() -> Any:
         return tuple(cpu.clone_format(x, layout.contiguous_format) for x in [a, *around])
 
-    both(monkeypatch, conversion, run)
+    both(run)

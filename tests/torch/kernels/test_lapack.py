@@ -7,6 +7,7 @@ import pytest
 
 from autograph_cli.torch._core.device_dispatch import kernels
 from autograph_cli.torch._kernels import lapack
+from tests.torch.kernels.compared import without_variants
 
 KINDS = ("f4", "f8", "c8", "c16")
 
@@ -21,8 +22,8 @@ def random(shape: tuple[int, ...], kind: str) -> Any:
 def without(monkeypatch: pytest.MonkeyPatch, name: str, *args: Any) -> Any:
     with monkeypatch.context() as patch:
         patch.setattr(lapack, "_library", lambda: None)
-        patch.setattr(lapack, "_fast", None)
-        return getattr(kernels(), name)(*args)
+        with without_variants():
+            return getattr(kernels(), name)(*args)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,7 +10,8 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._core.device_dispatch import kernels
-from autograph_cli.torch._kernels import lapack, triangular
+from autograph_cli.torch._kernels import lapack
+from tests.torch.kernels.compared import without_variants
 
 WAYS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "solve": lambda k, a, b: k.linalg_solve_ex(a, b),
@@ -48,8 +49,7 @@ def test_results_are_those_of_numpy(
     args = matrices(n, batch, kind)
     before = [x.copy() for x in args]
     got = list(WAYS[way](kernels(), *args))
-    with monkeypatch.context() as patch:
-        patch.setattr(lapack, "_fast", None)
+    with monkeypatch.context() as patch, without_variants():
         called = list(WAYS[way](kernels(), *args))
         patch.setattr(lapack, "_library", lambda: None)
         wanted = list(WAYS[way](kernels(), *args))
@@ -113,18 +113,14 @@ def test_the_rank_of_equal_columns_is_one() -> None:
 @pytest.mark.parametrize("batch", [(), (2, 1)])
 @pytest.mark.parametrize(("scale", "rank"), [(1.0, 45), (1e-2, 45), (1e-9, 44), (0.0, 44), (math.nan, None)])
 @pytest.mark.parametrize("right", [1.0, 0.0, 1e-30, 1e30])
-def test_least_squares_of_many_columns(
-    right: float, scale: float, rank: int | None, batch: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_least_squares_of_many_columns(right: float, scale: float, rank: int | None, batch: tuple[int, ...]) -> None:
     made = np.random.default_rng(0)
     left, _ = np.linalg.qr(made.standard_normal((*batch, 60, 45)))
     turn, _ = np.linalg.qr(made.standard_normal((*batch, 45, 45)))
     a = (left * np.array([1.0] * 44 + [scale]) @ turn).astype("f4")
     b = (right * made.standard_normal((60, 30))).astype("f4")
     x, _, ranks, _ = kernels().linalg_lstsq(a, b, None, "gelsy")
-    with monkeypatch.context() as patch:
-        patch.setattr(lapack, "_fast", None)
-        patch.setattr(triangular, "_fast", None)
+    with without_variants():
         python = kernels().linalg_lstsq(a, b, None, "gelsy")
     assert np.array_equal(x, python[0], equal_nan=True)
     assert x.strides[-2:] == (4, 240)

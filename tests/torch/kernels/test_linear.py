@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograph_cli.torch._kernels import cpu, linear
-from tests.torch.kernels.compared import KINDS, both, numbers, spread_out
+from autograph_cli.torch._kernels import cpu
+from autograph_cli.torch._kernels.variants import VARIANTS
+from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, spread_out
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -53,10 +54,10 @@ def turned(a: Any) -> Any:
     return a.T.copy().T
 
 
-@pytest.mark.skipif(linear._fast is None, reason="the package was installed without its compiled modules")
+@needs_compiled
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rows, inner, columns", FACTORS)
-def test_products_of_matrices(monkeypatch: Any, kind: str, rows: int, inner: int, columns: int) -> None:
+def test_products_of_matrices(kind: str, rows: int, inner: int, columns: int) -> None:
     left, right = numbers(kind, rows, inner), numbers(kind, inner, columns, seed=1)
     row, whole = numbers(kind, columns, seed=2), numbers(kind, rows, columns, seed=3)
     square, batch = numbers(kind, rows, rows, seed=4), numbers(kind, 3, rows, rows, seed=5)
@@ -82,7 +83,7 @@ def test_products_of_matrices(monkeypatch: Any, kind: str, rows: int, inner: int
         found += [cpu.mv(left, right[:, 0]), cpu.mv(turned(left), right[:, 0].copy()), cpu.mm(-0.0 * left, right)]
         return (*found, cpu.addmm(row, left, right, 2, 0.5))
 
-    both(monkeypatch, linear, run)
+    both(run)
 
 
 def test_products_that_do_not_fit_are_refused() -> None:
@@ -96,7 +97,7 @@ def test_products_that_do_not_fit_are_refused() -> None:
         cpu.addmm(numbers("float32", 3), numbers("float32", 2, 2), numbers("float32", 2, 2))
 
 
-@pytest.mark.skipif(linear._fast is None, reason="without the compiled modules")
+@needs_compiled
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("batch", [(), (1,), (3,)])
 @pytest.mark.parametrize("left", [False, True])
@@ -106,9 +107,10 @@ def test_what_blas_is_asked_for_has_the_bits_of_numpy(left, right, batch, dtype)
     a = rng.standard_normal((*batch, 7, 5) if left else (*batch, 5, 7)).astype(dtype)
     b = rng.standard_normal((*batch, 4, 7) if right else (*batch, 7, 4)).astype(dtype)
     a, b = np.swapaxes(a, -1, -2) if left else a, np.swapaxes(b, -1, -2) if right else b
-    found = linear._fast.product(a, b)
+    product = VARIANTS["matmul"].function()
+    found = product(a, b)
     assert found is None or (found.shape == (*batch, 5, 4) and found.tobytes() == np.matmul(a, b).tobytes())
-    assert linear._fast.product(a, np.swapaxes(a, -1, -2)) is None  # a matrix and itself
+    assert product(a, np.swapaxes(a, -1, -2)) is None  # a matrix and itself
 
 
 @pytest.mark.parametrize("rows, inner, columns", [(64, 400, 64), (16, 512, 256), (64, 512, 32), (2, 1000, 600)])
@@ -159,7 +161,7 @@ def test_three_tensors_are_multiplied_two_at_a_time(
 SUMS = [(5, 3, 4), (64, 16, 512), (128, 16, 512), (33, 128, 65), (64, 200, 300)]
 
 
-@pytest.mark.skipif(linear._fast is None, reason="the package was installed without its compiled modules")
+@needs_compiled
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rows, inner, columns", SUMS)
 def test_a_product_is_added_to_a_sum_in_the_bits_of_a_product_and_a_sum(

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograph_cli.torch._kernels import cpu, normalization, sums
-from tests.torch.kernels.compared import KINDS, both, numbers, odd, spread_out
+from autograph_cli.torch._kernels import cpu
+from autograph_cli.torch._kernels.variants import VARIANTS
+from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, odd, spread_out
 
-pytestmark = pytest.mark.skipif(
-    not normalization._fast, reason="the package was installed without its compiled modules"
-)
+pytestmark = needs_compiled
 EPS = 1e-5
 MASKS = list(itertools.product((True, False), repeat=3))
 SHAPES = [
@@ -77,16 +76,16 @@ CALLS = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("filled", [numbers, odd])
 @pytest.mark.parametrize("way", LAID_OUT)
-def test_they_give_what_the_steps_give(monkeypatch: Any, name: str, kind: str, filled: Any, way: str) -> None:
+def test_they_give_what_the_steps_give(name: str, kind: str, filled: Any, way: str) -> None:
     def run() -> Any:
         calls = CALLS[name](lambda *shape: filled(kind, *shape))
         return tuple(getattr(cpu, name)(LAID_OUT[way](grad), *rest) for grad, *rest in calls)
 
-    both(monkeypatch, normalization, run, sums)
+    both(run)
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_inputs_in_another_order(monkeypatch: Any, name: str) -> None:
+def test_inputs_in_another_order(name: str) -> None:
     def run() -> Any:
         calls = CALLS[name](lambda *shape: numbers("float32", *shape))
         return tuple(
@@ -95,12 +94,12 @@ def test_inputs_in_another_order(monkeypatch: Any, name: str) -> None:
             for grad, a, *rest in calls
         )
 
-    both(monkeypatch, normalization, run, sums)
+    both(run)
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_other_arguments_are_left_to_the_steps(name: str) -> None:
-    whole = getattr(normalization._fast, name)
+    whole = VARIANTS[name].function()
     grad, a, *rest = next(CALLS[name](lambda *shape: numbers("float32", *shape)))
     assert whole(grad, a, *rest) is not None
     for other in (a.astype("float16"), a.astype("int64"), a.astype("float64"), a.astype(">f4"), None, a[:0], a[0]):

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from autograph_cli.torch import _kernels
 from autograph_cli.torch._core import device_dispatch
 from autograph_cli.torch._core.op_namespace import table
 from autograph_cli.torch._kernels import cpu
-from tests.torch.kernels.compared import KINDS, numbers, odd, same, spread_out
+from autograph_cli.torch._kernels.variants import VARIANTS
+from tests.torch.kernels.compared import (
+    KINDS,
+    chooser,
+    needs_compiled,
+    numbers,
+    odd,
+    same,
+    spread_out,
+    without_variants,
+)
 
-pytestmark = pytest.mark.skipif(not cpu.whole, reason="the package was installed without its compiled modules")
+pytestmark = needs_compiled
 EPS = 1e-5
 SHAPES = [(1, 1), (4, 4), (5, 1), (1, 7), (64, 64), (3, 1, 7), (2, 4, 6, 6), (1, 4, 3, 3), (3, 2, 1, 1), (4, 2, 16, 16)]
 IMAGES = [(1, 2, 6, 6), (3, 7, 9), (2, 1, 5, 5), (2, 3, 1, 8), (8, 8, 16, 16)]
@@ -203,29 +210,28 @@ VIEWS = {
 """Those that look at no elements (see test_fast_views.py)."""
 
 
+def variant_of(name: str) -> Callable[..., Any]:
+    """The variant, which gives None where it is not asked."""
+    variant = VARIANTS[name]
+    asked: Callable[..., Any] = chooser.either(variant.function(), lambda *_: None, variant.arrays, variant.alike)
+    return asked
+
+
 def test_each_is_called_here() -> None:
-    assert CALLS.keys() | VIEWS == cpu.whole.keys()
-
-
-def in_steps(monkeypatch: Any) -> None:
-    for module in pkgutil.iter_modules(_kernels.__path__):
-        loaded = importlib.import_module(f"{_kernels.__name__}.{module.name}")
-        for name in ("_fast", "_passes", "_rows", "_special"):
-            monkeypatch.setattr(loaded, name, None, raising=False)
-    monkeypatch.setattr(cpu, "whole", {})
+    assert CALLS.keys() | VIEWS == {name for name, variant in VARIANTS.items() if variant.laid}
 
 
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("filled", [numbers, odd])
-def test_it_gives_what_the_steps_give(monkeypatch: Any, name: str, kind: str, filled: Any) -> None:
+def test_it_gives_what_the_steps_give(name: str, kind: str, filled: Any) -> None:
     calls = list(CALLS[name](lambda *shape: filled(kind, *shape)))
     op = table[OPERATIONS.get(name, name)]
     with np.errstate(all="ignore"):
-        whole = [cpu.whole[name](*args) for args in calls]
+        whole = [variant_of(name)(*args) for args in calls]
         found = [device_dispatch.bound(op, cpu)(*args) for args in calls]
-        in_steps(monkeypatch)
-        wanted = [device_dispatch.bound(op, cpu)(*args) for args in calls]
+        with without_variants():
+            wanted = [device_dispatch.bound(op, cpu)(*args) for args in calls]
     assert any(x is not None for x in whole)
     assert name in MAY_BE_LEFT or not any(x is None for x in whole)
     for args, one, other in zip(calls, found, wanted, strict=True):
@@ -238,15 +244,15 @@ def test_it_gives_what_the_steps_give(monkeypatch: Any, name: str, kind: str, fi
 @pytest.mark.parametrize("name", CALLS)
 def test_it_leaves_other_arguments_to_the_steps(name: str) -> None:
     args = next(CALLS[name](lambda *shape: numbers("float32", *shape)))
-    first, rest = args[0], args[1:]
+    first, rest, run = args[0], args[1:], variant_of(name)
     kinds = () if name in ANY_KIND else ("float16", "int64", ">f4")
     for other in (*map(first.astype, kinds), np.float32(1), None, [1.0]):
-        assert cpu.whole[name](other, *rest) is None
+        assert run(other, *rest) is None
     if name in ANY_KIND:
         return
     if first.ndim > 3 and name != "_scaled_dot_product_flash_attention_for_cpu":
         turned = np.moveaxis(np.ones((2, 6, 6, 2), "float32"), -1, 1)
-        assert cpu.whole[name](turned, *rest) is None
+        assert run(turned, *rest) is None
         alone = np.moveaxis(np.ones((2, 6, 6, 1), "float32"), -1, 1)  # in one piece, but told as channels last
         assert alone.flags.c_contiguous
-        assert cpu.whole[name](alone, *rest) is None
+        assert run(alone, *rest) is None
