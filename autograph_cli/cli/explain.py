@@ -98,9 +98,7 @@ def explain(
         _fix(script_of(opened.trace, source), findings, made=fix)
     if opened.trace.steps and not has_values(opened.trace):
         codes = [rule.code for rule in RULES if rule.record]
-        command = (
-            f"run --ranks {opened.trace.ranks} --record {','.join(record)}" if opened.trace.ranks > 1 else "explain"
-        )
+        command = f"run --ranks {opened.trace.ranks} --record values" if opened.trace.ranks > 1 else "explain"
         again = f"`autograph {command} {opened.trace.script}` records them"
         say(f"It was recorded without numbers, so {', '.join(codes)} were not looked for; {again}.", err=True)
     if opened.trace.steps and opened.trace.ledger is None:

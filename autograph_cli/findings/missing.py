@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from autograph_cli.findings.book import book_of
 from autograph_cli.findings.endings import Ending, endings, read_out, remedy
 from autograph_cli.findings.records import Found, Rule, Seen
@@ -25,12 +27,13 @@ def _unused(seen: Seen) -> Iterator[Found]:
     scripts = dict(seen.scripts)
     starts = [(edge.node, edge.nr) for edge in seen.outcome()]
     routed = _routed(seen)
+    found = []
     for notice in seen.trace.notices:
         if notice.kind == "unused" and _family(notice.name) not in routed:
             there = [each for leaf in _leaves(seen, notice.name) for each in endings(seen, leaf)]
             facts = _facts(seen, there, causes(seen.graph, starts, [], notice.name, scripts))
-            yield Found(
-                f"{notice.name} never gets a gradient, and an optimizer has it",
+            one = Found(
+                "",
                 _made(seen, notice.name),
                 tuple((facts or unused(notice.name, scripts))[:LISTED]),
                 tuple(dict.fromkeys(each.node.id for each in there)),
@@ -38,6 +41,23 @@ def _unused(seen: Seen) -> Iterator[Found]:
                 _ENDS if there else "",
                 about=(notice.name,),
             )
+            found.append((one, ("never gets a gradient", "never get a gradient"), "an optimizer has"))
+    yield from _together(found)
+
+
+def _together(found: Iterable[tuple[Found, tuple[str, str], str]]) -> Iterator[Found]:
+    """Yield one finding of all parameters that have one cause: what is said of one, and of several, and who has it."""
+    groups: dict[tuple[object, ...], list[Found]] = {}
+    for one, words, who in found:
+        groups.setdefault((one.source, one.reason, one.remedy, words, who), []).append(one)
+    for (_, _, _, (single, several), who), those in groups.items():  # type: ignore[misc]
+        names = [name for one in those for name in one.about]
+        nodes = tuple(dict.fromkeys(node for one in those for node in one.nodes))
+        facts = tuple(dict.fromkeys(fact for one in those for fact in one.facts))[:LISTED]
+        rest = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        said = f"{', '.join(names[:LISTED])}{rest} {single if len(names) == 1 else several}, and {who} "
+        said += "it" if len(names) == 1 else "them"
+        yield replace(those[0], said=said, facts=facts, nodes=nodes, about=tuple(names))
 
 
 def _routed(seen: Seen) -> set[str]:
@@ -85,6 +105,7 @@ def _unreached(seen: Seen) -> Iterator[Found]:
     kept_back = _behind_gradients(seen, [edge for node, nr in withheld(seen.graph) if (edge := node.next[nr])])
     asked = [(edge.node, edge.nr) for entry in seen.graph.passes if entry.create_graph for edge in entry.roots]
     differentiated = behind(seen.graph, asked)
+    found = []
     for node in seen.graph:
         name = next((name for name in node.outputs[0].names if name in wanted), "")
         users = seen.users.get(Edge(node.id), [])
@@ -97,10 +118,10 @@ def _unreached(seen: Seen) -> Iterator[Found]:
         facts = _facts(seen, there, causes(seen.graph, starts, ends, name, dict(seen.scripts)))
         facts = facts or [fact for _, fact in read] or reasons(seen.graph, starts, ends)
         kinds = [each.kind for each in there] + [kind for kind, _ in read]
-        who = "an optimizer has it" if name in noticed else "the script reads it"
+        who = "an optimizer has" if name in noticed else "the script reads"
         source = next((cut for fact in facts if (cut := _cut(fact))), there[0].node.source if there else None)
-        yield Found(
-            f"{name} is used and gets no gradient, and {who}",
+        one = Found(
+            "",
             source or users[0].source or _made(seen, name),
             tuple(dict.fromkeys(facts))[:LISTED],
             (node.id, there[0].node.id if there else users[0].id),
@@ -108,6 +129,8 @@ def _unreached(seen: Seen) -> Iterator[Found]:
             _ENDS if kinds else "",
             about=(name,),
         )
+        found.append((one, ("is used and gets no gradient", "are used and get no gradient"), who))
+    yield from _together(found)
 
 
 def _behind_gradients(seen: Seen, edges: Iterable[Edge]) -> set[int]:
