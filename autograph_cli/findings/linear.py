@@ -90,10 +90,10 @@ def _in_a_row(seen: Seen) -> Iterator[Found]:
             rows.append([layer, *after])
         else:
             longer += after
-    for first, last, *others in rows:
+    for first, last, *rest in rows:
         said = f"{where(last.node)} is given the result of {where(first.node)} as it is, and two linear layers in a row"
-        facts = [f"{seen.shown(each.leaf)} is the weight of {where(each.node)}" for each in (first, last, *others)]
-        nodes = tuple(each.node.id for each in (first, last, *others))
+        facts = [f"{seen.shown(each.leaf)} is the weight of {where(each.node)}" for each in (first, last, *rest)]
+        nodes = tuple(each.node.id for each in (first, last, *rest))
         yield Found(f"{said} are one", last.node.source, tuple(dict.fromkeys(facts[:LISTED])), nodes)
 
 

@@ -47,10 +47,12 @@ def _unused(seen: Seen) -> Iterator[Found]:
 
 def _together(found: Iterable[tuple[Found, tuple[str, str], str]]) -> Iterator[Found]:
     """Yield one finding of all parameters that have one cause: what is said of one, and of several, and who has it."""
-    groups: dict[tuple[object, ...], list[Found]] = {}
-    for one, words, who in found:
-        groups.setdefault((one.source, one.reason, one.remedy, words, who), []).append(one)
-    for (_, _, _, (single, several), who), those in groups.items():  # type: ignore[misc]
+    groups: dict[tuple[object, ...], list[tuple[Found, tuple[str, str], str]]] = {}
+    for each in found:
+        one = each[0]
+        groups.setdefault((one.source, one.reason, one.remedy, *each[1:]), []).append(each)
+    for alike in groups.values():
+        those, ((single, several), who) = [one for one, _, _ in alike], alike[0][1:]
         names = [name for one in those for name in one.about]
         nodes = tuple(dict.fromkeys(node for one in those for node in one.nodes))
         facts = tuple(dict.fromkeys(fact for one in those for fact in one.facts))[:LISTED]

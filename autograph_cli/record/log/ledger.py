@@ -304,7 +304,8 @@ class Books:
         if (path, tracked) in self._called or len(self._called) > WHOLE:
             return
         self._called.add((path, tracked))
-        given = [x for x in call.args if isinstance(x, self._log.engine.tensor) and x.is_floating_point()]
+        tensor: Any = self._log.engine.tensor
+        given = [x for x in call.args if isinstance(x, tensor) and x.is_floating_point()]
         numbers = self._parameters.read(given[0]) if given and not given[0].requires_grad else None
         if numbers is not None and numbers.size:
             largest = float(np.abs(numbers[:SAMPLE].astype(np.float64)).max())

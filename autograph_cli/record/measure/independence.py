@@ -72,7 +72,8 @@ class Calls:
 
     def _kept(self, value: Any) -> Any:
         """Return what a module was given, its tensors as arrays, which are read without an operation."""
-        if isinstance(value, self._engine.tensor):
+        tensor: Any = self._engine.tensor
+        if isinstance(value, tensor):
             array = self._engine.array(value) if value.numel() <= LARGEST else None
             return _Array(value.dtype, None if array is None else np.array(array))
         if type(value) in (tuple, list):

@@ -69,7 +69,7 @@ def test_what_happens_is_heard_in_order_with_its_line(tmp_path: Path, engine: st
     assert kinds[:7] == ["mode", "zero_grad", "backward", "unscale", "clip", "step", "mode"]
     assert [each.words for each in ledger.happenings if each.kind == "mode"] == ["train"] * 7 + ["eval"]
     called = [each for each in ledger.happenings if each.kind == "call"]
-    assert [(each.words, each.made) for each in called] == [("net", True)]
+    assert [(each.words, each.made) for each in called] == [("net.0", True)]
     steps = [each for each in ledger.happenings if each.kind == "step"]
     assert [each.rate for each in steps] == pytest.approx([0.1, 0.1, 0.01, 0.01, 1e-3, 1e-3, 1e-4])
     assert all(each.norm > 0 and len(ledger.sets[each.moved]) == 4 for each in steps)

@@ -159,7 +159,7 @@ RIGHT: dict[str, tuple[str, list[str]]] = {
         [ROWS],
     ),
     "merged rows": (plain(TWO, "h = x.reshape(-1, 6)\nh = self.b(torch.relu(self.a(h)))\nreturn h.view(4, 5, 3)"), [TIMES]),
-    "each with each": (plain(TWO, "h = self.a(x)\nreturn h @ h.T"), [ROWS]),
+    "each with each": (plain("self.a = nn.Linear(6, 6)", "h = self.a(x)\nreturn h @ h.T"), [ROWS]),
     "numbers drawn": (plain(TWO, "h = self.a(x)\nreturn self.b(h + torch.randn_like(h))"), [ROWS]),
 }  # fmt: skip
 
