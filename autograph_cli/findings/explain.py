@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from msgspec.structs import replace
 
 from autograph_cli.findings import (
+    asides,
     derivatives,
     failures,
     independence,
@@ -55,6 +56,7 @@ RULES: tuple[Rule, ...] = (
     *modes.RULES,
     *stages.RULES,
     *waste.MEMORY,
+    *asides.RULES,
     *training.RULES,
     *training_gradients.RULES,
 )
@@ -100,6 +102,11 @@ def explain(
         if key not in found or step.number == at:
             found[key] = _finding(rule, one, step)
     return list(found.values())
+
+
+def asides_of(trace: Trace, scripts: Mapping[str, Script]) -> list[Finding]:
+    """Return what is right where it is meant, and no finding: told where no code is selected."""
+    return explain(trace, scripts, select=[rule.code for rule in RULES if rule.aside])
 
 
 def _finding(rule: Rule, one: Found, step: Step) -> Finding:

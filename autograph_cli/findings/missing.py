@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from autograph_cli.findings.book import book_of
 from autograph_cli.findings.endings import Ending, endings, read_out, remedy
 from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.findings.ways import behind_moves
 from autograph_cli.graph import Edge, Source
-from autograph_cli.graph.cuts import LISTED, behind, reasons
+from autograph_cli.graph.cuts import LISTED, behind, reasons, where
 from autograph_cli.graph.views import backward_edges
 from autograph_cli.graph.withheld import withheld
 from autograph_cli.record.graphs.causes import causes, first_binding, unused
@@ -135,6 +136,24 @@ def _unreached(seen: Seen) -> Iterator[Found]:
     yield from _together(found)
 
 
+def _made_anew(seen: Seen) -> Iterator[Found]:
+    """What `grad` differentiates by, and is a new view of what the result was made from."""
+    told: set[tuple[Source | None, Edge]] = set()
+    for entry in seen.graph.passes if not seen.trace.failure else ():
+        inside = seen.behind(entry) if entry.call == "grad" else set()
+        for edge in entry.inputs if inside else ():
+            base, node = behind_moves(seen, edge), seen.graph[edge.node]
+            made_anew = edge != base and edge.node not in inside and base.node in inside and node.kind == "operation"
+            if made_anew and (entry.source, base) not in told:
+                told.add((entry.source, base))
+                yield Found(
+                    f"{seen.name(edge)} gets no gradient: {where(node)} makes it anew of {seen.name(base)}, which the "
+                    "result was made from",
+                    entry.source, (f"{seen.shown(base)} leads to the result whole, and this part of it does not",),
+                    (edge.node, base.node),
+                )  # fmt: skip
+
+
 def _behind_gradients(seen: Seen, edges: Iterable[Edge]) -> set[int]:
     """The nodes that a gradient goes to which goes along one of these edges."""
     met = {edge.node for edge in edges}
@@ -193,5 +212,13 @@ RULES = (
         "Operations take it, but none of them leads to what backward is called on, so its gradient stays None.",
         "Add what is computed from it to the loss; where no gradient is meant, let no optimizer have it.",
         _unreached,
+    ),
+    Rule(
+        "AG203",
+        "differentiated by a part that is made anew",
+        "An index, a slice and each turn of a loop make a new tensor: the result hangs on that which it was made from, "
+        "and not on one that is made later.",
+        "Differentiate by the whole, and take the part of its gradient.",
+        _made_anew,
     ),
 )
