@@ -3,60 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
-import linecache
-import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from math import inf
 
 from msgspec import to_builtins
-from msgspec.structs import replace
 
+from autograph_cli import engines
 from autograph_cli.cli.printing import say
-from autograph_cli.record.measure.independence import Calls, Influence, influences
+from autograph_cli.record.measure.independence import INDEPENDENCE, Influence
+from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.run import runner
 
 
 def check_independence(file: str, args: tuple[str, ...], engine: str, *, as_json: bool) -> int:
     """Run a script, call its models again, and say what hangs on what it should not; the exit code."""
-    found: list[Influence] = []
-    unchecked: list[str] = []
-    calls = Calls()
-
-    def before(stack: contextlib.ExitStack) -> None:
-        stack.enter_context(calls.on(importlib.import_module("torch")))
-
-    def after(stack: contextlib.ExitStack) -> None:
-        stack.close()
-        for call in calls.found.values():
-            try:
-                found.extend(influences(sys.modules["torch"], call, text, _line))
-            except Exception as error:  # the model is the script's own, and may refuse what it is given
-                unchecked.append(f"{call.name} was not checked: {type(error).__name__}: {error}")
-
-    text = Path(file).read_text("utf-8", errors="replace")
-    with contextlib.ExitStack() as stack, contextlib.redirect_stdout(sys.stderr):
-        target = runner.Target.of(file, args)
-        result = runner.run(
-            target, before=lambda: before(stack), after=lambda _: after(stack), served=engine == "builtin"
-        )
-    shown = [_told(one, Path(file).parent) for one in found]
+    target = runner.Target.of(file, args)
+    recorder = Recorder("first", target.label, record=(INDEPENDENCE,), engine=engines.connect(engine))
+    recorder.slow = inf
+    with contextlib.redirect_stdout(sys.stderr):
+        result, trace = runner.record(target, recorder=recorder, engine=engine)
+    told = [Influence(one.kind, one.name, one.source) for one in trace.notices]
+    found = [one for one in told if one.kind in ("examples", "rows", "future", "input", "parameter")]
+    unchecked = [one.said for one in told if one.kind == "unchecked"]
     if as_json:
-        say(json.dumps(to_builtins(shown), indent=2))
+        say(json.dumps(to_builtins(found), indent=2))
     else:
-        _say(shown, [call.name for call in calls.found.values()], unchecked)
+        _say(found, [] if recorder.models is None else recorder.models.names, unchecked)
     return result.exit_code or int(bool(found))
-
-
-def _line(file: str, number: int) -> str:
-    return linecache.getline(file, number).strip()
-
-
-def _told(one: Influence, folder: Path) -> Influence:
-    source = one.source
-    return one if source is None else replace(one, source=replace(source, file=os.path.relpath(source.file, folder)))
 
 
 def _say(found: Sequence[Influence], models: Sequence[str], unchecked: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from autograph_cli.cli.options import SCRIPTS, StepsType, UsageError
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.findings import RULES, Finding, explain as findings_of
+from autograph_cli.findings.explain import asides_of
 from autograph_cli.findings.fixes import diff, fixed
 from autograph_cli.findings.formats import FORMATS
 from autograph_cli.findings.ranks import RULES as RANK_RULES, explain_ranks
@@ -94,13 +95,14 @@ def explain(
         say(FORMATS[format_](findings))
     else:
         say(_nothing(opened))
+    if format_ == "text" and not (select or ignore):
+        for one in asides_of(opened.trace, scripts):
+            say(f"aside: {one.said} ({one.code})")
     if fix or only_shown:
         _fix(script_of(opened.trace, source), findings, made=fix)
     if opened.trace.steps and not has_values(opened.trace):
         codes = [rule.code for rule in RULES if rule.record]
-        command = (
-            f"run --ranks {opened.trace.ranks} --record {','.join(record)}" if opened.trace.ranks > 1 else "explain"
-        )
+        command = f"run --ranks {opened.trace.ranks} --record values" if opened.trace.ranks > 1 else "explain"
         again = f"`autograph {command} {opened.trace.script}` records them"
         say(f"It was recorded without numbers, so {', '.join(codes)} were not looked for; {again}.", err=True)
     if opened.trace.steps and opened.trace.ledger is None:

@@ -146,13 +146,19 @@ def book_of(seen: Seen) -> Book | None:
     return Book(ledger)
 
 
+def lines_that(seen: Seen, wanted: Callable[[str], object]) -> list[Source]:
+    """The lines of the scripts whose text is wanted."""
+    return [
+        Source(file, number, text.strip())
+        for file, script in seen.scripts.items()
+        for number, text in enumerate(script.lines, 1)
+        if wanted(text)
+    ]
+
+
 def line_that(seen: Seen, wanted: Callable[[str], object]) -> Source | None:
-    """The first line of the scripts whose text is wanted."""
-    for file, script in seen.scripts.items():
-        for number, text in enumerate(script.lines, 1):
-            if wanted(text):
-                return Source(file, number, text.strip())
-    return None
+    """The first of them."""
+    return next(iter(lines_that(seen, wanted)), None)
 
 
 def at(source: Source | None) -> str:

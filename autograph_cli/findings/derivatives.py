@@ -33,13 +33,24 @@ def _kept_without_history(seen: Seen) -> Iterator[Found]:
             found = _one_kept(node, kept, text)
             if found is not None:
                 yield found
-        if text is not None and text.once is None and not node.saved and _is_constant(seen, node):
+        if (
+            text is not None
+            and text.once is None
+            and not node.saved
+            and (_is_constant(seen, node) or _takes_constant(seen, node))
+        ):
             yield from _computed(node, text)
 
 
 def _is_constant(seen: Seen, node: Node) -> bool:
     """Return whether a gradient that was to have a graph has none at all."""
     return any(node.id in entry.ran and entry.create_graph and None in entry.results for entry in seen.graph.passes)
+
+
+def _takes_constant(seen: Seen, node: Node) -> bool:
+    """Return whether its backward takes what was computed from a tensor with a history, and has none."""
+    inside = (edge for other in seen.graph if other.parent == node.id for edge in other.args)
+    return any(seen.graph[edge.node].kind == "untracked" and seen.graph[edge.node].cut for edge in inside)
 
 
 def _computed(node: Node, text: FunctionText) -> Iterator[Found]:

@@ -8,11 +8,14 @@ from collections.abc import Collection, Mapping
 from msgspec.structs import replace
 
 from autograph_cli.findings import (
+    asides,
     derivatives,
     failures,
+    independence,
     last_layer,
     linear,
     losses,
+    masks,
     missing,
     modes,
     numbers,
@@ -41,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     *over_time.RULES,
     *stuck.RULES,
     *scales.RULES,
+    *masks.RULES,
     *steps.RULES,
     *waste.RULES,
     *shapes.RULES,
@@ -48,9 +52,11 @@ RULES: tuple[Rule, ...] = (
     *last_layer.RULES,
     *linear.RULES,
     *reshaped.RULES,
+    *independence.RULES,
     *modes.RULES,
     *stages.RULES,
     *waste.MEMORY,
+    *asides.RULES,
     *training.RULES,
     *training_gradients.RULES,
 )
@@ -96,6 +102,11 @@ def explain(
         if key not in found or step.number == at:
             found[key] = _finding(rule, one, step)
     return list(found.values())
+
+
+def asides_of(trace: Trace, scripts: Mapping[str, Script]) -> list[Finding]:
+    """Return what is right where it is meant, and no finding: told where no code is selected."""
+    return explain(trace, scripts, select=[rule.code for rule in RULES if rule.aside])
 
 
 def _finding(rule: Rule, one: Found, step: Step) -> Finding:

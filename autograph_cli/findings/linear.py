@@ -10,7 +10,7 @@ from msgspec import Struct
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import PRODUCTS, behind_moves, moves, shape_of, weights
 from autograph_cli.graph import Edge, Node
-from autograph_cli.graph.cuts import where
+from autograph_cli.graph.cuts import LISTED, where
 
 
 class Layer(Struct, frozen=True):
@@ -81,15 +81,20 @@ def _in_a_row(seen: Seen) -> Iterator[Found]:
     others = [Seen(seen.trace, step) for step in seen.trace.steps if step is not seen.step]
     known = [{_seat(first, after[0]) for first, after in _pairs(other)} for other in others]
     # One pass alone may be there to be looked at; and what is there in one step, as without dropout, may be no other.
+    rows: list[list[Layer]] = []
     for layer, after in _pairs(seen) if seen.is_last and known else ():
-        node, last = layer.node, after[0]
-        if not all(_seat(layer, last) in each for each in known):
+        if not all(_seat(layer, after[0]) in each for each in known):
             continue
-        said = (
-            f"{where(last.node)} is given the result of {where(node)} as it is, and two linear layers in a row are one"
-        )
-        facts = [f"{seen.shown(each.leaf)} is the weight of {where(each.node)}" for each in (layer, last)]
-        yield Found(said, last.node.source, tuple(facts), (node.id, *(each.node.id for each in after)))
+        longer = next((row for row in rows if row[-1].node is layer.node), None)
+        if longer is None:
+            rows.append([layer, *after])
+        else:
+            longer += after
+    for first, last, *rest in rows:
+        said = f"{where(last.node)} is given the result of {where(first.node)} as it is, and two linear layers in a row"
+        facts = [f"{seen.shown(each.leaf)} is the weight of {where(each.node)}" for each in (first, last, *rest)]
+        nodes = tuple(each.node.id for each in (first, last, *rest))
+        yield Found(f"{said} are one", last.node.source, tuple(dict.fromkeys(facts[:LISTED])), nodes)
 
 
 def _pairs(seen: Seen) -> Iterator[tuple[Layer, list[Layer]]]:

@@ -17,6 +17,7 @@ _TWICE = {
     "log_softmax": ("softmax", "_softmax"),
     "_log_softmax": ("softmax", "_softmax"),
     "binary_cross_entropy_with_logits": ("sigmoid",),
+    "logsumexp": ("softmax", "_softmax"),
 }
 """What takes any numbers and does the same to them once more."""
 _SUMS = ("sum", "nansum", "cumsum")
@@ -38,13 +39,19 @@ def _twice(seen: Seen) -> Iterator[Found]:
         if node.order or not node.args:
             continue
         made = maker(seen, node.args[0])
-        if made.op in _TWICE.get(node.op, ()):
+        if made.op in _TWICE.get(node.op, ()) and (node.op != "logsumexp" or _is_normalized(seen, node)):
             said = f"{where(node)} is given the result of {where(made)}, and is to be given what that was given"
-            yield Found(said, node.source, (), (made.id, node.id))
+            remedy = "Pass probs= where probs are given, or take the softmax off." if node.op == "logsumexp" else ""
+            yield Found(said, node.source, (), (made.id, node.id), remedy)
         elif node.op in NLL and (largest(value_of(seen, node.args[0])) or 0) > 0 and _is_positive(seen, node.args[0]):
             said = f"{where(node)} is given {seen.shown(node.args[0])}, which are no logarithms of probabilities"
             remedy = "Use log_softmax before nll_loss, or cross_entropy on what has no softmax."
             yield Found(said, node.source, (f"they are made by {where(made)}",), (made.id, node.id), remedy)
+
+
+def _is_normalized(seen: Seen, node: Node) -> bool:
+    """Return whether the logarithm of a sum is subtracted from what it is of, as distributions do with scores."""
+    return any(user.op == "sub" and user.args[0] == node.args[0] for user in seen.users.get(Edge(node.id), ()))
 
 
 def _is_positive(seen: Seen, edge: Edge) -> bool:

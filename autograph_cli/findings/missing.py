@@ -6,11 +6,14 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from autograph_cli.findings.book import book_of
 from autograph_cli.findings.endings import Ending, endings, read_out, remedy
 from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.findings.ways import behind_moves
 from autograph_cli.graph import Edge, Source
-from autograph_cli.graph.cuts import LISTED, behind, reasons
+from autograph_cli.graph.cuts import LISTED, behind, reasons, where
 from autograph_cli.graph.views import backward_edges
 from autograph_cli.graph.withheld import withheld
 from autograph_cli.record.graphs.causes import causes, first_binding, unused
@@ -25,12 +28,13 @@ def _unused(seen: Seen) -> Iterator[Found]:
     scripts = dict(seen.scripts)
     starts = [(edge.node, edge.nr) for edge in seen.outcome()]
     routed = _routed(seen)
+    found = []
     for notice in seen.trace.notices:
         if notice.kind == "unused" and _family(notice.name) not in routed:
             there = [each for leaf in _leaves(seen, notice.name) for each in endings(seen, leaf)]
             facts = _facts(seen, there, causes(seen.graph, starts, [], notice.name, scripts))
-            yield Found(
-                f"{notice.name} never gets a gradient, and an optimizer has it",
+            one = Found(
+                "",
                 _made(seen, notice.name),
                 tuple((facts or unused(notice.name, scripts))[:LISTED]),
                 tuple(dict.fromkeys(each.node.id for each in there)),
@@ -38,6 +42,25 @@ def _unused(seen: Seen) -> Iterator[Found]:
                 _ENDS if there else "",
                 about=(notice.name,),
             )
+            found.append((one, ("never gets a gradient", "never get a gradient"), "an optimizer has"))
+    yield from _together(found)
+
+
+def _together(found: Iterable[tuple[Found, tuple[str, str], str]]) -> Iterator[Found]:
+    """Yield one finding of all parameters that have one cause: what is said of one, and of several, and who has it."""
+    groups: dict[tuple[object, ...], list[tuple[Found, tuple[str, str], str]]] = {}
+    for each in found:
+        one = each[0]
+        groups.setdefault((one.source, one.reason, one.remedy, *each[1:]), []).append(each)
+    for alike in groups.values():
+        those, ((single, several), who) = [one for one, _, _ in alike], alike[0][1:]
+        names = [name for one in those for name in one.about]
+        nodes = tuple(dict.fromkeys(node for one in those for node in one.nodes))
+        facts = tuple(dict.fromkeys(fact for one in those for fact in one.facts))[:LISTED]
+        rest = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        said = f"{', '.join(names[:LISTED])}{rest} {single if len(names) == 1 else several}, and {who} "
+        said += "it" if len(names) == 1 else "them"
+        yield replace(those[0], said=said, facts=facts, nodes=nodes, about=tuple(names))
 
 
 def _routed(seen: Seen) -> set[str]:
@@ -85,6 +108,7 @@ def _unreached(seen: Seen) -> Iterator[Found]:
     kept_back = _behind_gradients(seen, [edge for node, nr in withheld(seen.graph) if (edge := node.next[nr])])
     asked = [(edge.node, edge.nr) for entry in seen.graph.passes if entry.create_graph for edge in entry.roots]
     differentiated = behind(seen.graph, asked)
+    found = []
     for node in seen.graph:
         name = next((name for name in node.outputs[0].names if name in wanted), "")
         users = seen.users.get(Edge(node.id), [])
@@ -97,10 +121,10 @@ def _unreached(seen: Seen) -> Iterator[Found]:
         facts = _facts(seen, there, causes(seen.graph, starts, ends, name, dict(seen.scripts)))
         facts = facts or [fact for _, fact in read] or reasons(seen.graph, starts, ends)
         kinds = [each.kind for each in there] + [kind for kind, _ in read]
-        who = "an optimizer has it" if name in noticed else "the script reads it"
+        who = "an optimizer has" if name in noticed else "the script reads"
         source = next((cut for fact in facts if (cut := _cut(fact))), there[0].node.source if there else None)
-        yield Found(
-            f"{name} is used and gets no gradient, and {who}",
+        one = Found(
+            "",
             source or users[0].source or _made(seen, name),
             tuple(dict.fromkeys(facts))[:LISTED],
             (node.id, there[0].node.id if there else users[0].id),
@@ -108,6 +132,26 @@ def _unreached(seen: Seen) -> Iterator[Found]:
             _ENDS if kinds else "",
             about=(name,),
         )
+        found.append((one, ("is used and gets no gradient", "are used and get no gradient"), who))
+    yield from _together(found)
+
+
+def _made_anew(seen: Seen) -> Iterator[Found]:
+    """What `grad` differentiates by, and is a new view of what the result was made from."""
+    told: set[tuple[Source | None, Edge]] = set()
+    for entry in seen.graph.passes if not seen.trace.failure else ():
+        inside = seen.behind(entry) if entry.call == "grad" else set()
+        for edge in entry.inputs if inside else ():
+            base, node = behind_moves(seen, edge), seen.graph[edge.node]
+            made_anew = edge != base and edge.node not in inside and base.node in inside and node.kind == "operation"
+            if made_anew and (entry.source, base) not in told:
+                told.add((entry.source, base))
+                yield Found(
+                    f"{seen.name(edge)} gets no gradient: {where(node)} makes it anew of {seen.name(base)}, which the "
+                    "result was made from",
+                    entry.source, (f"{seen.shown(base)} leads to the result whole, and this part of it does not",),
+                    (edge.node, base.node),
+                )  # fmt: skip
 
 
 def _behind_gradients(seen: Seen, edges: Iterable[Edge]) -> set[int]:
@@ -168,5 +212,13 @@ RULES = (
         "Operations take it, but none of them leads to what backward is called on, so its gradient stays None.",
         "Add what is computed from it to the loss; where no gradient is meant, let no optimizer have it.",
         _unreached,
+    ),
+    Rule(
+        "AG203",
+        "differentiated by a part that is made anew",
+        "An index, a slice and each turn of a loop make a new tensor: the result hangs on that which it was made from, "
+        "and not on one that is made later.",
+        "Differentiate by the whole, and take the part of its gradient.",
+        _made_anew,
     ),
 )

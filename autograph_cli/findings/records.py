@@ -122,6 +122,8 @@ class Rule(Struct, frozen=True):
     """True if it reads the ledger of training, which traces of earlier versions do not have."""
     on_request: bool = False
     """Whether it is looked for only where its code is selected: advice on what is right."""
+    aside: bool = False
+    """Whether what it finds is told below the findings where no code is selected."""
 
 
 def line_of(source: Source | None) -> str:

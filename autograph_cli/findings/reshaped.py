@@ -64,16 +64,30 @@ def _ends(sides: Sequence[int]) -> set[int]:
 
 
 def _views(seen: Seen) -> Iterator[Found]:
+    """Views that mix dimensions: of several that do the same, and of one that turns back another, the first."""
+    told: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Node]] = {}
+    for node in _mixing(seen):
+        before, after = shape_of(seen, node.args[0]), shape_of(seen, Edge(node.id))
+        if not any(then[:2] == after[:2] and now[:2] == before[:2] for then, now in told):
+            told.setdefault((before, after), []).append(node)
+    for (_, after), nodes in told.items():
+        node = nodes[0]
+        said = f"{where(node)} reads {seen.shown(node.args[0])} as {list(after)}, and so mixes its dimensions"
+        facts = [
+            f"row 0 of the result has the first {prod(after[1:])} numbers in memory, whichever dimension they are of"
+        ]
+        facts += [f"{where(other)} does the same" for other in nodes[1:] if other.source != node.source]
+        yield Found(said, node.source, tuple(dict.fromkeys(facts)), tuple(each.id for each in nodes))
+
+
+def _mixing(seen: Seen) -> Iterator[Node]:
     for node in seen.graph if seen.is_last else ():
         if node.op not in _VIEWS or len(node.args) != 1 or node.order or not _counts(seen, node):
             continue
         before, after = shape_of(seen, node.args[0]), shape_of(seen, Edge(node.id))
         made = seen.graph[node.args[0].node]
-        if made.op in _PADS or made.kind == "leaf" or not crosses(before, after):
-            continue
-        said = f"{where(node)} reads {seen.shown(node.args[0])} as {list(after)}, and so mixes its dimensions"
-        fact = f"row 0 of the result has the first {prod(after[1:])} numbers in memory, whichever dimension they are of"
-        yield Found(said, node.source, (fact,), (node.id,))
+        if made.op not in _PADS and made.kind != "leaf" and crosses(before, after):
+            yield node
 
 
 def _counts(seen: Seen, node: Node) -> bool:

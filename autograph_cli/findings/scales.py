@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from math import prod
 
+from autograph_cli.findings.book import at, book_of
 from autograph_cli.findings.linear import layer_of
 from autograph_cli.findings.numbers import (
     SMALLER_RATE,
@@ -173,6 +174,23 @@ def _loss(values: Values | None) -> float:
     return 0.0 if text.startswith("-") else largest(values) or 0.0
 
 
+def _tested_otherwise(seen: Seen) -> Iterator[Found]:
+    """A model that is given numbers of another size without gradients than with them, as data scaled in one place."""
+    book = book_of(seen)
+    calls = book.of("call") if book else []
+    trained = {each.words: each for each in calls if each.made}
+    for each in calls:
+        other = trained.get(each.words)
+        if each.made or other is None or each.at < other.at:
+            continue
+        if 0 < OTHERWISE * min(each.norm, other.norm) <= max(each.norm, other.norm):
+            said = f"{each.words} is tested with numbers up to {each.norm:.4g}, and trained with numbers up to "
+            said += f"{other.norm:.4g}"
+            yield Found(said, each.source, (f"it is trained{at(other.source)}",))
+
+
+OTHERWISE = 50.0
+"""So many times as large are numbers that were scaled in one place and not in the other."""
 GROWN = 100.0
 """By so many times a loss must have grown for it to be told."""
 _VALUES = ("values",)
@@ -196,4 +214,13 @@ RULES = (
         _VALUES,
     ),
     Rule("AG313", "the loss diverges", TOO_FAR, SMALLER_RATE, _diverges, _VALUES),
+    Rule(
+        "AG314",
+        "tested with data of another scale",
+        "What was learned holds for numbers like those that it was learned from: a model that is tested with others is "
+        "another model.",
+        "Scale the data of training and testing in one place, by the same numbers.",
+        _tested_otherwise,
+        ledger=True,
+    ),
 )

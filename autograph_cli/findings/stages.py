@@ -11,7 +11,7 @@ from autograph_cli.findings.calls import called
 from autograph_cli.findings.modes import stopped_one_by_one
 from autograph_cli.findings.numbers import value_of
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
-from autograph_cli.findings.ways import saved_value, span
+from autograph_cli.findings.ways import behind_moves, maker, saved_value, span
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED
 from autograph_cli.record.names.bindings import Script
@@ -19,6 +19,9 @@ from autograph_cli.record.names.bindings import Script
 _DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 _NORM = "native_batch_norm"
 _GENERATORS = ("default_rng", "RandomState", "Random", "Generator")
+_VECTORS = (
+    "In evaluation mode the weights are divided by what the vectors of the start make of them, which is not their norm."
+)
 _LOADED = ("load_state_dict", "load", "from_pretrained")
 
 
@@ -121,9 +124,34 @@ def _within_functions(tree: ast.AST) -> Iterator[int]:
             yield from range(part.lineno, (part.end_lineno or part.lineno) + 1)
 
 
+def _never_estimated(seen: Seen) -> Iterator[Found]:
+    """Spectral norms that are trained with the vectors that they began with: only training mode makes better ones."""
+    where = _evaluates(seen.scripts) if seen.is_last and seen.trace.total_steps > 1 else None
+    if where is None or any(called(call) in _LOADED for _, _, call in _calls(seen.scripts)):
+        return
+    norms = [list(_with_fixed_vectors(Seen(seen.trace, step))) for step in seen.trace.steps]
+    for node in norms[-1] if all(norms) else ():
+        said = f"{node.module} is trained in evaluation mode, where its spectral norm is never estimated anew"
+        yield Found(said, where, (), (node.id,), "", _VECTORS)
+
+
+def _with_fixed_vectors(seen: Seen) -> Iterator[Node]:
+    """The divisions of weights by u . (W v), where u and v are of the module, and nothing was copied into them."""
+    for node in seen.graph:
+        if node.op != "div" or node.id not in seen.reached or len(node.args) != 2:
+            continue
+        weights, norm = behind_moves(seen, node.args[0]), seen.graph[node.args[1].node]
+        product = maker(seen, norm.args[1]) if norm.op in ("dot", "vdot") else norm
+        if product.op == "mv" and behind_moves(seen, product.args[0]) == weights:
+            vectors = [maker(seen, norm.args[0]), maker(seen, product.args[1])]
+            if all(each.outputs[0].names and each.kind != "operation" and each.op != "copy_" for each in vectors):
+                yield node
+
+
 def _in_evaluation(seen: Seen) -> Iterator[Found]:
     counted = list(_never_counted(seen))
     yield from counted or _dropout_off(seen)
+    yield from _never_estimated(seen)
 
 
 def _still_counting(seen: Seen) -> Iterator[Found]:

@@ -16,6 +16,7 @@ from autograph_cli.record.names.bindings import Script
 
 _TURNS = ("t", "transpose", "permute", "swapaxes")
 _FILLS = ("zeros_", "ones_", "constant_", "fill_", "zero_")
+_EVEN = ("zeros", "ones", "full")
 _STEPWISE = frozenset(("round", "sign", "sgn", "floor", "ceil", "trunc", "heaviside", "fix"))
 """Functions whose derivative is zero wherever there is one."""
 _FLAT = frozenset(
@@ -92,8 +93,15 @@ def _is_moved(seen: Seen, before: Seen, now: Layer, then: Layer) -> bool:
 
 
 def _set(seen: Seen, name: str) -> Source | None:
-    """The line that gives all numbers of parameters one value, if there is one alone; else where the parameter is
-    made."""
+    """The line that makes a parameter of one value, or gives all numbers of parameters one, if there is one alone; else
+    where the parameter is made."""
+    own = name.rpartition(".")[2].partition("[")[0]
+    for file, script in seen.scripts.items():
+        for part in ast.walk(script.tree):
+            if isinstance(part, ast.Assign) and any(ast.unparse(t).rpartition(".")[2] == own for t in part.targets):
+                calls = [call for call in ast.walk(part.value) if isinstance(call, ast.Call)]
+                if any(ast.unparse(call.func).rpartition(".")[2] in _EVEN for call in calls):
+                    return Source(file, part.lineno, script.line(part.lineno))
     found = [
         (file, part.lineno)
         for file, script in seen.scripts.items()

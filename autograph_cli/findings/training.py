@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
-from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of, line_that
+from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of, line_that, lines_that
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.graph import Source
 from autograph_cli.graph.ledger import SAMPLE, Happening, Optimizer
@@ -13,6 +14,7 @@ from autograph_cli.graph.ledger import SAMPLE, Happening, Optimizer
 _PLAIN = ("SGD", "LBFGS")
 """Optimizers that lose nothing when they are made anew."""
 _UNFROZEN = re.compile(r"^\s*([\w.\[\]]+)\.requires_grad\s*=\s*False")
+_CLEARS = re.compile(r"\.grad\s*=\s*None|\.grad(\.data)?\.(zero_|fill_)\(|\.grad\s*\*=\s*0")
 
 
 def _holds_others(seen: Seen) -> Iterator[Found]:
@@ -26,7 +28,9 @@ def _holds_others(seen: Seen) -> Iterator[Found]:
         stepped = frozenset().union(
             *(book.held[each.optimizer] for each in book.of("step") if each.optimizer is not None)
         )
-        others = book.reached - stepped
+        # A leaf that is made in each turn is nothing to be learned.
+        calls = Counter(number for each in book.backward for number in book.given(each))
+        others = frozenset(number for number in book.reached - stepped if calls[number] >= OFTEN)
         if not others:
             continue
         yield _others(book, number, known, steps, others)
@@ -227,14 +231,14 @@ def _finds_nothing(seen: Seen) -> Iterator[Found]:
         if len(turns) < OFTEN or any(turn.step.closure for turn in turns):
             continue
         if not any(turn.step.ready for turn in turns):
-            found = _nothing(book, number, turns)
+            found = _nothing(seen, book, number, turns)
         else:
             found = _behind(book, number, turns)
         if found is not None:
             yield found
 
 
-def _nothing(book: Book, number: int, turns: list[Turn]) -> Found | None:
+def _nothing(seen: Seen, book: Book, number: int, turns: list[Turn]) -> Found | None:
     held, name, first = book.held[number], book.optimizer(number), turns[0]
     step = first.step
     covers = tuple(book.ledger.names(held))
@@ -261,9 +265,12 @@ def _nothing(book: Book, number: int, turns: list[Turn]) -> Found | None:
             reason="No gradient goes through what was detached, so this network stays as it is.", covers=covers,
         )  # fmt: skip
     if cleared is not None and cleared.kind in ("step", "backward"):
+        lines = lines_that(seen, _CLEARS.search)
+        by = lines[0] if len(lines) == 1 else None
+        who = f"{line_of(by)} sets .grad to zero or None" if by else ".grad was set to zero or None"
         return Found(
-            f"{name}.step(){at(step.source)} finds no gradients: .grad was set to zero or None after backward",
-            step.source, (fact, f"backward{at(later[0].source)} had given them"), covers=covers,
+            f"{name}.step(){at(step.source)} finds no gradients: {who} after backward",
+            by or step.source, (fact, f"backward{at(later[0].source)} had given them"), covers=covers,
         )  # fmt: skip
     if not book.of("backward") and not book.of("grad"):
         return Found(

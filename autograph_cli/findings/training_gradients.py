@@ -323,10 +323,10 @@ def _size(count: int) -> str:
 
 def _taken_in(seen: Seen, keeper: Keeper) -> Source | None:
     """The line by which a container takes in what it keeps."""
-    last = re.search(r"([\w]+)(\[[^\[\]]*\])?$", keeper.name)
+    last = re.search(r"(\w+)(\[[^\[\]]*\])?$", keeper.name.partition(" (in ")[0])
     if last is None:
         return None
-    wanted = last[0].replace('"', "'")
+    wanted = re.compile(rf"\b{last[1]}(\[.*\]|\.(setdefault|get)\(.*\))?$")
     for file, script in seen.scripts.items():
         for part in ast.walk(script.tree):
             target: ast.expr | None = None
@@ -336,7 +336,7 @@ def _taken_in(seen: Seen, keeper: Keeper) -> Source | None:
                 target = part.target
             elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript) and keeper.count > 1:
                 target = part.targets[0].value
-            if target is not None and ast.unparse(target).replace('"', "'").endswith(wanted):
+            if target is not None and wanted.search(ast.unparse(target)):
                 line = part.lineno  # type: ignore[attr-defined]
                 return Source(file, line, script.line(line))
     return None

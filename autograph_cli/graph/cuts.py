@@ -59,7 +59,8 @@ def reasons(graph: Graph, starts: Sequence[Position], ends: Sequence[Position], 
             said += _of_input(node, name, [user for user in users if user.id in inside] or users)
         elif number not in inside:
             aside = [user for user in users if user.id not in inside]
-            said += _aside(name, aside, names[starts[0][0]][0]) if aside or not users else []
+            start = names[starts[0][0]][0] if starts else "what backward starts from"
+            said += _aside(name, aside, start) if aside or not users else []
         elif nr is not None and len(node.outputs) > 1:
             said.append(f"Other results of {where(node)} lead there, and {name} does not.")
     targets = {node for node, _ in ends}

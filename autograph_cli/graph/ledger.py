@@ -107,8 +107,9 @@ class Happening(Record, frozen=True):
     """One thing that was heard."""
 
     kind: str
-    """`backward`, `grad`, `zero_grad`, `step`, `clip`, `unscale`, `schedule`, `mode`, `checkpoint`, or `cut`: where the
-    history of what was computed from parameters ends that a step found no gradient of."""
+    """`backward`, `grad`, `zero_grad`, `step`, `clip`, `unscale`, `schedule`, `mode`, `checkpoint`; `call`: the first
+    of a model with gradients and without; `cut`: where the history of what was computed from parameters ends that a
+    step found no gradient of."""
     at: int
     step: int = 0
     """The step of the trace that was going on."""
@@ -123,14 +124,15 @@ class Happening(Record, frozen=True):
     closure: bool = False
     """True if backward ran within the step."""
     made: bool = False
-    """True if the backward call was made with create_graph."""
+    """True if the backward call was made with create_graph, or the model was called with gradients."""
     failed: bool = False
     zero: int = 0
     """The set of parameters whose gradient was all zeros after the backward call."""
     moved: int = 0
     """The set of parameters whose values the step changed."""
     norm: float = 0.0
-    """The norm of the change by a step, as far as it was looked at, or the norm that a clip found."""
+    """The norm of the change by a step, as far as it was looked at, or that a clip found; or the largest number that a
+    model was given."""
     rate: float = 0.0
     """The highest learning rate of the step."""
     number: int = -1
@@ -144,7 +146,7 @@ class Happening(Record, frozen=True):
     after: int = 0
     """The time, by the clock, when the first of the operations ran that the backward call went through."""
     words: str = ""
-    """The kind: `train` or `eval` of a mode, the kind of a checkpoint, the function of a clip."""
+    """The kind: `train` or `eval` of a mode, the kind of a checkpoint, the function of a clip, the name of a model."""
 
 
 class Ledger(Record, frozen=True):

@@ -58,6 +58,8 @@ def _about(ledger: Ledger, each: Happening) -> Iterator[str]:
         yield f"moved {moved} of {held} by {each.norm:g}, rate {each.rate:g}"
     elif each.given or each.kind == "clip":
         yield _parameters(ledger, each.given)
+    if each.kind == "call":
+        yield f"{'with' if each.made else 'without'} gradients, given numbers up to {each.norm:g}"
     if each.kind in ("zero_grad", "step", "clip"):
         yield f"({len(ledger.sets[each.ready])} had a gradient)"
     if each.kind in ("backward", "grad"):

@@ -60,7 +60,10 @@ def kept_without_history(graph: Graph, node: Node) -> list[Saved]:
     """The numbers that a custom Function keeps and that are neither inputs nor outputs of it: `forward` made them."""
     known = {graph[edge.node].outputs[edge.nr].storage for edge in node.args}
     known |= {output.storage for output in node.outputs}
-    return [saved for saved in node.saved if _is_floating(saved) and not saved.given and saved.storage not in known]
+    # What ran within forward left no node, and is known where a derivative takes it.
+    made = {output.storage for other in graph if other.kind == "untracked" and other.cut for output in other.outputs}
+    kept = [saved for saved in node.saved if _is_floating(saved) and saved.storage not in known]
+    return [saved for saved in kept if not saved.given or saved.storage in made]
 
 
 def _mark(kind: str, words: str, node: Node, *others: int) -> Mark:

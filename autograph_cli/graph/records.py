@@ -410,8 +410,11 @@ class Notice(Record, frozen=True):
 
     kind: str
     """`unused`: an optimizer has it and no operation took it. `unreached`: operations took it, and it never had a
-    gradient. `stale`: a backward call added to a gradient that was there before the parameter was changed."""
+    gradient. `stale`: a backward call added to a gradient that was there before the parameter was changed. `examples`,
+    `rows`, `future`, `input`, `parameter`: what a result hangs on and should not, or the other way round; `unchecked`:
+    why it is not known."""
     name: str
+    """The parameter; of a result, the sentence."""
     source: Source | None = None
     """The line of the backward call."""
     step: Count = 0

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from autograph_cli.engines import connect
 from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Connect, Output, key_of
-from autograph_cli.graph import Graph, Memory, Step, Trace
+from autograph_cli.graph import Graph, Memory, Notice, Step, Trace
 from autograph_cli.graph.records import is_small
 from autograph_cli.record.graphs.build import Span, build, describe
 from autograph_cli.record.graphs.derive import derive, not_chosen
@@ -29,6 +29,7 @@ from autograph_cli.record.log.ledger import Books
 from autograph_cli.record.log.noticed import CALLS, FEW, Noticed
 from autograph_cli.record.log.saved_tensors import look
 from autograph_cli.record.log.steps import Progress, Selection, may_be_last
+from autograph_cli.record.measure.independence import INDEPENDENCE, Calls
 from autograph_cli.record.measure.measures import Measures
 from autograph_cli.record.measure.memory import memory_of, optimizers_in
 from autograph_cli.record.measure.watch import Watch
@@ -36,6 +37,8 @@ from autograph_cli.record.names import variables as names
 from autograph_cli.record.names.source_locations import Sources, script_frames
 from autograph_cli.record.run.tracebacks import summary
 
+SLOW = 0.1
+"""The seconds that a call of a model may take for it to be called again."""
 _MOST_COUNTED = 64
 """Of so many sets of parameters it is known when their memory was counted."""
 
@@ -117,8 +120,13 @@ class Recorder:
         self.sources = Sources(os.getcwd())
         self.books = Books(self.log, self._number, self.sources.source)
         self.collectives = Collectives(self.log, self.sources.source, self._number)
-        self.measures = Measures(self.log, record) if record else None
+        self.measures = Measures(self.log, measured) if (measured := {*record} - {INDEPENDENCE}) else None
         self.watch = Watch(self.log.engine, watch) if watch else None
+        self.models = Calls(self.log.engine) if INDEPENDENCE in record else None
+        """What models were given, whose results are looked at in the end."""
+        self.slow = SLOW
+        if self.models is not None:
+            self.log.modules.entered.append(self.models.enters)
         self.kept: list[Step] = []
         self.total = 0
         self._keeps = self.selection.keeps(0)
@@ -167,6 +175,7 @@ class Recorder:
                     self.watch.finish(scope)
                 self._look_at(scope)
                 found = replace(self.trace(), ledger=self.books.finish(scope))
+                found = replace(found, notices=(*found.notices, *self._influences()))
                 self.kept.clear()  # whoever has the trace may let go of it
                 return found
             except Exception as error:
@@ -183,6 +192,15 @@ class Recorder:
             found = [(name, output) for name, output in step.variables if output not in step.bare]
             roots = [(name, scope[name]) for name, output in found if log.known[key_of(output)].followed]
             step.derived = self._derive(roots) if self._few() else (None, None)
+
+    def _influences(self) -> Iterator[Notice]:
+        """Return what models make of what they are given, which are called again."""
+        torch = sys.modules.get("torch")
+        for one in self.models.influences(torch, self.slow) if self.models and torch else ():
+            source = one.source
+            if source is not None:
+                source = replace(source, file=os.path.relpath(source.file, self.sources.folder))
+            yield Notice(one.kind, one.said, source)
 
     def trace(self) -> Trace:
         """Return what was recorded so far."""

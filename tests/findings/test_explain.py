@@ -45,7 +45,9 @@ def of_file(
     quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
     with quiet[0], quiet[1], warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _, trace = runner.record(runner.Target.of(str(path), args), steps, record=("values",), engine=engine)
+        _, trace = runner.record(
+            runner.Target.of(str(path), args), steps, record=("independence", "values"), engine=engine
+        )
     return explain(trace, scripts_of(trace, path), **options)
 
 

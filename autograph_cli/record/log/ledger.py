@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from autograph_cli.engines.protocol import BackwardCall, key_of
-from autograph_cli.graph.ledger import Happening, Ledger, Optimizer
+from autograph_cli.engines.protocol import BackwardCall, ModuleCall, key_of
+from autograph_cli.graph.ledger import SAMPLE, Happening, Ledger, Optimizer
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import LEAF, OPERATION, UNTRACKED, BackwardEvent
 from autograph_cli.record.log.ledger_hearing import Hearing
@@ -86,6 +86,9 @@ class Books:
         self.keepers = Keepers(log, line)
         self._hearing = Hearing(log.engine, self._tell)
         self._hearing.steps = self._before_step, self._after_step
+        self._called: set[tuple[str, bool]] = set()
+        """The models that were called, and whether with gradients."""
+        log.modules.entered.append(self._enters)
 
     # -- listening
 
@@ -295,6 +298,19 @@ class Books:
             self._within -= 1
 
         return args, done
+
+    def _enters(self, call: ModuleCall, path: str) -> None:
+        """A model is called: how large the numbers are that it is given, the first time with gradients and without."""
+        tracked = bool(self._log.engine.namespace.is_grad_enabled())
+        if (path, tracked) in self._called or len(self._called) > WHOLE:
+            return
+        self._called.add((path, tracked))
+        tensor: Any = self._log.engine.tensor
+        given = [x for x in call.args if isinstance(x, tensor) and x.is_floating_point()]
+        numbers = self._parameters.read(given[0]) if given and not given[0].requires_grad else None
+        if numbers is not None and numbers.size:
+            largest = float(np.abs(numbers[:SAMPLE].astype(np.float64)).max())
+            self._note("call", site_of(_caller()), made=tracked, norm=rounded(largest), words=path)
 
     # -- gradients
 

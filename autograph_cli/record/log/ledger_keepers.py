@@ -28,6 +28,7 @@ FARTHEST, OBJECTS = 6, 20_000
 """So many containers and objects deep is looked, and at so many things."""
 Line = Callable[[Site | None], Source | None]
 _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
+_HOLDERS = (dict, *_CONTAINERS)
 _PLAIN = (str, bytes, int, float, bool, complex, type(None), type)
 _ITEM, _NUMBERED = re.compile(r"\[[^\[\]]*\]$"), re.compile(r"\[\d+\]")
 
@@ -114,8 +115,7 @@ class Keepers:
         wanted = {event.key: event for event in living}
         held: dict[str, tuple[list[Event], set[int]]] = {}
         for path, tensor in self._tensors(spaces):
-            output = self._log.engine.told(tensor)
-            event = None if output is None else self._log.known.get(key_of(output))
+            event = self._event(tensor)
             if event is None or event.kind is not OPERATION:
                 continue
             behind = self._behind(event.key) & wanted.keys()
@@ -137,6 +137,14 @@ class Keepers:
             if 2 * len(keys - covered) > len(keys):
                 covered |= keys
                 yield ends[-1].site, self._keeper(path, ends, [wanted[key] for key in keys], counts)
+
+    def _event(self, value: Any) -> Event | None:
+        """The operation that made a tensor, or whose `ctx` a value is."""
+        engine = self._log.engine
+        if _is_node(value):
+            return self._log.known.get(engine.number(value))
+        output = engine.told(value)
+        return None if output is None else self._log.known.get(key_of(output))
 
     def _keeper(self, path: str, ends: Sequence[Event], kept: Sequence[Event], counts: tuple[int, ...]) -> Keeper:
         made = len({event.key for event in ends})
@@ -178,14 +186,20 @@ class Keepers:
         for _ in range(FARTHEST):
             further: list[tuple[str, Any]] = []
             for path, value in things:
-                if issubclass(type(value), _PLAIN) or id(value) in met or len(met) > OBJECTS:
+                own = issubclass(type(value), type) and vars(value).get("__module__") == "__main__"
+                if (issubclass(type(value), _PLAIN) and not own) or id(value) in met or len(met) > OBJECTS:
                     continue
                 met.add(id(value))
-                if issubclass(type(value), tensor):
+                if issubclass(type(value), tensor) or _is_node(value):
                     yield path, value
                 else:
                     further += _inside(path, value)
             things = further
+
+
+def _is_node(value: Any) -> bool:
+    """Return whether this is the node of a custom Function, which goes by the name of `ctx`."""
+    return hasattr(type(value), "next_functions") and hasattr(type(value), "save_for_backward")
 
 
 def _container(path: str) -> str:
@@ -212,6 +226,8 @@ def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
                 yield f"{name} (in {path})", cell.cell_contents
             except ValueError:
                 continue
+    elif issubclass(kind, type):
+        yield from ((f"{path}.{key}", x) for key, x in list(vars(value).items()) if issubclass(type(x), _HOLDERS))
     else:
         try:
             inside = object.__getattribute__(value, "__dict__")

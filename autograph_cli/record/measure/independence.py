@@ -8,18 +8,31 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import io
+import linecache
 import sys
+import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from types import FrameType
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
+from autograph_cli.engines.protocol import Engine, ModuleCall
 from autograph_cli.graph import Source
 
-CAUSAL = ("triu", "tril", "causal", "square_subsequent_mask")
-"""Words by which a script says that what is later is not to be seen."""
+CAUSAL = ("triu", "tril", "causal", "subsequent")
+"""Words by which a line says that what is later is not to be seen."""
+INDEPENDENCE = "independence"
+"""The word by which a recorder is asked for it."""
+MODELS = 8
+"""So many models are looked at."""
+LARGEST = 1 << 20
+"""Inputs with more numbers are not kept."""
 TRIES = 3
 CLOSE = 1e-5
 
@@ -28,7 +41,7 @@ class Influence(Struct, frozen=True):
     """Something that hangs, or does not hang, on what it was to."""
 
     kind: str
-    """`examples`, `future`, `input` or `parameter`."""
+    """`examples`, or `rows` that may be no examples, `future`, `input`, `parameter`; or `unchecked`."""
     said: str
     source: Source | None = None
 
@@ -44,32 +57,67 @@ class Call:
 
 
 class Calls:
-    """Listens to the calls of modules that are in no other's."""
+    """The first call with gradients of each module that is in no other's, and what it was given."""
 
-    def __init__(self) -> None:
-        self.found: dict[int, Call] = {}
-        self._depth = 0
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._found: dict[int, tuple[Any, str, Any, Any]] = {}
 
-    @contextlib.contextmanager
-    def on(self, torch: Any) -> Iterator[None]:
-        """Within the block, modules are listened to."""
-        outer = torch.nn.Module.__call__
+    def enters(self, call: ModuleCall, path: str) -> None:
+        """A module is called."""
+        module = call.module
+        new = id(module) not in self._found and len(self._found) < MODELS
+        if new and self._engine.namespace.is_grad_enabled() and _learns(module):
+            self._found[id(module)] = module, type(module).__name__, self._kept(call.args), self._kept(call.kwargs)
 
-        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self._depth and torch.is_grad_enabled() and id(module) not in self.found and _learns(module):
-                kept = _copied(torch, args), _copied(torch, kwargs)
-                self.found[id(module)] = Call(module, type(module).__name__, *kept)
-            self._depth += 1
+    def _kept(self, value: Any) -> Any:
+        """Return what a module was given, its tensors as arrays, which are read without an operation."""
+        tensor: Any = self._engine.tensor
+        if isinstance(value, tensor):
+            array = self._engine.array(value) if value.numel() <= LARGEST else None
+            return _Array(value.dtype, None if array is None else np.array(array))
+        if type(value) in (tuple, list):
+            return type(value)(map(self._kept, value))
+        return {key: self._kept(part) for key, part in value.items()} if type(value) is dict else value
+
+    @property
+    def names(self) -> list[str]:
+        """Their classes."""
+        return [name for _, name, _, _ in self._found.values()]
+
+    def influences(self, torch: Any, slow: float = inf) -> Iterator[Influence]:
+        """Yield what is not as it is to be in each model, or why it was not looked at: not where a call takes longer
+        than so many seconds."""
+        for module, name, args, kwargs in self._found.values():
+            quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
             try:
-                return outer(module, *args, **kwargs)
-            finally:
-                self._depth -= 1
+                call = Call(module, name, _tensors_again(torch, args), _tensors_again(torch, kwargs))
+                with quiet[0], quiet[1], warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    found = list(influences(torch, call, _line, slow))
+            except Exception as error:  # the model is the script's own, and may refuse what it is given
+                found = [Influence("unchecked", f"{name} was not checked: {type(error).__name__}: {error}")]
+            yield from found
 
-        torch.nn.Module.__call__ = call
-        try:
-            yield
-        finally:
-            torch.nn.Module.__call__ = outer
+
+@dataclass
+class _Array:
+    dtype: Any
+    numbers: Any
+
+
+def _tensors_again(torch: Any, value: Any) -> Any:
+    if isinstance(value, _Array):
+        if value.numbers is None:
+            raise TypeError("it was given a tensor that is too large, or on another device")
+        return torch.from_numpy(value.numbers.copy()).to(value.dtype)
+    if type(value) in (tuple, list):
+        return type(value)(_tensors_again(torch, part) for part in value)
+    return {key: _tensors_again(torch, part) for key, part in value.items()} if type(value) is dict else value
+
+
+def _line(file: str, number: int) -> str:
+    return linecache.getline(file, number).strip()
 
 
 def _learns(module: Any) -> bool:
@@ -138,10 +186,12 @@ def differs(one: Any, other: Any) -> Any:
     return (one - other).abs() > CLOSE * max(scale, 1e-30)
 
 
-def influences(torch: Any, call: Call, script: str, text: Callable[[str, int], str]) -> Iterator[Influence]:
-    """Yield what is not as it is to be in a model; `script` is the text that it stands in."""
-    model = Model(torch, call, text)
+def influences(torch: Any, call: Call, text: Callable[[str, int], str], slow: float = inf) -> Iterator[Influence]:
+    """Yield what is not as it is to be in a model; `text` is the text of a line of a file."""
+    model, began = Model(torch, call, text), time.perf_counter()
     base = model.run()
+    if time.perf_counter() - began > slow or not all(bool(one.isfinite().all()) for one in base):
+        return
     if not base or any(bool(differs(*pair).any()) for pair in zip(base, model.run(), strict=True)):
         return  # it draws numbers, or it has no result to look at
     ignored = set()
@@ -150,9 +200,37 @@ def influences(torch: Any, call: Call, script: str, text: Callable[[str, int], s
             ignored.add(number)
             yield Influence("input", f"{call.name}: the result does not hang on input {number}, {_shown(given)}")
     yield from _examples(model, base, ignored)
-    if any(word in script for word in CAUSAL):
+    if _is_causal(model):
         yield from _future(model, base, ignored)
     yield from _parameters(model)
+
+
+def _is_causal(model: Model) -> bool:
+    """Return whether a model is to hide what is later: a line that it runs says so, or it has a mask of that form."""
+    lines: set[tuple[str, int]] = set()
+
+    def enter(frame: FrameType, event: str, argument: object) -> Any:
+        if not is_own(frame):
+            return None
+        lines.add((frame.f_code.co_filename, frame.f_lineno))
+        return enter
+
+    model.run(trace=enter)
+    said = [model.text(*line).partition("#")[0] for line in lines]
+    said += [type(part).__name__.lower() for part in model.module.modules()]
+    if any(word in text for text in said for word in CAUSAL):
+        return True
+    held = [*model.module.buffers(), *(x for part in model.module.modules() for x in vars(part).values())]
+    return any(_is_triangle(model.torch, x) for x in [*held, *model.call.args, *model.call.kwargs.values()])
+
+
+def _is_triangle(torch: Any, mask: Any) -> bool:
+    """Return whether a tensor hides or shows one triangle of a square, and does the other thing with the rest."""
+    if not isinstance(mask, torch.Tensor) or mask.dim() < 2 or mask.shape[-1] != mask.shape[-2] or mask.shape[-1] < 2:
+        return False
+    square = mask.reshape(-1, *mask.shape[-2:])[0]
+    hidden = square == square[0, -1]
+    return bool((hidden == torch.ones_like(hidden).triu(1)).all())
 
 
 def _differ(base: Sequence[Any], other: Sequence[Any]) -> bool:
@@ -186,6 +264,8 @@ def _examples(model: Model, base: Sequence[Any], ignored: set[int]) -> Iterator[
         pairs = _pairs(given, base[0])
         if number in ignored or given.dtype == model.torch.bool or not pairs or _is_graph(model, given):
             continue
+        if base[0].dim() == 2 and base[0].shape[0] == base[0].shape[1] == given.shape[0]:
+            continue  # each is compared with each
         touched = {pair: _touched(model, base[0], number, given, pair[0], 0, pair[1]) for pair in pairs}
         if any(found is None or found <= {0} for found in touched.values()):
             continue
@@ -194,7 +274,7 @@ def _examples(model: Model, base: Sequence[Any], ignored: set[int]) -> Iterator[
         count = len(found or ()) - (0 in (found or ()))
         where = f", from {name}" if name else ""
         yield Influence(
-            "examples",
+            "examples" if given.dim() > 2 and (0, 0) in pairs else "rows",
             f"{model.call.name}: examples influence each other{where}: with row 0 of input {number}, {_shown(given)}, "
             f"{count} other row{'s' * (count != 1)} of the result change{'s' * (count == 1)}",
             source,
@@ -237,12 +317,14 @@ def _is_confined(where: Any, size: int) -> bool:
     return not bool(where.any())
 
 
+def is_own(frame: FrameType) -> bool:
+    """Return whether a frame is of a script, outside of libraries."""
+    file = frame.f_code.co_filename
+    return "site-packages" not in file and "autograph_cli" not in file and not file.startswith("<")
+
+
 def _tracer(torch: Any, seen: list[tuple[str, int, str, Any]]) -> Any:
     """A trace function that notes the tensors that each line of a script, outside of libraries, makes."""
-
-    def is_own(frame: FrameType) -> bool:
-        file = frame.f_code.co_filename
-        return "site-packages" not in file and "autograph_cli" not in file and not file.startswith("<")
 
     def local(frame: FrameType, event: str, result: Any) -> Any:
         before = lines.get(id(frame))
@@ -290,10 +372,8 @@ def _future(model: Model, base: Sequence[Any], ignored: set[int]) -> Iterator[In
             leaks.append((number, given, len(found - {side - 1})))
             break
     for number, given, count in leaks[:1]:
-        said = (
-            f"{model.call.name}: the future leaks: {count} earlier times of the result change with the last of input "
-        )
-        yield Influence("future", f"{said}{number}, {_shown(given)}")
+        said = f"{model.call.name}: the future leaks: {count} earlier times of the result change with the last of "
+        yield Influence("future", f"{said}input {number}, {_shown(given)}")
 
 
 def _parameters(model: Model) -> Iterator[Influence]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import CodeType
 from typing import Any
@@ -107,6 +107,8 @@ class Modules:
         self.owners: dict[int, tuple[weakref.ref[Any], str]] = {}
         """Of parameters and buffers by id: the tensor, and the path of its module."""
         self.limit = MANY
+        self.entered: list[Callable[[ModuleCall, str], None]] = []
+        """Told of each call of a module that is in no other's, with its path."""
         self.waiting: list[About] = []
         """Those whose parameters may not be there yet."""
 
@@ -124,6 +126,9 @@ class Modules:
             if about is None or about.ref() is not module:
                 about = self.known[key] = self._met(module, outer)
                 self.waiting.append(about)
+            if outer is None:
+                for tell in self.entered:
+                    tell(call, about.path)
             outer = CallEvent(about, outer, call.number)
             known.append(outer)
         return known[-1]

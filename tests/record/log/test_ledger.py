@@ -65,9 +65,11 @@ def test_what_happens_is_heard_in_order_with_its_line(tmp_path: Path, engine: st
     ledger = heard(SCRIPT, tmp_path, engine)
     lines = {each.kind: each.source.line for each in ledger.happenings if each.source is not None and each.step == 3}
     assert lines == {"mode": 16, "zero_grad": 17, "backward": 20, "unscale": 21, "clip": 22, "step": 23, "schedule": 25}
-    kinds = [each.kind for each in ledger.happenings if each.kind != "schedule"]
+    kinds = [each.kind for each in ledger.happenings if each.kind not in ("schedule", "call")]
     assert kinds[:7] == ["mode", "zero_grad", "backward", "unscale", "clip", "step", "mode"]
     assert [each.words for each in ledger.happenings if each.kind == "mode"] == ["train"] * 7 + ["eval"]
+    called = [each for each in ledger.happenings if each.kind == "call"]
+    assert [(each.words, each.made) for each in called] == [("net.0", True)]
     steps = [each for each in ledger.happenings if each.kind == "step"]
     assert [each.rate for each in steps] == pytest.approx([0.1, 0.1, 0.01, 0.01, 1e-3, 1e-3, 1e-4])
     assert all(each.norm > 0 and len(ledger.sets[each.moved]) == 4 for each in steps)

@@ -1,0 +1,85 @@
+"""What is right where it is meant, and surprises where it is not: told aside from what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograph_cli.findings.records import Found, Rule, Seen, line_of
+from autograph_cli.findings.ways import behind_moves, plain_op
+from autograph_cli.graph import Edge, Node, Source
+from autograph_cli.graph.cuts import LISTED, behind, where
+
+
+def _first_order(seen: Seen) -> Iterator[Found]:
+    """Updates of weights by a derivative without a graph, through which a gradient then goes to these weights."""
+    if not seen.is_last:
+        return
+    wanted = behind(seen.graph, [(edge.node, edge.nr) for edge in seen.outcome()], untracked=True)
+    found: dict[Source | None, list[tuple[Node, Node, Edge]]] = {}
+    for node in seen.graph:
+        if node.op != "grad" or node.kind != "untracked" or node.id not in wanted:
+            continue
+        by = {node.args[position] for position in node.cut}
+        for update in _following(seen, node):
+            if update.id in seen.reached and (weights := by.intersection(update.args)):
+                found.setdefault(node.source, []).append((node, update, min(weights)))
+    for source, updates in found.items():
+        names = list(dict.fromkeys(seen.name(weights) for _, _, weights in updates))
+        named = ", ".join([name for name in names if name[0] != "%"][:LISTED] or names[:1])
+        first, update, _ = updates[0]
+        said = f"the derivative at {line_of(source)} is made without create_graph, so the update of {named} by it, "
+        said += f"{where(update)}, is of first order"
+        yield Found(said, source, ("what is differentiated later takes it for a constant",), (first.id, update.id))
+
+
+def _following(seen: Seen, start: Node) -> Iterator[Node]:
+    """The first operations with a gradient that take what is computed from a derivative."""
+    stack, met = [start], {start.id}
+    for node in stack:
+        for user in (user for nr in range(len(node.outputs)) for user in seen.users.get(Edge(node.id, nr), ())):
+            if user.id not in met:
+                met.add(user.id)
+                if user.kind == "untracked":
+                    stack.append(user)
+                else:
+                    yield user
+
+
+def _overwritten(seen: Seen) -> Iterator[Found]:
+    """Parts of a result that are written over before it is used: no gradient goes through what was there."""
+    told: set[Source | None] = set()
+    for node in seen.graph if seen.is_last else ():
+        if plain_op(node) not in ("copy", "fill", "index_put", "zero") or node.id not in seen.reached or not node.args:
+            continue
+        base = behind_moves(seen, node.args[0])
+        lost = seen.graph[base.node]
+        if lost.kind != "operation" or base == node.args[0] or node.source in told or lost.order:
+            continue
+        told.add(node.source)
+        yield Found(
+            f"a part of {seen.name(base)} is written over at {line_of(node.source)}: what was there gets no gradient",
+            node.source, (f"{where(lost)} made it",), (node.id, base.node),
+        )  # fmt: skip
+
+
+RULES = (
+    Rule(
+        "AG702",
+        "an update of first order",
+        "Second derivatives are left out of the outer gradient, as in first-order MAML, which is cheaper and not the "
+        "same.",
+        "Pass create_graph=True to this call of grad where the outer gradient is to go through it.",
+        _first_order,
+        on_request=True,
+        aside=True,
+    ),
+    Rule(
+        "AG703",
+        "a part of a result is written over",
+        "The gradient of these numbers goes to what was written, and nothing to what was there before.",
+        "Write it with torch.where or torch.cat where both are to count.",
+        _overwritten,
+        on_request=True,
+        aside=True,
+    ),
+)

@@ -1,0 +1,89 @@
+"""Masks of attention that leave a query nothing to look at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from autograph_cli.findings.book import at
+from autograph_cli.findings.numbers import gradient_of, value_of
+from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.findings.ways import PRODUCTS, is_given, moves, shape_of
+from autograph_cli.graph import Edge, Node, Values
+from autograph_cli.record.graphs.causes import first_binding
+
+_ATTENTION = re.compile("scaled_dot_product|_safe_softmax")
+
+
+def _seeing_nothing(seen: Seen) -> Iterator[Found]:
+    """Attention whose mask leaves some queries nothing to look at, for which fused kernels return zeros."""
+    told = any(notice.kind == "future" for notice in seen.trace.notices)  # by a mask that is turned round
+    for node in seen.graph if seen.is_last and not told else ():
+        if node.id not in seen.reached or node.order or not _ATTENTION.search(node.op):
+            continue
+        fused = len(node.args) > 3
+        made = node if fused else _weighted(seen, node)
+        if made is None or (fused and zeros_in(value_of(seen, node.args[2]))):
+            continue
+        size = shape_of(seen, Edge(made.id))[-1]
+        rows = zeros_in(value_of(seen, Edge(made.id))) // size
+        # What nothing looks at, as the queries of padding, gets no gradient.
+        if rows and zeros_in(gradient_of(seen, Edge(made.id))) < rows * size:
+            masks = [node.args[3]] if fused else _added(seen, node)
+            mask = next(filter(None, (_mask(seen, edge) for edge in masks)), "")
+            who = ("1 query", "its result is") if rows == 1 else (f"{rows} queries", "their results are")
+            said = f"the mask{mask} of the attention{at(node.source)} leaves {who[0]} nothing to look at: {who[1]} "
+            said += "zeros, which go into the loss"
+            yield Found(said, node.source, (f"the result is {seen.shown(Edge(made.id))}",), (node.id,))
+
+
+def _mask(seen: Seen, edge: Edge) -> str:
+    """The name of the mask that a script made, and the line."""
+    stack, met = [edge], {edge}
+    for each in stack:
+        node = seen.graph[each.node]
+        name = next(iter(node.outputs[each.nr].names), "")
+        made = first_binding(dict(seen.scripts), name) if name else None
+        if made is not None:
+            return f" {name} ({made[0]}:{made[2].line})"
+        following = [arg for arg in node.args if node.kind == "untracked" and arg not in met]
+        stack += following
+        met.update(following)
+    return ""
+
+
+def _weighted(seen: Seen, node: Node) -> Node | None:
+    """The product of weights of attention and values, where these have no zeros of their own."""
+    users = [user for user in seen.users.get(Edge(node.id), ()) if not user.order]
+    if len(users) != 1 or (users[0].op not in PRODUCTS and not moves(users[0])):
+        return None
+    if moves(users[0]):
+        return _weighted(seen, users[0])
+    others = [edge for edge in users[0].args if edge.node != node.id]
+    return None if any(zeros_in(value_of(seen, edge)) for edge in others) else users[0]
+
+
+def _added(seen: Seen, node: Node) -> Iterator[Edge]:
+    """Return what was added to scores that has no history."""
+    yield from (edge for edge in seen.graph[node.args[0].node].args if is_given(seen, edge))
+
+
+def zeros_in(values: Values | None) -> int:
+    """How many of the numbers are zero; 0 where that is not known."""
+    if values is None:
+        return 0
+    return values.zeros or sum(number == "0" for line in values.whole for number in re.findall(r"[^\s,\[\]]+", line))
+
+
+RULES = (
+    Rule(
+        "AG315",
+        "a query of attention that sees nothing",
+        "A softmax over nothing is no number; fused kernels give zeros for it, which are learned from as if they were "
+        "a result.",
+        "Let each query see at least one key, itself or a start token, and look at which value of the mask hides: True "
+        "hides in MultiheadAttention, and shows in scaled_dot_product_attention.",
+        _seeing_nothing,
+        ("values",),
+    ),
+)
