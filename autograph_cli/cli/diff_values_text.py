@@ -30,7 +30,8 @@ def text(found: Divergence, names: Names) -> Iterator[str]:
         for word, told in _details(found, names):
             yield f"  {word:<9} {told}"
     if found.looked:
-        steps = f"in {found.steps} step{'s' * (found.steps != 1)}"
+        of = f" of {found.total}" if found.steps < found.total and found.verdict != "parted" else ""
+        steps = f"in {found.steps}{of} step{'s' * (found.steps != 1 or bool(of))}"
         unseen = f"; {found.unseen} could not be" if found.unseen else ""
         yield f"  compared  {found.looked:,} tensors, gradients included, {steps}{unseen}"
 

@@ -54,6 +54,11 @@ class Divergence(Struct, frozen=True):
     """The steps that were compared."""
     largest: float = 0.0
     """The largest relative difference that is rounding."""
+    total: int = 0
+    """The steps that both runs had."""
+    gap: tuple[int, int] | None = None
+    """Where they part in steps that were not kept: the last one that is equal, or -1, and the first that begins with
+    other numbers."""
 
 
 def divergence(old: Trace, new: Trace) -> Divergence:
@@ -68,18 +73,27 @@ def divergence(old: Trace, new: Trace) -> Divergence:
     worst, before = 0.0, None
     for one, other in pairs:
         aligned = Aligned(one.graph, other.graph, same_engine=old.engine == new.engine and not worst)
-        aligned.carried = carried.get(one.number - 1, {} if not worst else None)
+        aligned.carried = carried.get(one.number - 1, None if worst else {})
         found = partings(aligned)
         counts.update(aligned.levels)
         worst = max(worst, aligned.largest)
         carried[one.number] = {each.name: each.relative for each in _spread(aligned)}
         if found:
-            return replace(_parted(one, other, aligned, found[0], counts, before), steps=len(carried))
+            parted = _parted(one, other, aligned, found[0], counts, before)
+            return replace(parted, steps=len(carried), total=min(old.total_steps, new.total_steps))
         before = one.number
     ended = _other_lengths(old, new, pairs)
     looked, unseen = sum(counts.values()) - counts["unknown"], counts["unknown"]
     verdict: Verdict = "incomparable" if ended else "rounding" if worst else "equal"
-    return Divergence(verdict, ended, looked=looked, unseen=unseen, steps=len(pairs), largest=worst)
+    return Divergence(
+        verdict,
+        ended,
+        looked=looked,
+        unseen=unseen,
+        steps=len(pairs),
+        largest=worst,
+        total=min(old.total_steps, new.total_steps),
+    )
 
 
 def _refused(old: Trace, new: Trace) -> str:
@@ -115,7 +129,9 @@ def _parted(
         verdict, why = _of_state(aligned, parting, one, before)
     looked, unseen = sum(counts.values()) - counts["unknown"], counts["unknown"]
     spread = tuple(_spread(aligned))
-    return Divergence(verdict, why, one, other, parting, aligned, spread, looked, unseen)
+    last = -1 if before is None else before
+    gap = (last, one.number) if parting.kind == "state" and verdict == "parted" and last < one.number - 1 else None
+    return Divergence(verdict, why, one, other, parting, aligned, spread, looked, unseen, gap=gap)
 
 
 def _of_state(aligned: Aligned, parting: Parting, step: Step, before: int | None) -> tuple[Verdict, str]:
@@ -135,10 +151,9 @@ def _of_state(aligned: Aligned, parting: Parting, step: Step, before: int | None
     leaves = [number for number in states if aligned.old[number].kind == "leaf"]
     if before is None and len(others) > 1 and 2 * len(others) >= len(leaves):
         return "incomparable", f"the runs began with other random numbers: {len(others)} of {len(leaves)} leaves differ"
-    if before is not None and before != step.number - 1:
-        return "parted", f"the steps between {before} and {step.number} were not kept: record with --steps all"
-    if before is None and step.number:
-        return "parted", f"the steps before {step.number} were not kept: record with --steps all"
+    if step.number and before != step.number - 1:
+        kept = f"the steps between {before} and {step.number}" if before is not None else f"those before {step.number}"
+        return "parted", f"{kept} were not kept: record with --steps all"
     return "parted", ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograph_cli.graph.aligned import SHARP, USUAL, Aligned, Compared, behind, judged, noise_of
+from autograph_cli.graph.aligned import BLURRED, SHARP, USUAL, Aligned, Compared, behind, judged, noise_of
 from autograph_cli.graph.diff import constants
 from autograph_cli.graph.parting import Kind, Parting
 from autograph_cli.graph.records import Edge, Graph, Node
@@ -92,10 +92,8 @@ class Forward:
         if given is None:
             return judged(*numbers, eps, aligned.loose)
         if not one.is_operation and aligned.carried != {}:
-            carried = aligned.carried or {}
-            return judged(
-                *numbers, eps, aligned.loose, max([carried.get(name, 0.0) for name in one.outputs[0].names], default=0)
-            )
+            told = [aligned.carried.get(name, 0.0) for name in one.outputs[0].names] if aligned.carried else [BLURRED]
+            return judged(*numbers, eps, aligned.loose, max(told, default=0.0))
         sharp = aligned.same_engine and one.op == other.op and all(each.level == "same" for each in given)
         terms = [aligned.number(self.old, edge) for edge in one.args]
         noise = 0.0 if sharp else noise_of(eps, terms, numbers[0])
