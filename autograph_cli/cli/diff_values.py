@@ -10,13 +10,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograph_cli.cli.diff_values_text import as_dict, sentence, text
 from autograph_cli.cli.exit_codes import CommandError
 from autograph_cli.cli.opening import named_rank
 from autograph_cli.cli.options import SCRIPTS
 from autograph_cli.cli.printing import put
 from autograph_cli.graph import Trace
 from autograph_cli.graph.divergence import Divergence, divergence
+from autograph_cli.graph.parting_text import as_dict, sentence, text
 from autograph_cli.record.log.steps import COMPARED
 from autograph_cli.record.run import store
 from autograph_cli.testing import recording

@@ -43,9 +43,9 @@ UNKNOWN = Compared("unknown")
 class Aligned:
     """The graphs of one step in two runs, by the nodes that both have."""
 
-    def __init__(self, old: Graph, new: Graph, *, same_engine: bool) -> None:
+    def __init__(self, old: Graph, new: Graph, *, same_engine: bool, rtol: float = 0.0) -> None:
         self.old, self.new = old, new
-        self.same_engine = same_engine
+        self.same_engine, self.rtol = same_engine, rtol
         self.loose = LOOSE if same_engine else OTHER
         self.pairs = match(old, new, _types)
         self.likes = {other: one for one, other in self.pairs.items()}
@@ -66,7 +66,27 @@ class Aligned:
 
     def loosely(self, old: Exact | None, new: Exact | None, one: Edge, other: Edge) -> Compared:
         """How far apart numbers of these two outputs are, as two ways to compute the same may be."""
-        return judged(old, new, self.eps(one, other), self.loose)
+        return self.judged(old, new, self.eps(one, other), self.loose)
+
+    def judged(
+        self, old: Exact | None, new: Exact | None, eps: float, units: float, given: float = 0.0, noise: float = 0.0
+    ) -> Compared:
+        """How far two tensors are apart, whose numbers may differ by so many units, by what is made of the relative
+        difference of what they were computed from (`given`), by `noise`, the rounding of sums that come to nothing,
+        and by what was allowed anyhow."""
+        if old is None or new is None:
+            return UNKNOWN
+        found = apart(old, new)
+        if found is None:
+            return Compared("parted", Apart(False, math.inf), eps)
+        if found.same:
+            return Compared("same", found, eps)
+        allowed = (units * eps + AMPLIFIED * given) * found.scale + noise
+        if not eps and given > 0:  # an index or a mask flips, where what it is made of is about the same
+            return Compared("rounding", found, eps)
+        if not (math.isfinite(found.difference) and found.difference <= max(allowed, self.rtol * found.scale)):
+            return Compared("parted", found, eps)
+        return Compared("unknown" if allowed - noise > BLURRED * found.scale else "rounding", found, eps)
 
     def like(self, one: Edge, other: Edge) -> bool:
         """Return whether two outputs are the same one in both graphs."""
@@ -95,26 +115,6 @@ class Aligned:
         outputs = range(min(len(self.old[one].outputs), len(self.new[other].outputs)))
         levels = [self.compare(Edge(one, nr), Edge(other, nr)).level for nr in outputs]
         return self.pairs.get(one) == other and "parted" not in levels
-
-
-def judged(
-    old: Exact | None, new: Exact | None, eps: float, units: float, given: float = 0.0, noise: float = 0.0
-) -> Compared:
-    """How far two tensors are apart, whose numbers may differ by so many units, by what is made of the relative
-    difference of what they were computed from (`given`), and by `noise`, the rounding of sums that come to nothing."""
-    if old is None or new is None:
-        return UNKNOWN
-    found = apart(old, new)
-    if found is None:
-        return Compared("parted", Apart(False, math.inf), eps)
-    if found.same:
-        return Compared("same", found, eps)
-    allowed = (units * eps + AMPLIFIED * given) * found.scale + noise
-    if not eps and given > 0:  # an index or a mask flips, where what it is made of is about the same
-        return Compared("rounding", found, eps)
-    if not (math.isfinite(found.difference) and found.difference <= allowed):
-        return Compared("parted", found, eps)
-    return Compared("unknown" if allowed - noise > BLURRED * found.scale else "rounding", found, eps)
 
 
 def noise_of(eps: float, given: Sequence[Exact | None], made: Exact | None, factor: float = 1.0) -> float:

@@ -61,8 +61,12 @@ class Divergence(Struct, frozen=True):
     other numbers."""
 
 
-def divergence(old: Trace, new: Trace) -> Divergence:
-    """Compare the numbers of two runs that were recorded with values."""
+def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
+    """Compare the numbers of two runs that were recorded with values; a relative difference of `rtol` is none.
+
+    >>> divergence(Trace("a.py"), Trace("b.py")).why
+    'the first has no graph'
+    """
     refused = _refused(old, new)
     if refused:
         return Divergence("incomparable", refused)
@@ -72,7 +76,8 @@ def divergence(old: Trace, new: Trace) -> Divergence:
     carried: dict[int, dict[str, float]] = {}
     worst, before = 0.0, None
     for one, other in pairs:
-        aligned = Aligned(one.graph, other.graph, same_engine=old.engine == new.engine and not worst)
+        exact = old.engine == new.engine and not worst
+        aligned = Aligned(one.graph, other.graph, same_engine=exact, rtol=rtol)
         aligned.carried = carried.get(one.number - 1, None if worst else {})
         found = partings(aligned)
         counts.update(aligned.levels)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from autograph_cli.graph.aligned import SHARP, USUAL, Aligned, Compared, at, flow_in, judged, noise_of
+from autograph_cli.graph.aligned import SHARP, USUAL, Aligned, Compared, at, flow_in, noise_of
 from autograph_cli.graph.numbers import Apart, largest
 from autograph_cli.graph.parting import Kind, Parting
 from autograph_cli.graph.parting_forward import Forward
@@ -102,16 +102,16 @@ class _Call:
             return Compared("parted", Apart(False, math.inf), eps)
         pairs = self._paired(*senders)
         if pairs is None:
-            compared = judged(mine, its, eps, self.aligned.loose)
+            compared = self.aligned.judged(mine, its, eps, self.aligned.loose)
             return compared if compared.level != "parted" else self._blame(one, other, nr, compared, senders)
         sent = [self.sent.get(pair, Compared("unknown")) for pair in pairs]
         noise = 2 * sum(each.apart.difference for each in sent if math.isfinite(each.apart.difference))
         scale = max((each.apart.scale for each in sent), default=0.0)
-        compared = judged(mine, its, eps, SHARP, 0.0, noise + SHARP * eps * scale)
+        compared = self.aligned.judged(mine, its, eps, SHARP, 0.0, noise + SHARP * eps * scale)
         if compared.level != "parted" or any(each.level == "parted" for each in sent):
             return compared
         if any(each.level == "unknown" for each in sent):
-            return judged(mine, its, eps, self.aligned.loose)
+            return self.aligned.judged(mine, its, eps, self.aligned.loose)
         self._add("hook" if senders[0] else "seed", one.id, other.id, compared, nr)
         return compared
 
@@ -201,7 +201,7 @@ class _Call:
         terms = [self.aligned.number(self.old, edge) for edge in one.args]
         factor = max([1.0, *(largest(each) for each in terms if each is not None)])
         noise = 0.0 if sharp or flow is None else noise_of(eps, flow.given, sent[0], factor)
-        return judged(*sent, eps, SHARP if sharp else USUAL, told, noise)
+        return self.aligned.judged(*sent, eps, SHARP if sharp else USUAL, told, noise)
 
     def _goes(self, edge: Edge | None, ran: set[int]) -> bool:
         """Return whether a gradient goes along an edge."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograph_cli.graph.aligned import BLURRED, SHARP, USUAL, Aligned, Compared, behind, judged, noise_of
+from autograph_cli.graph.aligned import BLURRED, SHARP, USUAL, Aligned, Compared, behind, noise_of
 from autograph_cli.graph.diff import constants
 from autograph_cli.graph.parting import Kind, Parting
 from autograph_cli.graph.records import Edge, Graph, Node
@@ -90,16 +90,24 @@ class Forward:
         aligned, mine, its = self.aligned, Edge(one.id, nr), Edge(other.id, nr)
         numbers, eps = (aligned.number(self.old, mine), aligned.number(self.new, its)), aligned.eps(mine, its)
         if given is None:
-            return judged(*numbers, eps, aligned.loose)
+            return aligned.judged(*numbers, eps, aligned.loose)
         if not one.is_operation and aligned.carried != {}:
-            told = [aligned.carried.get(name, 0.0) for name in one.outputs[0].names] if aligned.carried else [BLURRED]
-            return judged(*numbers, eps, aligned.loose, max(told, default=0.0))
+            carried = (
+                [aligned.carried.get(name, 0.0) for name in one.outputs[0].names] if aligned.carried else [BLURRED]
+            )
+            return aligned.judged(*numbers, eps, aligned.loose, max(carried, default=0.0))
         sharp = aligned.same_engine and one.op == other.op and all(each.level == "same" for each in given)
         terms = [aligned.number(self.old, edge) for edge in one.args]
         noise = 0.0 if sharp else noise_of(eps, terms, numbers[0])
         told = max((each.relative for each in given), default=0.0)
-        found = judged(*numbers, eps, SHARP if sharp else USUAL, told, noise)
-        if found.level == "rounding" and sharp and _plain(one) != _plain(other) and found.apart.ulps(eps) > 1:
+        found = aligned.judged(*numbers, eps, SHARP if sharp else USUAL, told, noise)
+        if (
+            found.level == "rounding"
+            and sharp
+            and not aligned.rtol
+            and _plain(one) != _plain(other)
+            and found.apart.ulps(eps) > 1
+        ):
             return Compared("parted", found.apart, eps)
         return found
 

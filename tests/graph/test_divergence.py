@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from autograph_cli.cli.diff_values_text import first_place, sentence
 from autograph_cli.graph import Trace
 from autograph_cli.graph.divergence import Divergence, divergence
 from autograph_cli.graph.numbers import apart, kept
+from autograph_cli.graph.parting_text import first_place, sentence
 from autograph_cli.record.run.runner import Target, record
 from tests.graph.parting_programs import Planted, planted, rounded, same, sample
 

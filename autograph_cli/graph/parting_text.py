@@ -1,4 +1,4 @@
-"""What `autograph diff --values` says."""
+"""How it is said where the numbers of two runs part first."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from autograph_cli.graph import Graph, Node, Source
 from autograph_cli.graph.aligned import Aligned
 from autograph_cli.graph.diff import constants
 from autograph_cli.graph.divergence import Divergence
 from autograph_cli.graph.parting import Parting
-from autograph_cli.graph.records import Edge
+from autograph_cli.graph.records import Edge, Graph, Node, Source
 
 MOST = 8
 """So many gradients are listed."""
