@@ -56,6 +56,8 @@ class Divergence(Struct, frozen=True):
     """The largest relative difference that is rounding."""
     total: int = 0
     """The steps that both runs had."""
+    notes: tuple[tuple[str, str], ...] = ()
+    """What was found out by running both again: a word, and what it is about."""
     gap: tuple[int, int] | None = None
     """Where they part in steps that were not kept: the last one that is equal, or -1, and the first that begins with
     other numbers."""

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from autograph_cli.graph.aligned import Aligned
+from autograph_cli.graph.aligned import OTHER, USUAL, Aligned
 from autograph_cli.graph.diff import constants
 from autograph_cli.graph.divergence import Divergence
 from autograph_cli.graph.parting import Parting
-from autograph_cli.graph.records import Edge, Graph, Node, Source
+from autograph_cli.graph.records import Edge, Graph, Measured, Node, Source
 
 MOST = 8
 """So many gradients are listed."""
@@ -203,6 +203,7 @@ def _details(found: Divergence, names: Names) -> Iterator[tuple[str, str]]:
     given = _given(found.aligned, parting)
     if given:
         yield "given", given
+    yield from found.notes
     yield from _spread(found)
 
 
@@ -266,3 +267,36 @@ def _relative(value: float) -> str:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def _formula(measured: Measured) -> str:
+    """The derivatives, or the lines of a custom backward."""
+    return "; ".join(line.strip() for line in measured.formula if not line.strip().startswith(("def ", "@")))
+
+
+def recomputed(found: Divergence, measured: tuple[Measured, Measured], names: Names) -> Iterator[tuple[str, str]]:
+    """What recomputing both operations in float64, each on the numbers that it was given, tells of them."""
+    parting = found.parting
+    if parting is None or parting.kind not in ("operation", "formula"):
+        return
+    formulas = list(dict.fromkeys(_formula(each) for each in measured))
+    if parting.kind == "formula" and formulas != [""]:
+        yield "formula", " and ".join(formulas)
+    which = 1 if parting.backward else 0
+    off = [each.deviation[which] if which < len(each.deviation) else None for each in measured]
+    if off[0] is None or off[1] is None or not parting.eps:
+        return
+    right = [each <= USUAL * parting.eps for each in off if each is not None]
+    what = "gradient" if parting.backward else "result"
+    names = (Path(names[0]).name, Path(names[1]).name)
+    if all(right):
+        yield "float64", f"each {what} is right for its own inputs, to {max(off[0], off[1]):.1e}: this is no rounding"
+    elif any(right) and max(off[0], off[1]) > OTHER * parting.eps:
+        wrong = right.index(False)
+        yield (
+            "float64",
+            (
+                f"the {what} in {names[wrong]} is off by {off[wrong]:.1e} from that in float64 on its own inputs; "
+                f"that in {names[1 - wrong]} is right to {off[1 - wrong]:.1e}"
+            ),
+        )

@@ -177,6 +177,9 @@ class Measured(Record, frozen=True):
     """The backward calls, by number, that gave its backward NaN or infinity, or that gave it as the gradient."""
     exact: tuple[Exact | None, ...] = ()
     """The numbers of its outputs."""
+    deviation: tuple[Number | None, ...] = ()
+    """By how much its results are off from those in float64, and the gradients that it sent on, in the first call that
+    ran it; relative to the largest number."""
     flows: tuple[Flow, ...] = ()
     """What each backward call gave it and it sent on, in the order of the calls."""
 

@@ -25,8 +25,8 @@ from autograph_cli.record.measure.values import alike, is_finite, summary
 if TYPE_CHECKING:
     from autograph_cli.record.measure.node_checks import NodeChecks, Point
 
-KINDS = ("values", "time", "flops", "memory", "formula", "inside", "check")
-"""What can be asked for."""
+KINDS = ("values", "time", "flops", "memory", "formula", "inside", "check", "deviation")
+"""What can be asked for; `deviation` where two runs are compared."""
 _now = time.perf_counter_ns
 
 
@@ -44,7 +44,7 @@ def clock_cost() -> int:
 class Found:
     """What was measured in one step, by the numbers of events and of outputs."""
 
-    formulas: bool = False
+    kinds: frozenset[str] = frozenset()
     values: dict[tuple[int, int], Values] = field(default_factory=dict)
     gradients: dict[int, tuple[Values | None, ...]] = field(default_factory=dict)
     times: dict[int, tuple[int, Time]] = field(default_factory=dict)
@@ -82,17 +82,20 @@ class Found:
         began, took = self.times.get(number, (None, None))
         runs = [(began, _settled(took), flops) for began, took, flops in self.runs.get(number, ())]
         point = self.points.pop(number, None)
-        if point is not None and self.checks is not None:
+        if point is not None and self.checks is not None and "check" in self.kinds:
             self.checked[number] = self.checks.result(point)
         error, wrong = self.checked.get(number, (None, ""))
         numbers = tuple([self.exact.get((number, nr)) for nr in range(outputs)])
         flows = self.flows.get(number, {})
+        off: tuple[Number | None, ...] = ()
+        if point is not None and self.checks is not None and "deviation" in self.kinds:
+            off = self.checks.deviation(point, numbers, next(iter(flows.values()), None))
         measured = Measured(
             values if any(values) else (),
             self.gradients.get(number, ()),
             None if took is None else _settled(took),
             sum(took for _, took, _ in runs) if runs else None,
-            engine.formula(event.cls) if self.formulas and event.is_operation else (),
+            engine.formula(event.cls) if "formula" in self.kinds and event.is_operation else (),
             self.inside.get(number),
             None if began is None else max(began - self.began, 0),
             self.flops.get(number),
@@ -101,6 +104,7 @@ class Found:
             wrong,
             tuple([calls[call] for call in self.nonfinite.get(number, ()) if call in calls]),
             numbers if any(numbers) else (),
+            off,
             tuple([replace(flow, pass_id=calls[call]) for call, flow in flows.items() if call in calls]),
         )
         return None if measured == _NOTHING else measured
@@ -175,9 +179,9 @@ class Measures:
         self.log, self.engine = log, log.engine
         self.kinds = frozenset(kinds)
         self.here = _Here()
-        self._hooked = not self.kinds.isdisjoint(("time", "flops", "memory", "inside", "check"))
+        self._hooked = not self.kinds.isdisjoint(("time", "flops", "memory", "inside", "check", "deviation"))
         self.checks: NodeChecks | None = None
-        if "check" in self.kinds:
+        if not self.kinds.isdisjoint(("check", "deviation")):
             self.checks = importlib.import_module("autograph_cli.record.measure.node_checks").NodeChecks(self.engine)
         self._listening = contextlib.ExitStack()
         self.allocations = Allocations(self.engine, self.here.clock) if "memory" in self.kinds else None
@@ -190,7 +194,7 @@ class Measures:
         """Return what was measured in the step that is going on in this thread."""
         step = self.log.step
         if step.found is None:
-            step.found = Found("formula" in self.kinds, checks=self.checks)
+            step.found = Found(self.kinds, checks=self.checks)
         found: Found = step.found
         return found
 
