@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from autograph_cli.graph import Graph, GraphDiff
     from autograph_cli.record.capture import capture
     from autograph_cli.testing.asserts import assert_gradients, assert_no_findings, assert_same_graph
+    from autograph_cli.testing.numbers import assert_same_numbers, first_divergence
 
 __version__ = "0.1.0"
 __all__ = [
@@ -24,7 +25,9 @@ __all__ = [
     "assert_gradients",
     "assert_no_findings",
     "assert_same_graph",
+    "assert_same_numbers",
     "capture",
+    "first_divergence",
     "record",
 ]
 
@@ -34,7 +37,9 @@ _HOMES = {
     "assert_gradients": "autograph_cli.testing.asserts",
     "assert_no_findings": "autograph_cli.testing.asserts",
     "assert_same_graph": "autograph_cli.testing.asserts",
+    "assert_same_numbers": "autograph_cli.testing.numbers",
     "capture": "autograph_cli.record.capture",
+    "first_divergence": "autograph_cli.testing.numbers",
 }
 
 

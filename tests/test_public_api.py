@@ -23,7 +23,9 @@ def test_public_names() -> None:
         "assert_gradients",
         "assert_no_findings",
         "assert_same_graph",
+        "assert_same_numbers",
         "capture",
+        "first_divergence",
         "record",
     ]
     for name in autograph_cli.__all__:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import tarfile
@@ -57,6 +58,14 @@ FORMATS = ("text", "json", *PICTURES, *REPORTS)
     shell_complete=completion.some_of(*HOLDS),
     help=f"What to compare of nodes, some of: {','.join(HOLDS)}.",
 )
+@click.option(
+    "--values",
+    "by_values",
+    is_flag=True,
+    help="Where the numbers part first, forward or backward: exit code 0 for equal ones, but for rounding; 1; 3 where "
+    "they cannot be compared.",
+)
+@click.option("--json", "as_json", is_flag=True, help="With --values: an object on stdout; else as -f json.")
 @click.option("-f", "--format", "format_", type=click.Choice(FORMATS), help="Unless told, by -o; else text.")
 @click.option("--together", is_flag=True, help="-f svg: both graphs as one picture, as the other pictures are.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A file for the result; unless told, stdout.")
@@ -70,6 +79,8 @@ def diff(
     views: tuple[str, ...],
     step: str | None,
     include: str | None,
+    by_values: bool,
+    as_json: bool,
     format_: str | None,
     together: bool,
     output: Path | None,
@@ -86,8 +97,12 @@ def diff(
       autograph diff --rev v1.0 --rev main expr.py       ... with one another
       autograph diff -o changes.svg expr.graph.txt expr.py
       autograph diff --engines builtin,torch expr.py
+      autograph diff --values old.py new.py              where numbers part first
     """
     with as_command_error():
+        if by_values:
+            ctx.exit(_by_values(old, new, revisions, engines, step, as_json or format_ == "json"))
+        format_ = "json" if as_json else format_
         asked = chosen_settings(load(), step, views, include, None)
         settings = _settings(asked, include)
         format_ = _format(format_, output)
@@ -98,6 +113,17 @@ def diff(
         difference = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
         _show(difference, format_, output, " - ".join(_title(*side) for side in sides), together)
     ctx.exit(1 if difference else 0)
+
+
+def _by_values(
+    old: str, new: str | None, revisions: tuple[str, ...], engines: tuple[str, ...] | None, step: str | None, json: bool
+) -> int:
+    """Compare the numbers of both sides, and return the exit code."""
+    values = importlib.import_module("autograph_cli.cli.diff_values")  # NumPy, which other comparisons do without
+    asked = [chosen(engine) for engine in _engines(engines, load())]
+    sides = values.open_sides(_sides(old, new, revisions, engines or ()), asked, step, _checked_out)
+    code: int = values.show(values.compare(sides), sides, as_json=json)
+    return code
 
 
 def _settings(asked: Settings, include: str | None) -> Settings:

@@ -30,7 +30,7 @@ from autograph_cli.cli.options import (
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.report import print_report
 from autograph_cli.graph import Trace
-from autograph_cli.record.log.steps import Selection
+from autograph_cli.record.log.steps import COMPARED, USUAL, Selection
 from autograph_cli.record.run import runner, store
 from autograph_cli.record.run.placement import PARENT, TIMEOUT, Placement
 
@@ -48,10 +48,8 @@ FAILURES = ("AG0",)
 @click.option(
     "--steps",
     type=StepsType(),
-    default="first,last",
-    show_default=True,
     help="Steps to keep: first, last, all, 3, 10:20, or several with commas. "
-    "A step ends with a backward pass that frees its graph.",
+    f"A step ends with a backward pass that frees its graph.  [default: {USUAL}; {COMPARED} with --record values]",
 )
 @click.option(
     "--record",
@@ -105,7 +103,7 @@ FAILURES = ("AG0",)
 def run(
     module: bool,
     output: Path | None,
-    steps: str,
+    steps: str | None,
     record: tuple[str, ...],
     watch: tuple[str, ...],
     engine: str | None,
@@ -159,6 +157,7 @@ def run(
     if engine == "builtin" and not quiet:
         lacking.warn(target)
     tune = tune and engine == "builtin"
+    steps = steps or (COMPARED if "values" in record else USUAL)
     return _run(target, Recording(steps, record, watch, engine, device, tune, quiet, output, folder), place, shared)
 
 

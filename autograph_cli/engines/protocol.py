@@ -86,8 +86,8 @@ class BackwardCall(Protocol):
     found: Any
     """The gradients of `inputs`, once it is over."""
     watch: Callable[[Any, Any], None] | None
-    """Called with each node that is about to run and its gradient, and with None where the engine tells that it is
-    done; a listener may put it here."""
+    """Called with each node that is about to run and its gradient, after the hooks of tensors, and with None and the
+    gradients that it sends on where it is done; a listener may put it here."""
     counted: Callable[[int], None] | None
     """Called with the floating-point operations of what is no watched operation; put here likewise."""
 
@@ -451,6 +451,10 @@ class Measuring(Protocol):
 
     def arrays_made(self, node: Any, outputs: Iterable[Any]) -> Iterable[Any]:
         """The numbers that an operation made."""
+
+    def sent(self, node: Any, grads: Sequence[Any]) -> Sequence[Any]:
+        """The numbers of the gradients that a node sends on, each as it fits what it goes to; None where there is
+        none."""
 
     def prepare_inside(self) -> None:
         """From now on, `inside` is going to be asked of nodes."""

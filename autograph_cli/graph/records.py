@@ -111,6 +111,32 @@ class Values(Record, frozen=True):
     """The dimensions of a leaf along which all its parts are equal, number by number."""
 
 
+class Exact(Record, frozen=True, gc=False):
+    """The numbers of a tensor as they are, to be compared; of many, what tells two tensors apart."""
+
+    kind: Literal["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8", "c16"]
+    """Their type as NumPy calls it; floating numbers of 16 bits and fewer are kept as `f4`."""
+    count: Count
+    data: bytes = b""
+    """All of them, row by row, the lowest byte first; else empty."""
+    crc: Count = 0
+    """The check sum of these bytes."""
+    norm: Number | None = None
+    """The root of the sum of their squares, but for those that are NaN or infinite."""
+    probes: tuple[Number, ...] = ()
+    """The sums of the numbers, each with one of four patterns of signs."""
+
+
+class Flow(Record, frozen=True, rename={"pass_id": "pass"}):
+    """The gradients that one backward call gave a node, and those that this one sent on."""
+
+    pass_id: Count
+    given: tuple[Exact | None, ...] = ()
+    """Of its outputs, after the hooks of tensors."""
+    sent: tuple[Exact | None, ...] = ()
+    """Along each edge of `next`, after the hooks of the node."""
+
+
 class Run(Record, frozen=True):
     """One run of the backward of a node; of several, they are in the order of the passes that ran it."""
 
@@ -149,6 +175,13 @@ class Measured(Record, frozen=True):
     """Where that is more than rounding: the order, the number, and both values."""
     nonfinite: tuple[Count, ...] = ()
     """The backward calls, by number, that gave its backward NaN or infinity, or that gave it as the gradient."""
+    exact: tuple[Exact | None, ...] = ()
+    """The numbers of its outputs."""
+    deviation: tuple[Number | None, ...] = ()
+    """By how much its results are off from those in float64, and the gradients that it sent on, in the first call that
+    ran it; relative to the largest number."""
+    flows: tuple[Flow, ...] = ()
+    """What each backward call gave it and it sent on, in the order of the calls."""
 
 
 class Node(Record, frozen=True, gc=False, rename={"pass_id": "pass"}):

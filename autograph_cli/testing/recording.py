@@ -49,11 +49,15 @@ def record(
     *,
     steps: str = "first,last",
     extras: Sequence[str] = (),
+    measured: Sequence[str] = (),
     folder: Path | None = None,
     name: str = "",
     engine: str = "builtin",
 ) -> Recording:
-    """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails."""
+    """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails.
+
+    `measured` is what is recorded beside the graph, as `--record` takes it.
+    """
     label = name or str(script)
     engine = engines.chosen(engine)
     engines.check(engine)
@@ -62,6 +66,7 @@ def record(
         "arguments": list(arguments),
         "steps": steps,
         "extras": list(extras),
+        "measured": list(measured),
         "engine": engine,
     }
     with (
@@ -101,7 +106,7 @@ def answer(request: str) -> str:
     """Return what came of the script that a request names."""
     asked = json.loads(request)
     target = runner.Target.of(asked["script"], tuple(asked["arguments"]))
-    result, trace = runner.record(target, asked["steps"], engine=asked["engine"])
+    result, trace = runner.record(target, asked["steps"], record=asked["measured"], engine=asked["engine"])
     extras = asked["extras"]
     found = {
         "exit_code": result.exit_code,

@@ -13,6 +13,7 @@ from autograph_cli.engines.builtin.tensors import readable_array
 from autograph_cli.torch._arrays import cuda
 from autograph_cli.torch._core.dispatch import run
 from autograph_cli.torch._core.flops import count
+from autograph_cli.torch._core.gradients import Misfit, fit, output_meta_at
 from autograph_cli.torch._core.node import Node
 from autograph_cli.torch._core.operation import Operation
 from autograph_cli.torch._core.state import process_state, thread_state
@@ -68,6 +69,11 @@ class Measuring:
                 raw = output._base._ag_raw  # a change of a view is one of its base
             yield readable_array(raw)
 
+    def sent(self, node: Node, grads: Sequence[Any]) -> list[Any]:
+        """The arrays of the gradients that a node sends on, or that a leaf adds up."""
+        likes = [None if e is None else output_meta_at(e) for e in node._ag_edges] or [node._ag_output_meta]
+        return [None if g is None or like is None else _fitted(g, like) for g, like in zip(grads, likes, strict=False)]
+
     def prepare_inside(self) -> None:
         """It is there when it is asked for."""
 
@@ -78,6 +84,13 @@ class Measuring:
     @property
     def namespace(self) -> Any:
         return importlib.import_module("autograph_cli.torch")
+
+
+def _fitted(g: Any, like: Any) -> Any:
+    try:
+        return readable_array(fit(getattr(g, "_ag_raw", g), like))
+    except Misfit:  # which the pass is about to raise
+        return None
 
 
 def _shape(raw: Any) -> tuple[int, ...]:

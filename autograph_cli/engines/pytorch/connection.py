@@ -132,7 +132,8 @@ class PyTorch(Nodes, Measuring):
             if like is not None:
                 self._also(result, node)
             if self.measured:
-                self.listener.made(self.number(node), node, made, newest)
+                whole = list(result) if alone and isinstance(result, tuple) else made
+                self.listener.made(self.number(node), node, whole, newest)
         for output in outputs if changed else ():
             if output._is_view() and history(output) is not None:  # it got a new history, of its base
                 self.number(output.grad_fn)
@@ -249,6 +250,9 @@ class PyTorch(Nodes, Measuring):
 
     def arrays_made(self, node: Any, outputs: Iterable[Any]) -> Iterator[Any]:
         return map(self.array, outputs)
+
+    def sent(self, node: Any, grads: Sequence[Any]) -> list[Any]:
+        return [None if g is None else self.array(g) for g in grads]
 
     def gradients(self, roots: Sequence[Any], *, custom: bool) -> tuple[Sequence[Any], Sequence[Any]]:
         with untouched():

@@ -66,9 +66,9 @@ def _watched(nodes: list[Any], watch: Callable[[Any, Any], None]) -> list[Any]:
         with hooks.unheard():
             watch(node, list(grads))
 
-    def ends(*_: Any) -> None:
+    def ends(sent: Any, _: Any) -> None:
         with hooks.unheard():
-            watch(None, None)
+            watch(None, sent)
 
     handles = []
     for node in dict.fromkeys(nodes):

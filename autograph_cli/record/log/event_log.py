@@ -311,7 +311,7 @@ class EventLog:
         )  # fmt: skip
         self.add(event)
         if self.measures is not None:
-            self.measures.untracked(event, op)
+            self.measures.untracked(event, op, outputs)
         whole = self.engine.base(outputs[0])
         if whole is not None and self.engine.is_tracked(whole):
             self.step.reads_nothing(event)

@@ -8,6 +8,11 @@ ALL_UNTIL, EACH = 16, 64
 """Nobody knows which step is the last. Where it costs something to follow a step, so many at the beginning may be it,
 and each one of so many after them."""
 
+USUAL = "first,last"
+"""The steps that are kept unless told."""
+COMPARED = "0:8,last"
+"""Those where numbers are recorded, so that two runs can be compared from the beginning on."""
+
 
 class Selection(Struct, frozen=True):
     """A choice of steps; ranges are as Python's, their end left out.

@@ -132,7 +132,7 @@ class Call:
         if order:
             found, weights = self.gradients(self._derived(order - 1), order, create_graph=True), {}
         else:
-            args, words = mapped(torch, (self.args, self.words), self._fresh)
+            args, words = mapped(torch, (self.args, self.words), self.fresh)
             found, weights = list(tensors_in(torch, self.function(*args, **words))), self.weights
         total = torch.zeros((), dtype=torch.float64)
         for position, x in enumerate(found):
@@ -148,7 +148,7 @@ class Call:
                 total = total + torch.where(finite, real, torch.zeros_like(real)).sum()
         return total
 
-    def _fresh(self, x: Any) -> Any:
+    def fresh(self, x: Any) -> Any:
         """Return what a call is given for a tensor: no leaf, for it may be changed in place."""
         return x if id(x) in self.held or x.is_sparse else x.clone()
 
@@ -179,7 +179,7 @@ def check(
     no others. Raises `CannotCheck`.
     """
     found: list[Checked] = []
-    with warnings.catch_warnings(), torch.enable_grad(), _in_float64(torch, given.held):
+    with warnings.catch_warnings(), torch.enable_grad(), in_float64(torch, given.held):
         warnings.simplefilter("ignore")
         call = Call(torch, function, given, until, symmetric)
         while len(found) < orders and (not found or (found[-1].good and not found[-1].unchecked)):
@@ -194,7 +194,7 @@ def check(
 
 def run_once(torch: Any, function: Callable[..., Any], given: Given, order: int) -> None:
     """Compute the derivatives of this order once, as they are when they are checked."""
-    with warnings.catch_warnings(), torch.enable_grad(), _in_float64(torch, given.held):
+    with warnings.catch_warnings(), torch.enable_grad(), in_float64(torch, given.held):
         warnings.simplefilter("ignore")
         Call(torch, function, given, math.inf).scalar(order)
 
@@ -417,7 +417,7 @@ def _weight(torch: Any, x: Any, position: int) -> Any:
 
 
 @contextlib.contextmanager
-def _in_float64(torch: Any, held: Sequence[tuple[str, Any, Any]]) -> Iterator[None]:
+def in_float64(torch: Any, held: Sequence[tuple[str, Any, Any]]) -> Iterator[None]:
     """Within the block, these tensors have the numbers that they had at the call, in float64."""
     before = [(x, x.data) for _, x, _ in held]
     try:

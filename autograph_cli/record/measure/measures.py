@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from autograph_cli.engines.protocol import BackwardCall, Inside, NodeFacts, key_of, number_of
-from autograph_cli.graph.records import Graph, Measured, Number, Profile, Run, Values
+from autograph_cli.graph.records import Exact, Flow, Graph, Measured, Number, Profile, Run, Values
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import INPUT, LEAF, BackwardEvent, Event
 from autograph_cli.record.measure.allocations import Allocations, Held, placed
+from autograph_cli.record.measure.exact import exact
 from autograph_cli.record.measure.values import alike, is_finite, summary
 
 if TYPE_CHECKING:
     from autograph_cli.record.measure.node_checks import NodeChecks, Point
 
-KINDS = ("values", "time", "flops", "memory", "formula", "inside", "check")
-"""What can be asked for."""
+KINDS = ("values", "time", "flops", "memory", "formula", "inside", "check", "deviation")
+"""What can be asked for; `deviation` where two runs are compared."""
 _now = time.perf_counter_ns
 
 
@@ -43,7 +44,7 @@ def clock_cost() -> int:
 class Found:
     """What was measured in one step, by the numbers of events and of outputs."""
 
-    formulas: bool = False
+    kinds: frozenset[str] = frozenset()
     values: dict[tuple[int, int], Values] = field(default_factory=dict)
     gradients: dict[int, tuple[Values | None, ...]] = field(default_factory=dict)
     times: dict[int, tuple[int, Time]] = field(default_factory=dict)
@@ -68,6 +69,11 @@ class Found:
     """The worst error of nodes' derivatives, and what is wrong."""
     nonfinite: dict[int, list[int]] = field(default_factory=dict)
     """The backward calls that gave NaN or infinity to nodes."""
+    exact: dict[tuple[int, int], Exact] = field(default_factory=dict)
+    passing: dict[int, int] = field(default_factory=dict)
+    """The versions at which leaves and inputs were met by what has no gradient."""
+    flows: dict[int, dict[int, Flow]] = field(default_factory=dict)
+    """By the number of the backward call, what it gave a node and this one sent on."""
 
     def of(self, engine: NodeFacts, event: Event, outputs: int, calls: Mapping[int, int]) -> Measured | None:
         """Return what there is of one node; None if nothing."""
@@ -76,15 +82,20 @@ class Found:
         began, took = self.times.get(number, (None, None))
         runs = [(began, _settled(took), flops) for began, took, flops in self.runs.get(number, ())]
         point = self.points.pop(number, None)
-        if point is not None and self.checks is not None:
+        if point is not None and self.checks is not None and "check" in self.kinds:
             self.checked[number] = self.checks.result(point)
         error, wrong = self.checked.get(number, (None, ""))
+        numbers = tuple([self.exact.get((number, nr)) for nr in range(outputs)])
+        flows = self.flows.get(number, {})
+        off: tuple[Number | None, ...] = ()
+        if point is not None and self.checks is not None and "deviation" in self.kinds:
+            off = self.checks.deviation(point, numbers, next(iter(flows.values()), None))
         measured = Measured(
             values if any(values) else (),
             self.gradients.get(number, ()),
             None if took is None else _settled(took),
             sum(took for _, took, _ in runs) if runs else None,
-            engine.formula(event.cls) if self.formulas and event.is_operation else (),
+            engine.formula(event.cls) if "formula" in self.kinds and event.is_operation else (),
             self.inside.get(number),
             None if began is None else max(began - self.began, 0),
             self.flops.get(number),
@@ -92,6 +103,9 @@ class Found:
             None if error is None else Number(error),
             wrong,
             tuple([calls[call] for call in self.nonfinite.get(number, ()) if call in calls]),
+            numbers if any(numbers) else (),
+            off,
+            tuple([replace(flow, pass_id=calls[call]) for call, flow in flows.items() if call in calls]),
         )
         return None if measured == _NOTHING else measured
 
@@ -101,6 +115,13 @@ class Found:
             self.gradients[number] = tuple([None if array is None else summary(array) for array in arrays])
         if not all(map(is_finite, arrays)):
             self.nonfinite.setdefault(number, []).append(entry.number)
+        self.flow(number, entry, given=arrays)
+
+    def flow(self, number: int, entry: BackwardEvent, **arrays: Sequence[Any]) -> None:
+        """Note the numbers of gradients that a backward call gave a node, or that this one sent on."""
+        flows = self.flows.setdefault(number, {})
+        numbers = {what: tuple([None if x is None else exact(x) for x in its]) for what, its in arrays.items()}
+        flows[entry.number] = replace(flows.get(entry.number) or Flow(0), **numbers)
 
     def profile(self) -> Profile | None:
         """Return what was measured of the step as a whole, once it is over and its graph is built; None: nothing."""
@@ -158,9 +179,9 @@ class Measures:
         self.log, self.engine = log, log.engine
         self.kinds = frozenset(kinds)
         self.here = _Here()
-        self._hooked = not self.kinds.isdisjoint(("time", "flops", "memory", "inside", "check"))
+        self._hooked = not self.kinds.isdisjoint(("time", "flops", "memory", "inside", "check", "deviation"))
         self.checks: NodeChecks | None = None
-        if "check" in self.kinds:
+        if not self.kinds.isdisjoint(("check", "deviation")):
             self.checks = importlib.import_module("autograph_cli.record.measure.node_checks").NodeChecks(self.engine)
         self._listening = contextlib.ExitStack()
         self.allocations = Allocations(self.engine, self.here.clock) if "memory" in self.kinds else None
@@ -173,7 +194,7 @@ class Measures:
         """Return what was measured in the step that is going on in this thread."""
         step = self.log.step
         if step.found is None:
-            step.found = Found("formula" in self.kinds, checks=self.checks)
+            step.found = Found(self.kinds, checks=self.checks)
         found: Found = step.found
         return found
 
@@ -305,9 +326,25 @@ class Measures:
             if met is not None and not met.is_operation and (met.number, 0) not in self.found.values:
                 self._given(met)
 
-    def untracked(self, event: Event, operation: Any) -> None:
+    def untracked(self, event: Event, operation: Any, outputs: Sequence[Any]) -> None:
         """An operation ran that left no node."""
         self._take(event, self.engine.operation_of(operation))
+        if "values" in self.kinds:
+            for nr, output in enumerate(outputs):
+                self._keep((event.number, nr), self.engine.array(output))
+            for given in event.args:
+                self._passing(self.log.known.get(key_of(given)))
+
+    def _passing(self, event: Event | None) -> None:
+        """Keep the numbers of a leaf or an input that is used without a gradient: it may be changed, as by an
+        optimizer, before it is used with one."""
+        tensor = event.ref() if event is not None and event.kind in (LEAF, INPUT) else None
+        if event is None or tensor is None or (event.number, 0) in self.found.values:
+            return
+        version = 0 if tensor.is_inference() else tensor._version
+        if self.found.passing.get(event.number) != version:
+            self.found.passing[event.number] = version
+            self._keep((event.number, 0), self.engine.array(tensor))
 
     def _take(self, event: Event, operation: Any) -> None:
         """Note what was measured of the operation that an event is of, if that is the one that was computed last."""
@@ -335,6 +372,12 @@ class Measures:
         values = summary(array)
         if values is not None:
             self.found.values[position] = values
+        self._keep(position, array)
+
+    def _keep(self, position: tuple[int, int], array: Any) -> None:
+        numbers = exact(array)
+        if numbers is not None:
+            self.found.exact[position] = numbers
 
     def begins(self, log: EventLog, call: BackwardCall) -> None:
         """A backward call is about to run."""
@@ -376,6 +419,7 @@ class _Watch:
         self.measures, self.log = measures, log
         self.number: int | None = None
         """The event of the node that is running."""
+        self.node: Any = None
         self.since = self.flops = 0
         self.mark: Any = None
         self.outer_watch: _Watch | None = None
@@ -383,10 +427,12 @@ class _Watch:
         self.outer: Inside | None = None
 
     def __call__(self, node: Any, grad: Any) -> None:
-        """A node is about to run, with this gradient; None: the one that was running is done."""
+        """A node is about to run, with this gradient; None: the one that was running is done, and sends these on."""
         here = self.measures.here
         with here.stop(_now()):
             try:
+                if node is None and self.node is not None and "values" in self.measures.kinds:
+                    self._sent(grad)
                 self.ended()
                 if node is not None:
                     self._begins(node, grad)
@@ -402,7 +448,7 @@ class _Watch:
         measures, found, engine = self.measures, self.measures.found, self.measures.engine
         with self.log.lock:
             self.number = self.log.known[engine.number(node)].number
-        self.flops = 0
+        self.flops, self.node = 0, node
         several = grad if isinstance(grad, (list, tuple)) else [grad]
         if "values" in measures.kinds:
             arrays = [None if g is None else engine.array(g) for g in several]
@@ -419,8 +465,15 @@ class _Watch:
         self.outer_watch, measures.here.watch = measures.here.watch, self
         self.mark = engine.mark(several) if "time" in measures.kinds else None
 
+    def _sent(self, grads: Sequence[Any]) -> None:
+        """The node that is running sends these gradients on."""
+        assert self.number is not None
+        arrays = self.measures.engine.sent(self.node, grads)
+        self.measures.found.flow(self.number, self.log.step.running[-1], sent=arrays)
+
     def ended(self) -> None:
         """The node that was running, if there was one, is done."""
+        self.node = None
         measures, number = self.measures, self.number
         if number is None:
             return

@@ -6,14 +6,16 @@ import functools
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from msgspec import Struct
 
 from autograph_cli.engines.protocol import Measuring
+from autograph_cli.graph.records import Exact, Flow, Number
 from autograph_cli.record.measure.finite_difference import CannotCheck, Given, check
+from autograph_cli.record.measure.recomputed import deviation as recomputed
 from autograph_cli.record.names.function_calls import applying, around_calls
 
 SECONDS = 10.0
@@ -125,3 +127,9 @@ class NodeChecks:
         errors = [one.error for one in found if not one.unchecked]
         wrong = next((f"order {one.order}, {one.worst}" for one in found if not one.good), "")
         return max([error if math.isfinite(error) else 1.0 for error in errors], default=None), wrong
+
+    def deviation(self, point: Point, made: Sequence[Exact | None], flow: Flow | None) -> tuple[Number | None, ...]:
+        """By how much results, and the gradients that were sent on, are off from those in float64; nothing where
+        neither is known."""
+        found = recomputed(self.engine, point, made, flow)
+        return tuple([None if off is None else Number(off) for off in found]) if found != [None, None] else ()

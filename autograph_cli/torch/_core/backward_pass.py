@@ -274,15 +274,16 @@ class Pass:
             if leaf is self.root and leaf.variable._ag_meta.hooks:
                 self._tensor_hooks(leaf.variable._ag_meta.hooks, g)
             return
+        watch = None if process_state.observer is None else self.call.watch
         if process_state.observer is not None:
             self.call.ran.append(leaf)
-            if self.call.watch is not None:
-                self.call.watch(leaf, g)
-                own = False
         variable: Tensor = leaf.variable
         meta = variable._ag_meta
         if meta is not None and meta.hooks:
             g, own = self._tensor_hooks(meta.hooks, g), False
+        if watch is not None:
+            watch(leaf, g)
+            own = False
         if self.only is not None and self.call.kind == "grad":
             for position in self.captures[leaf][0]:
                 self.found[position] = g
@@ -333,6 +334,8 @@ class Pass:
             g = self._before(node, extra, g)
             if g is None and not node._ag_takes_none:
                 return [None] * len(node._ag_edges)
+            if self.call.watch is not None:
+                self.call.watch(node, g)
         grads = (
             self._formulas(node, g, self.recorded)
             if self.recorded or not _by_operations(node, g)
@@ -473,13 +476,15 @@ def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> Non
         if ran is not None:
             ran.append(node)
             thread_state.current = node
-            if watch is not None:
+            if watch is not None and (node._ag_extra is None or not node._ag_extra.runs_something):
                 watch(node, g)
         extra = node._ag_extra
         if quick and (extra is None or extra.__class__ is Versions):
             grads = _gradients(run, node, f, g)
         else:
             grads = run.run_node(node, g)
+        if watch is not None:
+            watch(None, grads)
         if not run.call.keeps_graph and (frees := node._ag_frees):
             if frees is not True:
                 node._ag_kept = frees(node._ag_saved)

@@ -279,7 +279,7 @@ def walk(run, list order, f, bint plain, bint quick):
         if ran is not None:
             ran.append(node)
             thread_state.current = node
-            if watch is not None:
+            if watch is not None and (node._ag_extra is None or not node._ag_extra.runs_something):
                 watch(node, g)
         extra = SLOT(<PyObject *>node, EXTRA)
         targets = edges_in(<PyObject *>node)
@@ -290,6 +290,8 @@ def walk(run, list order, f, bint plain, bint quick):
             grads = gradients(run, node, facts, f, g, targets, edges, recorded, sums if plain else None)
         else:
             grads = run.run_node(node, g)
+        if watch is not None:
+            watch(None, grads)
         if not keep:
             let_go(node, facts)
         count = min(PyTuple_GET_SIZE(targets), len(grads))

@@ -60,7 +60,7 @@ class BackwardCall:
         self.ran: list[Node] = []
         self.found: list[Tensor | None] = []
         """The gradients of `inputs`."""
-        self.watch: Callable[[Node, Any], None] | None = None
+        self.watch: Callable[[Node | None, Any], None] | None = None
         """Called with each node that is about to run and the gradient that it is given; an observer may put it here."""
         self.counted: Callable[[int], None] | None = None
         """Called with the floating-point operations of each kernel that the pass runs (flops.py); put here likewise."""

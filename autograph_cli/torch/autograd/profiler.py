@@ -184,8 +184,10 @@ class _Followed:
         inner = call.watch
         self._running.append(opened)
 
-        def watch(node: Node, grad: Any) -> None:
+        def watch(node: Node | None, grad: Any) -> None:
             self._ended(opened)
+            if node is None:
+                return None if inner is None else inner(node, grad)
             number = node._sequence_nr()
             name, number = node.name(), -1 if number > 1 << 60 else number
             opened.append(self._collector.open(f"autograd::engine::evaluate_function: {name}", number=number))

@@ -1,0 +1,180 @@
+"""`autograph diff --values`: where the numbers of two runs part first."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograph_cli.cli.exit_codes import CommandError
+from autograph_cli.cli.opening import named_rank
+from autograph_cli.cli.options import SCRIPTS
+from autograph_cli.cli.printing import put
+from autograph_cli.graph import Node, Step, Trace
+from autograph_cli.graph.aligned import Aligned
+from autograph_cli.graph.divergence import Divergence, divergence
+from autograph_cli.graph.parting_text import as_dict, recomputed, sentence, text
+from autograph_cli.record.log.steps import COMPARED
+from autograph_cli.record.run import store
+from autograph_cli.testing import recording, sweeps
+
+T = TypeVar("T")
+NEAR = 12
+"""So many steps are recorded at once, to find the first that parts."""
+CODES = {"equal": 0, "rounding": 0, "parted": 1, "incomparable": 3}
+
+
+class Side(Struct, frozen=True):
+    """One of the two runs: a trace, or a script, which can be run again."""
+
+    name: str
+    trace: Trace
+    run: Callable[..., Trace] | None = None
+    """Records the script in a process of its own: which steps, and what beside the numbers."""
+    check: Callable[[str], str] | None = None
+    """What `autograph check` says of the first derivative of a custom Function of the script."""
+
+
+def open_sides(
+    named: Sequence[tuple[str, str | None]], engines: Sequence[str], steps: str | None, checked_out: Callable[..., Any]
+) -> list[Side]:
+    """Read traces, and run scripts, both at the same time."""
+    with sweeps.pool(2) as pool:
+        assert pool is not None
+        found = [
+            pool.submit(_side, name, revision, engine, steps, checked_out)
+            for (name, revision), engine in zip(named, engines, strict=True)
+        ]
+        return [each.result() for each in found]
+
+
+def _side(name: str, revision: str | None, engine: str, steps: str | None, checked_out: Callable[..., Any]) -> Side:
+    """Read a trace, or run a script."""
+    if not name.endswith(SCRIPTS):
+        if revision is not None:
+            raise CommandError(f"--rev is for scripts, and {name} is none.")
+        path, rank = named_rank(name)
+        return Side(name, store.load(path, rank))
+    if revision is None and not Path(name).is_file():
+        raise CommandError(f"There is no file {name}.")
+    title = f"{name} at {revision}" if revision else name
+
+    def there() -> contextlib.AbstractContextManager[Path]:
+        if revision is None:
+            return contextlib.nullcontext(Path(name))
+        found: contextlib.AbstractContextManager[Path] = checked_out(Path(name), revision)
+        return found
+
+    def run(kept: str, *measured: str) -> Trace:
+        with there() as script:
+            kinds = ("values", *measured)
+            return recording.record(script, steps=kept, measured=kinds, name=title, engine=engine).trace
+
+    def check(function: str) -> str:
+        with there() as script:
+            words = ["check", "--json", "--order", "1", "--engine", engine, str(script), function]
+            with sweeps.child("autograph_cli.cli.main", words) as process:
+                return _said(process.communicate()[0])
+
+    return Side(title, run(steps or COMPARED), run, check)
+
+
+def _said(text: str) -> str:
+    """What `autograph check --json` says of the first derivative; nothing where it could not check it."""
+    with contextlib.suppress(ValueError, LookupError, TypeError):
+        one = json.loads(f"\n{text}"[f"\n{text}".rindex("\n[\n") :])[0]["orders"][0]
+        return f"{one['error']:.1e}" + (f" ({one['worst']})" if one["worst"] else "")
+    return ""
+
+
+def compare(sides: Sequence[Side]) -> Divergence:
+    """How the numbers of two runs compare; what parts is run once more, to see that it is the same each time."""
+    found, traces = _narrowed(sides)
+    if found.verdict in ("equal", "rounding"):
+        return found
+    kept = str(found.old.number) if found.old is not None else COMPARED
+    repeated = _each(sides, lambda each: None if each.run is None else each.run(kept, "deviation", "formula"))
+    for each, trace, again in zip(sides, traces, repeated, strict=True):
+        if again is not None:
+            repeat = divergence(_only(trace, again), again)
+            if repeat.verdict != "equal":
+                told = "" if repeat.parting is None else f": {sentence(repeat, (each.name, each.name))}"
+                return Divergence("incomparable", f"{each.name} is not the same each time it is run{told.rstrip('.')}")
+    return replace(found, notes=tuple(_notes(found, repeated, sides)))
+
+
+def _each(sides: Sequence[Side], what: Callable[[Side], T]) -> list[T]:
+    """Return what this gives for both sides, which are run at the same time."""
+    with sweeps.pool(len(sides)) as pool:
+        assert pool is not None
+        return list(pool.map(what, sides))
+
+
+def _only(trace: Trace, other: Trace) -> Trace:
+    """The steps that another trace has too."""
+    numbers = {step.number for step in other.steps}
+    return replace(trace, steps=tuple(step for step in trace.steps if step.number in numbers))
+
+
+def _notes(found: Divergence, repeated: Sequence[Trace | None], sides: Sequence[Side]) -> Iterator[tuple[str, str]]:
+    """What was measured of the node that parts; of a custom Function also what `autograph check` says of both."""
+    parting = found.parting
+    if parting is None or found.old is None or found.new is None:
+        return
+    once = (found.old, parting.old), (found.new, parting.new)
+    nodes = [_again(*each, trace) for each, trace in zip(once, repeated, strict=True)]
+    one, other = nodes
+    if one is None or other is None or one.measured is None or other.measured is None:
+        return
+    names = Path(sides[0].name).name, Path(sides[1].name).name
+    yield from recomputed(found, (one.measured, other.measured), names)
+    if parting.kind == "formula" and one.is_custom and other.is_custom:
+        said = [each.check and each.check(node.op) for each, node in zip(sides, (one, other), strict=True)]
+        if all(said):
+            yield "check", f"off from finite differences by {said[0]} in {names[0]} and by {said[1]} in {names[1]}"
+
+
+def _again(step: Step, number: int | None, trace: Trace | None) -> Node | None:
+    """The node of a step in the trace of another run of the same, which may have more of what left no node."""
+    same = None if trace is None else next((each for each in trace.steps if each.number == step.number), None)
+    if same is None or number is None:
+        return None
+    like = Aligned(step.graph, same.graph, same_engine=True).pairs.get(number)
+    return None if like is None else same.graph[like]
+
+
+def _narrowed(sides: Sequence[Side]) -> tuple[Divergence, list[Trace]]:
+    """Compare both runs; where steps between were not kept that parted first, scripts are run again for these."""
+    traces = [each.trace for each in sides]
+    found = divergence(*traces)
+    if found.gap is None or any(each.run is None for each in sides):
+        return found, traces
+    low, high = found.gap
+
+    def both(kept: str) -> list[Trace]:
+        return _each(sides, lambda each: each.run(kept) if each.run is not None else each.trace)
+
+    while high - low > NEAR:
+        middle = (low + high) // 2
+        between = divergence(*both(str(middle)))
+        if between.verdict in ("equal", "rounding"):
+            low = middle
+        else:
+            high = middle
+    traces = both(f"{low + 1}:{high + 1}")
+    return divergence(*traces), traces
+
+
+def show(found: Divergence, sides: Sequence[Side], *, as_json: bool) -> int:
+    """Print how the numbers of two runs compare, and return the exit code."""
+    names = sides[0].name, sides[1].name
+    if as_json:
+        put((json.dumps(as_dict(found, names), indent=1) + "\n").encode())
+    else:
+        put("".join(f"{line}\n" for line in text(found, names)).encode())
+    return CODES[found.verdict]

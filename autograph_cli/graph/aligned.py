@@ -1,0 +1,159 @@
+"""Two graphs with the nodes that they have in common, and how far the numbers of these are apart."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from autograph_cli.graph.matching import match
+from autograph_cli.graph.numbers import SAME, Apart, apart, epsilon, largest
+from autograph_cli.graph.records import Edge, Exact, Flow, Graph, Node
+
+Level = Literal["same", "rounding", "parted", "unknown"]
+SHARP, USUAL, LOOSE, OTHER = 8, 64, 100, 1_000
+"""By so many units of the dtype two results may differ: of the same kernel on the same numbers, of two kernels, of two
+ways to compute the same, and of these on two engines."""
+AMPLIFIED = 100
+"""By how much an operation may enlarge the relative difference of what it is given."""
+
+BLURRED = 0.01
+"""Where rounding may have grown to such a part of a number, it is not known whether that is all."""
+
+
+class Compared(Struct, frozen=True):
+    """How far two tensors are apart, and how that is to be taken."""
+
+    level: Level
+    apart: Apart = SAME
+    eps: float = 0.0
+
+    @property
+    def relative(self) -> float:
+        """Return the difference beside the scale."""
+        return self.apart.relative
+
+
+UNKNOWN = Compared("unknown")
+
+
+class Aligned:
+    """The graphs of one step in two runs, by the nodes that both have."""
+
+    def __init__(self, old: Graph, new: Graph, *, same_engine: bool, rtol: float = 0.0) -> None:
+        self.old, self.new = old, new
+        self.same_engine, self.rtol = same_engine, rtol
+        self.loose = LOOSE if same_engine else OTHER
+        self.pairs = match(old, new, _types)
+        self.likes = {other: one for one, other in self.pairs.items()}
+        self.results: dict[tuple[int, int], Compared] = {}
+        """Of the outputs of nodes of `old` that have a like."""
+        self.levels: Counter[Level] = Counter()
+        self.largest = 0.0
+        """The largest relative difference that is rounding."""
+        self.carried: dict[str, float] | None = {}
+        """How far apart the gradients of leaves were in the step before, by name; None where that is not known."""
+
+    def note(self, compared: Compared) -> Compared:
+        """Count a tensor that was compared."""
+        self.levels[compared.level] += 1
+        if compared.level == "rounding":
+            self.largest = max(self.largest, compared.relative)
+        return compared
+
+    def loosely(self, old: Exact | None, new: Exact | None, one: Edge, other: Edge) -> Compared:
+        """How far apart numbers of these two outputs are, as two ways to compute the same may be."""
+        return self.judged(old, new, self.eps(one, other), self.loose)
+
+    def judged(
+        self, old: Exact | None, new: Exact | None, eps: float, units: float, given: float = 0.0, noise: float = 0.0
+    ) -> Compared:
+        """How far two tensors are apart, whose numbers may differ by so many units, by what is made of the relative
+        difference of what they were computed from (`given`), by `noise`, the rounding of sums that come to nothing,
+        and by what was allowed anyhow."""
+        if old is None or new is None:
+            return UNKNOWN
+        found = apart(old, new)
+        if found is None:
+            return Compared("parted", Apart(False, math.inf), eps)
+        if found.same:
+            return Compared("same", found, eps)
+        allowed = (units * eps + AMPLIFIED * given) * found.scale + noise
+        if not eps and given > 0:  # an index or a mask flips, where what it is made of is about the same
+            return Compared("rounding", found, eps)
+        if not (math.isfinite(found.difference) and found.difference <= max(allowed, self.rtol * found.scale)):
+            return Compared("parted", found, eps)
+        return Compared("unknown" if allowed - noise > BLURRED * found.scale else "rounding", found, eps)
+
+    def like(self, one: Edge, other: Edge) -> bool:
+        """Return whether two outputs are the same one in both graphs."""
+        return self.pairs.get(one.node) == other.node and one.nr == other.nr
+
+    def compare(self, one: Edge, other: Edge) -> Compared:
+        """How far two outputs are apart: as it was found where they are the same one, else as two ways to compute the
+        same may be."""
+        known = self.results.get((one.node, one.nr)) if self.like(one, other) else None
+        if known is not None:
+            return known
+        return self.loosely(self.number(self.old, one), self.number(self.new, other), one, other)
+
+    def number(self, graph: Graph, edge: Edge) -> Exact | None:
+        """The numbers of an output, if they were recorded."""
+        measured = graph[edge.node].measured
+        found = () if measured is None else measured.exact
+        return found[edge.nr] if edge.nr < len(found) else None
+
+    def eps(self, one: Edge, other: Edge) -> float:
+        """The precision of two outputs."""
+        return epsilon(_dtype(self.old, one), _dtype(self.new, other))
+
+    def equal(self, one: int, other: int) -> bool:
+        """Return whether two nodes have a like in each other, with the same results but for rounding."""
+        outputs = range(min(len(self.old[one].outputs), len(self.new[other].outputs)))
+        levels = [self.compare(Edge(one, nr), Edge(other, nr)).level for nr in outputs]
+        return self.pairs.get(one) == other and "parted" not in levels
+
+
+def noise_of(eps: float, given: Sequence[Exact | None], made: Exact | None, factor: float = 1.0) -> float:
+    """Return what the rounding of a sum of such numbers may come to, however small the sum is."""
+    known = [each for each in given if each is not None and each.count]
+    if not known or made is None or not made.count:
+        return 0.0
+    terms = max(1.0, max(each.count for each in known) / made.count)
+    return 4 * eps * math.sqrt(terms) * max(map(largest, known)) * factor
+
+
+def flow_in(node: Node, number: int) -> Flow | None:
+    """Return what a backward call gave a node and this one sent on."""
+    flows = () if node.measured is None else node.measured.flows
+    return next((flow for flow in flows if flow.pass_id == number), None)
+
+
+def at(items: Sequence[Exact | None], position: int) -> Exact | None:
+    """Return the one in this position, if there is one."""
+    return items[position] if position < len(items) else None
+
+
+def _dtype(graph: Graph, edge: Edge) -> str:
+    outputs = graph[edge.node].outputs
+    return outputs[edge.nr].type.dtype if edge.nr < len(outputs) else ""
+
+
+def _types(node: Node) -> tuple[str, ...]:
+    return tuple(str(output.type) for output in node.outputs)
+
+
+def behind(graph: Graph, starts: Sequence[int], stops: set[int]) -> Iterator[int]:
+    """The nodes that these hang on, themselves included, up to those where it stops."""
+    seen: set[int] = set()
+    stack = list(starts)
+    while stack:
+        number = stack.pop()
+        if number in seen or number in stops:
+            continue
+        seen.add(number)
+        yield number
+        stack += [edge.node for edge in graph[number].args]

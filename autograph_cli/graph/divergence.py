@@ -1,0 +1,206 @@
+"""Where two recorded runs part first, and how far that spreads: step by step, each as `parting.py` looks at it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograph_cli.graph.aligned import Aligned, Compared, at, flow_in
+from autograph_cli.graph.numbers import Apart, numbers
+from autograph_cli.graph.parting import Parting
+from autograph_cli.graph.parting_backward import partings
+from autograph_cli.graph.records import Edge, Exact, Pass, Step, Trace
+
+Verdict = Literal["equal", "rounding", "parted", "incomparable"]
+_NOISE = 1e-5
+"""Gradients that are so small beside those of other leaves are rounding by themselves."""
+_RELATED = 0.9
+"""Numbers of so high a correlation are the same draws, scaled or moved."""
+
+
+class Spread(Struct, frozen=True):
+    """How far the gradient of one leaf is apart, in one backward call."""
+
+    name: str
+    order: int
+    relative: float
+    parted: bool
+    """Whether that is more than rounding."""
+
+
+class Divergence(Struct, frozen=True):
+    """How the numbers of two runs compare."""
+
+    verdict: Verdict
+    why: str = ""
+    """Of what cannot be compared, or could not be looked at: one sentence."""
+    old: Step | None = None
+    new: Step | None = None
+    """The steps in which they part."""
+    parting: Parting | None = None
+    aligned: Aligned | None = None
+    spread: tuple[Spread, ...] = ()
+    looked: int = 0
+    """The tensors that were compared, gradients included."""
+    unseen: int = 0
+    """Those of which one run has no numbers, or that rounding has blurred."""
+    steps: int = 0
+    """The steps that were compared."""
+    largest: float = 0.0
+    """The largest relative difference that is rounding."""
+    total: int = 0
+    """The steps that both runs had."""
+    notes: tuple[tuple[str, str], ...] = ()
+    """What was found out by running both again: a word, and what it is about."""
+    gap: tuple[int, int] | None = None
+    """Where they part in steps that were not kept: the last one that is equal, or -1, and the first that begins with
+    other numbers."""
+
+
+def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
+    """Compare the numbers of two runs that were recorded with values; a relative difference of `rtol` is none.
+
+    >>> divergence(Trace("a.py"), Trace("b.py")).why
+    'the first has no graph'
+    """
+    refused = _refused(old, new)
+    if refused:
+        return Divergence("incomparable", refused)
+    later = {step.number: step for step in new.steps if step.has_nodes}
+    pairs = [(step, later[step.number]) for step in old.steps if step.has_nodes and step.number in later]
+    counts: Counter[str] = Counter()
+    carried: dict[int, dict[str, float]] = {}
+    worst, before = 0.0, None
+    for one, other in pairs:
+        exact = old.engine == new.engine and not worst
+        aligned = Aligned(one.graph, other.graph, same_engine=exact, rtol=rtol)
+        aligned.carried = carried.get(one.number - 1, None if worst else {})
+        found = partings(aligned)
+        counts.update(aligned.levels)
+        worst = max(worst, aligned.largest)
+        carried[one.number] = {each.name: each.relative for each in _spread(aligned)}
+        if found:
+            parted = _parted(one, other, aligned, found[0], counts, before)
+            return replace(parted, steps=len(carried), total=min(old.total_steps, new.total_steps))
+        before = one.number
+    ended = _other_lengths(old, new, pairs)
+    looked, unseen = sum(counts.values()) - counts["unknown"], counts["unknown"]
+    verdict: Verdict = "incomparable" if ended else "rounding" if worst else "equal"
+    return Divergence(
+        verdict,
+        ended,
+        looked=looked,
+        unseen=unseen,
+        steps=len(pairs),
+        largest=worst,
+        total=min(old.total_steps, new.total_steps),
+    )
+
+
+def _refused(old: Trace, new: Trace) -> str:
+    """Return why two traces cannot be compared at all; empty where they can."""
+    for trace, which in ((old, "first"), (new, "second")):
+        graphs = [step.graph for step in trace.steps if step.has_nodes]
+        if not graphs:
+            return f"the {which} has no graph"
+        if not any(node.measured and node.measured.exact for graph in graphs for node in graph):
+            return f"the {which} has no numbers: record it with --record values"
+    if not {step.number for step in old.steps if step.has_nodes} & {s.number for s in new.steps if s.has_nodes}:
+        return "they have no step in common"
+    return ""
+
+
+def _other_lengths(old: Trace, new: Trace, pairs: list[tuple[Step, Step]]) -> str:
+    """Return why runs that are equal as far as they were compared are not the same; empty where they are."""
+    if old.total_steps != new.total_steps:
+        return f"the first has {old.total_steps} steps and the second {new.total_steps}; those that both have are equal"
+    for one, other in pairs:
+        calls = len(one.graph.passes), len(other.graph.passes)
+        if calls[0] != calls[1]:
+            return f"in step {one.number} the first has {calls[0]} backward calls and the second {calls[1]}"
+    return ""
+
+
+def _parted(
+    one: Step, other: Step, aligned: Aligned, parting: Parting, counts: Counter[str], before: int | None
+) -> Divergence:
+    why = ""
+    verdict: Verdict = "parted"
+    if parting.kind == "state":
+        verdict, why = _of_state(aligned, parting, one, before)
+    looked, unseen = sum(counts.values()) - counts["unknown"], counts["unknown"]
+    spread = tuple(_spread(aligned))
+    last = -1 if before is None else before
+    gap = (last, one.number) if parting.kind == "state" and verdict == "parted" and last < one.number - 1 else None
+    return Divergence(verdict, why, one, other, parting, aligned, spread, looked, unseen, gap=gap)
+
+
+def _of_state(aligned: Aligned, parting: Parting, step: Step, before: int | None) -> tuple[Verdict, str]:
+    """Return what is to be said where leaves or inputs are other ones from the beginning."""
+    assert parting.old is not None
+    assert parting.new is not None
+    one, other = aligned.old[parting.old], aligned.new[parting.new]
+    name = next(iter((*one.outputs[0].names, *other.outputs[0].names)), "an input")
+    types = one.outputs[0].type, other.outputs[0].type
+    if types[0].shape != types[1].shape:
+        return "incomparable", f"{name} is {types[0]} in the first and {types[1]} in the second"
+    states = [node.id for node in aligned.old if not node.computes and node.id in aligned.pairs]
+    parted = [number for number in states if aligned.results[number, 0].level == "parted"]
+    others = [number for number in parted if _unrelated(aligned, number)]
+    if before is None and any(aligned.old[number].kind != "leaf" for number in others):
+        return "incomparable", f"{name} is other data, or the runs drew other random numbers"
+    leaves = [number for number in states if aligned.old[number].kind == "leaf"]
+    if before is None and len(others) > 1 and 2 * len(others) >= len(leaves):
+        return "incomparable", f"the runs began with other random numbers: {len(others)} of {len(leaves)} leaves differ"
+    if step.number and before != step.number - 1:
+        kept = f"the steps between {before} and {step.number}" if before is not None else f"those before {step.number}"
+        return "parted", f"{kept} were not kept: record with --steps all"
+    return "parted", ""
+
+
+def _unrelated(aligned: Aligned, number: int) -> bool:
+    """Return whether the numbers of a leaf or an input have nothing to do with those of its like."""
+    pair = [
+        aligned.number(graph, Edge(edge))
+        for graph, edge in ((aligned.old, number), (aligned.new, aligned.pairs[number]))
+    ]
+    if pair[0] is None or pair[1] is None:
+        return False
+    if not (pair[0].data and pair[1].data):
+        return aligned.results[number, 0].relative > 1 - _RELATED
+    return not _correlated(pair[0], pair[1])
+
+
+def _correlated(old: Exact, new: Exact) -> bool:
+    arrays = [numbers(old), numbers(new)]
+    if old.count < 4 or any(array.std() == 0 for array in arrays):  # too few to tell, or constants
+        return True
+    return bool(abs(np.corrcoef(*arrays)[0, 1]) > _RELATED)
+
+
+def _spread(aligned: Aligned) -> Iterator[Spread]:
+    """The gradients of leaves that both runs have, as far as they are not the same; without those that are nothing but
+    rounding beside the others."""
+    for mine, its in zip(aligned.old.passes, aligned.new.passes, strict=False):
+        leaves = [number for number in mine.ran if aligned.old[number].kind == "leaf" and number in aligned.pairs]
+        found = {number: _gradients(aligned, number, mine, its) for number in leaves}
+        scales = [each.apart.scale for each in found.values() if each is not None]
+        largest = max(filter(math.isfinite, scales), default=0.0)
+        for number, compared in found.items():
+            if compared is not None and compared.level != "same" and compared.apart.scale >= _NOISE * largest:
+                name = next(iter(aligned.old[number].outputs[0].names), aligned.old[number].module)
+                yield Spread(name, mine.order, compared.relative, compared.level == "parted")
+
+
+def _gradients(aligned: Aligned, one: int, mine: Pass, its: Pass) -> Compared | None:
+    other = aligned.pairs[one]
+    flows = flow_in(aligned.old[one], mine.id), flow_in(aligned.new[other], its.id)
+    if flows[0] is None or flows[1] is None:
+        return None if flows == (None, None) else Compared("parted", Apart(False, math.inf, math.inf))
+    return aligned.loosely(at(flows[0].given, 0), at(flows[1].given, 0), Edge(one), Edge(other))

@@ -1,0 +1,175 @@
+"""How far the numbers of two tensors are apart, in what is kept of them: all of them, or a check sum, norm and
+projections."""
+
+from __future__ import annotations
+
+import functools
+import math
+import zlib
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from autograph_cli.graph.records import Exact, Number
+
+FEW_BYTES = 4096
+"""Tensors of so many bytes are kept whole."""
+PROBES = 4
+_ROW = 4096
+_GOLDEN = 0x9E3779B97F4A7C15
+"""Multiplied by whole numbers, its upper bits are as good as drawn: signs that are the same on every machine."""
+_PRECISION = {"float64": 52, "complex128": 52, "float32": 23, "complex64": 23, "float16": 10, "bfloat16": 7}
+
+
+def epsilon(*dtypes: str) -> float:
+    """Return the distance from 1 to the next number of the coarsest of these dtypes; 0 where none is rounded.
+
+    >>> epsilon("float64", "bfloat16"), epsilon("int64")
+    (0.0078125, 0.0)
+    """
+    bits = [_PRECISION.get(dtype, 2 if dtype.startswith("float8") else None) for dtype in dtypes]
+    return max((2.0**-known for known in bits if known is not None), default=0.0)
+
+
+class Apart(Struct, frozen=True):
+    """How far two tensors are apart."""
+
+    same: bool = False
+    """Whether all their numbers are the same; NaN is the same as NaN."""
+    difference: float = 0.0
+    """The largest difference of two numbers; of tensors of which a digest is kept, that of all together, as a norm."""
+    scale: float = 0.0
+    """The largest number of both, or the larger norm."""
+    index: int | None = None
+    """Where the largest difference is, counted row by row; None where only a digest is kept."""
+    old: complex = 0
+    new: complex = 0
+    """The two numbers there, or the two norms."""
+
+    @property
+    def relative(self) -> float:
+        """Return the difference beside the scale."""
+        if self.same or not self.difference:
+            return 0.0
+        return self.difference / self.scale if math.isfinite(self.difference) and self.scale else math.inf
+
+    def ulps(self, eps: float) -> float:
+        """Return the difference in units in the last place of the larger of the two numbers."""
+        size = max(abs(self.old), abs(self.new)) if self.index is not None else self.scale
+        if not (eps and size and math.isfinite(size) and math.isfinite(self.difference)):
+            return math.inf
+        return self.difference / (eps * 2.0 ** math.floor(math.log2(size)))
+
+
+SAME = Apart(True)
+
+
+def kept(raw: Any) -> Exact:
+    """Return what is kept of the numbers of an array.
+
+    >>> kept(np.float32([1, 2])).data.hex()
+    '0000803f00000040'
+    """
+    array = raw.astype(np.float32) if raw.dtype.kind == "V" or raw.dtype.str[1:] == "f2" else raw
+    array = array if array.dtype.str[0] != ">" else array.astype(array.dtype.newbyteorder("<"))
+    kind: Any = array.dtype.str[1:]
+    if array.nbytes <= FEW_BYTES:
+        return Exact(kind, array.size, array.tobytes())
+    flat = np.ascontiguousarray(array).reshape(-1)
+    norm, probes = _told(flat)
+    return Exact(kind, array.size, b"", zlib.crc32(flat.data.cast("B")), Number(norm), tuple(map(Number, probes)))
+
+
+def apart(old: Exact, new: Exact) -> Apart | None:
+    """Return how far two tensors are apart; None where they have not the same number of elements, or a trace is wrong.
+
+    >>> apart(kept(np.float32([1, 2])), kept(np.float32([1, 2.5]))).relative
+    0.2
+    """
+    if old.count != new.count or not (_is_whole(old) and _is_whole(new)):
+        return None
+    if (old.kind, old.data, old.crc, old.norm) == (new.kind, new.data, new.crc, new.norm):
+        return SAME
+    if old.data and new.data:
+        return _elementwise(numbers(old), numbers(new))
+    norms, probes = zip(*[_digest(each) for each in (old, new)], strict=True)
+    if norms[0] == norms[1] and probes[0] == probes[1] and old.kind != new.kind:
+        return SAME
+    gaps = [one - other for one, other in zip(*probes, strict=True)]
+    difference = math.sqrt(sum(gap * gap for gap in gaps) / len(gaps))
+    scale = max(norms)
+    return Apart(False, difference, scale, None, *norms)
+
+
+def numbers(exact: Exact) -> Any:
+    """Return the numbers of a tensor that is kept whole, in a row, in double precision."""
+    array = np.frombuffer(exact.data, dtype="<" + exact.kind if exact.kind[0] in "fciu" else exact.kind)
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def largest(exact: Exact) -> float:
+    """Return the largest finite number of a tensor; of one of which a digest is kept, the usual one."""
+    if not exact.data:
+        return (exact.norm or 0.0) / math.sqrt(exact.count or 1)
+    sizes = np.abs(numbers(exact))
+    sizes = sizes[np.isfinite(sizes)]
+    return float(sizes.max()) if sizes.size else 0.0
+
+
+def _elementwise(old: Any, new: Any) -> Apart:
+    with np.errstate(all="ignore"):
+        alike = (old == new) | (np.isnan(old) & np.isnan(new))
+        if alike.all():
+            return SAME
+        gaps = np.where(alike, 0.0, np.abs(old - new))
+        gaps = np.where(np.isnan(gaps), np.inf, gaps)
+        index = int(gaps.argmax())
+        sizes = np.maximum(np.abs(old), np.abs(new))
+    sizes = sizes[np.isfinite(sizes)]
+    return Apart(
+        False,
+        float(gaps[index]),
+        float(sizes.max()) if sizes.size else 0.0,
+        index,
+        old[index].item(),
+        new[index].item(),
+    )
+
+
+def _is_whole(exact: Exact) -> bool:
+    """Return whether there are as many numbers as it says, or as many projections as there are."""
+    if exact.data:
+        return len(exact.data) == exact.count * int(np.dtype(exact.kind).itemsize)
+    return not exact.count or len(exact.probes) == PROBES
+
+
+def _digest(exact: Exact) -> tuple[float, list[float]]:
+    return _told(numbers(exact)) if exact.data else (float(exact.norm or 0), [float(each) for each in exact.probes])
+
+
+def _told(flat: Any) -> tuple[float, list[float]]:
+    """Return the norm and the sums with four patterns of signs, by whose differences tensors are told apart."""
+    numbers = flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
+    numbers = numbers if numbers.dtype.kind == "f" else numbers.astype(np.float64)
+    with np.errstate(all="ignore"):
+        if not np.isfinite(numbers @ numbers):  # what is NaN or infinite is left out
+            numbers = np.where(np.isfinite(numbers), numbers, 0).astype(np.float64)
+    whole = numbers.size // _ROW
+    columns = _signs(_ROW)
+    with np.errstate(all="ignore"):
+        rows = numbers[: whole * _ROW].reshape(whole, _ROW) @ columns.astype(numbers.dtype)
+        rest = numbers[whole * _ROW :].astype(np.float64) @ columns[: numbers.size - whole * _ROW]
+        turned = _signs(whole + 1)
+        sums = (rows.astype(np.float64) * turned[:whole]).sum(axis=0) + rest * turned[whole]
+        norm = math.sqrt(float(numbers @ numbers))
+    return norm, [float(each) for each in sums]
+
+
+@functools.lru_cache(64)
+def _signs(count: int) -> Any:
+    """A column of signs for each projection."""
+    with np.errstate(over="ignore"):
+        places = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
+    bits = [(places >> np.uint64(63 - 7 * each)) & np.uint64(1) for each in range(PROBES)]
+    return np.stack([1.0 - 2.0 * bit.astype(np.float64) for bit in bits], axis=1)

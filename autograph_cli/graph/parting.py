@@ -1,0 +1,41 @@
+"""One place at which the numbers of two recorded steps part."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from autograph_cli.graph.numbers import SAME, Apart
+
+Kind = Literal["state", "operation", "part", "formula", "hook", "cut", "seed"]
+
+
+class Parting(Struct, frozen=True):
+    """One place at which numbers part that hang on nothing that parted before."""
+
+    kind: Kind
+    """`state`: a leaf or an input. `operation`: an operation on the same numbers. `part`: several operations, of which
+    not each has a like. `formula`: the backward of a node. `hook`: a hook of a tensor. `cut`: a gradient that goes on
+    in one graph only. `seed`: what a backward call was given."""
+    time: float
+    old: int | None = None
+    new: int | None = None
+    apart: Apart = SAME
+    eps: float = 0.0
+    nr: int = 0
+    """The output, or the position in `next`."""
+    pass_id: int | None = None
+    olds: tuple[int, ...] = ()
+    """The operations of a `part` in the old graph."""
+    news: tuple[int, ...] = ()
+    """Those in the new graph."""
+    later: bool = False
+    """Of a `part`: whether it begins later in the old graph, which may have nothing of it."""
+    lost: bool = False
+    """Of a `cut`: whether it is the new graph in which no gradient goes on."""
+
+    @property
+    def backward(self) -> bool:
+        """Return whether it is in a backward call."""
+        return self.pass_id is not None

@@ -1,0 +1,233 @@
+"""Where the gradients of backward calls part first, in two runs of the same step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from autograph_cli.graph.aligned import SHARP, USUAL, Aligned, Compared, at, flow_in, noise_of
+from autograph_cli.graph.numbers import Apart, largest
+from autograph_cli.graph.parting import Kind, Parting
+from autograph_cli.graph.parting_forward import Forward
+from autograph_cli.graph.records import Edge, Exact, Graph, Node, Pass
+
+_SAME = Compared("same")
+
+
+def partings(aligned: Aligned) -> list[Parting]:
+    """All places at which the numbers of two steps part, in order of time, of results and of gradients."""
+    forward = Forward(aligned)
+    found = [*forward.run(), *_Backward(aligned, forward).run()]
+    return sorted(found, key=lambda one: one.time)
+
+
+class _Backward:
+    """Compares the gradients of the backward calls, in the order in which nodes ran."""
+
+    def __init__(self, aligned: Aligned, forward: Forward) -> None:
+        self.aligned, self.forward = aligned, forward
+        self.old, self.new = aligned.old, aligned.new
+        self.found: list[Parting] = []
+
+    def run(self) -> list[Parting]:
+        time = -1.0
+        for mine, its in zip(self.old.passes, self.new.passes, strict=False):
+            ends = [*mine.ran, *(edge.node for edge in mine.roots)]
+            time = max(time, max(ends, default=0) + 0.25)
+            _Call(self, mine, its, time).run()
+        return self.found
+
+
+class _Call:
+    """One backward call in both runs."""
+
+    def __init__(self, backward: _Backward, mine: Pass, its: Pass, time: float) -> None:
+        self.aligned, self.forward, self.found = backward.aligned, backward.forward, backward.found
+        self.old, self.new = backward.old, backward.new
+        self.mine, self.its, self.time = mine, its, time
+        self.ran, self.like_ran = set(mine.ran), set(its.ran)
+        self.senders = [_senders(graph, ran) for graph, ran in ((self.old, mine.ran), (self.new, its.ran))]
+        self.sent: dict[tuple[int, int], Compared] = {}
+        """How far apart is what a node that has a like sent along an edge."""
+        self.given: dict[int, Compared] = {}
+        """The same of what nodes were given, the worst of their outputs."""
+        self.met: set[tuple[str, int | None, int | None]] = set()
+
+    def run(self) -> None:
+        for position, number in enumerate(self.mine.ran):
+            self.now = self.time + 0.5 * position / len(self.mine.ran)
+            like = self.aligned.pairs.get(number)
+            if like is None or not self.aligned.equal(number, like):
+                continue
+            if like in self.like_ran:
+                self._node(self.old[number], self.new[like])
+            else:
+                self._gone(number, like, lost=True)
+        for position, other in enumerate(self.its.ran):
+            self.now = self.time + 0.5 * position / len(self.its.ran)
+            one = self.aligned.likes.get(other)
+            if one is not None and one not in self.ran and self.aligned.equal(one, other):
+                self._gone(one, other, lost=False)
+
+    def _add(
+        self, kind: Kind, old: int | None, new: int | None, compared: Compared, nr: int = 0, **more: object
+    ) -> None:
+        if (kind, old, new) not in self.met:
+            self.met.add((kind, old, new))
+            apart, eps, number = compared.apart, compared.eps, self.mine.id
+            self.found.append(Parting(kind, self.now, old, new, apart, eps, nr, number, **more))  # type: ignore[arg-type]
+
+    # -- what a node was given
+
+    def _node(self, one: Node, other: Node) -> None:
+        flows = flow_in(one, self.mine.id), flow_in(other, self.its.id)
+        if flows[0] is None or flows[1] is None:
+            return
+        worst = Compared("same")
+        for nr in range(min(len(one.outputs), len(other.outputs))):
+            compared = self.aligned.note(self._given(one, other, nr, at(flows[0].given, nr), at(flows[1].given, nr)))
+            if compared.level == "parted" or (worst.level != "parted" and compared.relative > worst.relative):
+                worst = compared
+        self.given[one.id] = worst
+        if worst.level != "parted":
+            self._sends(one, other)
+
+    def _given(self, one: Node, other: Node, nr: int, mine: Exact | None, its: Exact | None) -> Compared:
+        eps = self.aligned.eps(Edge(one.id, nr), Edge(other.id, nr))
+        if mine is None and its is None:
+            return Compared("same")
+        senders = [found.get((number, nr), []) for found, number in zip(self.senders, (one.id, other.id), strict=True)]
+        if mine is None or its is None:  # a gradient came in one graph only
+            self._blame(one, other, nr, Compared("parted", Apart(False, math.inf), eps), senders)
+            return Compared("parted", Apart(False, math.inf), eps)
+        pairs = self._paired(*senders)
+        if pairs is None:
+            compared = self.aligned.judged(mine, its, eps, self.aligned.loose)
+            return compared if compared.level != "parted" else self._blame(one, other, nr, compared, senders)
+        sent = [self.sent.get(pair, Compared("unknown")) for pair in pairs]
+        noise = 2 * sum(each.apart.difference for each in sent if math.isfinite(each.apart.difference))
+        scale = max((each.apart.scale for each in sent), default=0.0)
+        compared = self.aligned.judged(mine, its, eps, SHARP, 0.0, noise + SHARP * eps * scale)
+        if compared.level != "parted" or any(each.level == "parted" for each in sent):
+            return compared
+        if any(each.level == "unknown" for each in sent):
+            return self.aligned.judged(mine, its, eps, self.aligned.loose)
+        self._add("hook" if senders[0] else "seed", one.id, other.id, compared, nr)
+        return compared
+
+    def _paired(self, mine: list[tuple[int, int]], its: list[tuple[int, int]]) -> list[tuple[int, int]] | None:
+        """The senders of the old graph, where each has a like in the new one that computes the same, and that has no
+        others; else None."""
+        likes = [(self.aligned.pairs.get(number, -1), nr) for number, nr in mine]
+        if sorted(likes) != sorted(its) or not all(self._alike(number) for number, _ in mine):
+            return None
+        return mine
+
+    def _alike(self, number: int) -> bool:
+        like = self.aligned.pairs.get(number)
+        return (
+            like is not None
+            and number in self.forward.wired
+            and self.old[number].op == self.new[like].op
+            and self.aligned.equal(number, like)
+        )
+
+    def _blame(
+        self, one: Node, other: Node, nr: int, compared: Compared, senders: list[list[tuple[int, int]]]
+    ) -> Compared:
+        """The gradients of a tensor are apart, and not all that sent them have likes: these parted, unless something
+        did before them."""
+        mine, its = senders
+        if any(self.sent.get(sender, _SAME).level == "parted" for sender in mine):
+            return compared
+        taken = {(self.aligned.pairs[number], at) for number, at in mine if self._alike(number)}
+        olds = [number for number, _ in mine if not self._alike(number)]
+        news = [number for number, at in its if (number, at) not in taken]
+        if self._behind_parted(olds):
+            return compared
+        old, new = next(iter(olds), None), next(iter(news), None)
+        self._add("part", old, new, compared, nr, olds=tuple(olds), news=tuple(news))
+        return compared
+
+    def _behind_parted(self, olds: Iterable[int]) -> bool:
+        """Return whether what was given to the part that these end is apart already."""
+        seen: set[int] = set()
+        stack = list(olds)
+        while stack:
+            number = stack.pop()
+            if number in seen:
+                continue
+            seen.add(number)
+            known = self.given.get(number)
+            if known is not None:
+                if known.level == "parted":
+                    return True
+                continue
+            stack += [user for user, _ in self.senders[0].get((number, 0), [])]
+        return False
+
+    # -- what it sends on
+
+    def _sends(self, one: Node, other: Node) -> None:
+        if one.id not in self.forward.wired or one.op != other.op or len(one.next) != len(other.next):
+            return
+        flows = flow_in(one, self.mine.id), flow_in(other, self.its.id)
+        assert flows[0] is not None and flows[1] is not None
+        for nr, (mine, its) in enumerate(zip(one.next, other.next, strict=True)):
+            sent = at(flows[0].sent, nr), at(flows[1].sent, nr)
+            wanted = self._goes(mine, self.ran), self._goes(its, self.like_ran)
+            if wanted[0] != wanted[1]:
+                gone = Compared("parted", Apart(False, math.inf))
+                self._add("cut", one.id, other.id, gone, nr, lost=wanted[0])
+                continue
+            if mine is None or its is None or sent == (None, None):
+                continue
+            compared = self.aligned.note(self._sent(one, other, mine, its, sent))
+            self.sent[one.id, nr] = compared
+            if compared.level == "parted":
+                self._add("formula", one.id, other.id, compared, nr)
+
+    def _sent(self, one: Node, other: Node, mine: Edge, its: Edge, sent: tuple[Exact | None, Exact | None]) -> Compared:
+        eps = self.aligned.eps(mine, its)
+        if sent[0] is None or sent[1] is None:
+            return Compared("parted", Apart(False, math.inf), eps)
+        compare = self.aligned.compare
+        given = [compare(a, b) for a, b in zip(one.args, other.args, strict=True)]
+        given += [compare(Edge(one.id, nr), Edge(other.id, nr)) for nr in range(len(one.outputs))]
+        arrived = self.given[one.id]
+        sharp = self.aligned.same_engine and all(each.level == "same" for each in (*given, arrived))
+        told = max(each.relative for each in (*given, arrived))
+        flow = flow_in(one, self.mine.id)
+        terms = [self.aligned.number(self.old, edge) for edge in one.args]
+        factor = max([1.0, *(largest(each) for each in terms if each is not None)])
+        noise = 0.0 if sharp or flow is None else noise_of(eps, flow.given, sent[0], factor)
+        return self.aligned.judged(*sent, eps, SHARP if sharp else USUAL, told, noise)
+
+    def _goes(self, edge: Edge | None, ran: set[int]) -> bool:
+        """Return whether a gradient goes along an edge."""
+        return edge is not None and edge.node in ran
+
+    def _gone(self, one: int, other: int, *, lost: bool) -> None:
+        """A node ran in one graph only: what sent it a gradient there, and has no like, is where it parted."""
+        side, number = (0, one) if lost else (1, other)
+        graph = (self.old, self.new)[side]
+        for nr in range(len(graph[number].outputs)):
+            for sender, _ in self.senders[side].get((number, nr), []):
+                old = sender if lost else self.aligned.likes.get(sender)
+                if old is not None and self._alike(old):
+                    continue
+                if lost and self._behind_parted([sender]):
+                    continue
+                gone = Compared("parted", Apart(False, math.inf))
+                self._add("part", sender if lost else old, None if lost else sender, gone, nr, lost=lost)
+                return
+
+
+def _senders(graph: Graph, ran: Iterable[int]) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    """What sent gradients to each output, in the order in which they ran: nodes, and positions in their `next`."""
+    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for number in ran:
+        for position, edge in enumerate(graph[number].next):
+            if edge is not None:
+                found.setdefault((edge.node, edge.nr), []).append((number, position))
+    return found

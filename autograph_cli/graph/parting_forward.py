@@ -1,0 +1,178 @@
+"""Where the results of operations part first, in two runs of the same step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograph_cli.graph.aligned import BLURRED, SHARP, USUAL, Aligned, Compared, behind, noise_of
+from autograph_cli.graph.diff import constants
+from autograph_cli.graph.parting import Kind, Parting
+from autograph_cli.graph.records import Edge, Graph, Node
+
+
+class Forward:
+    """Compares the results of operations in order of creation."""
+
+    def __init__(self, aligned: Aligned) -> None:
+        self.aligned = aligned
+        self.old, self.new = aligned.old, aligned.new
+        self.found: list[Parting] = []
+        self.faults: dict[int, Parting] = {}
+        """What makes other results of the same numbers, by the node of the old graph."""
+        self.causes: dict[int, frozenset[int]] = {}
+        """For each node of the old graph whose results are other ones: the nodes of the old graph at which that
+        begins."""
+        self.wired: set[int] = set()
+        """The nodes of the old graph that were given the same numbers as their likes."""
+        self.parts: dict[int, tuple[Edge, Edge]] = {}
+        """Where a part begins that has no like: what was given there."""
+        self.uses = _uses(self.old), _uses(self.new)
+
+    def run(self) -> list[Parting]:
+        for one in self.old:
+            other = self.aligned.pairs.get(one.id)
+            if other is not None:
+                self._node(one, self.new[other])
+        self._settle()
+        return self.found
+
+    def _node(self, one: Node, other: Node) -> None:
+        given = self._given(one, other)
+        if given is not None:
+            self.wired.add(one.id)
+        found = []
+        for nr in range(min(len(one.outputs), len(other.outputs))):
+            found.append(self.aligned.note(self._output(one, other, nr, given)))
+            self.aligned.results[one.id, nr] = found[-1]
+        if any(each.level not in ("same", "unknown") for each in found):
+            parted = [nr for nr, each in enumerate(found) if each.level == "parted"]
+            self._reason(one, other, given is not None, parted)
+
+    def _reason(self, one: Node, other: Node, is_wired: bool, parted: list[int]) -> None:
+        """Note why the results of two nodes are not the same, unless that is rounding."""
+        handed_on = self._handed_on(one, other)
+        if is_wired and parted and not handed_on:
+            kind: Kind = "operation" if one.computes else "state"
+            compared = self.aligned.results[one.id, parted[0]]
+            self.faults[one.id] = Parting(kind, one.id, one.id, other.id, compared.apart, compared.eps, parted[0])
+            handed_on = {one.id}
+        elif parted:
+            handed_on |= self._begins(one, other)
+        elif not all(self.aligned.like(mine, its) for mine, its in zip(one.args, other.args, strict=False)):
+            return  # two ways to compute the same have come together
+        if handed_on:
+            self.causes[one.id] = frozenset(handed_on)
+
+    def _handed_on(self, one: Node, other: Node) -> set[int]:
+        """Why what two nodes were given is not the same."""
+        pairs = zip(one.args, other.args, strict=False)
+        found = [self.causes.get(mine.node, ()) for mine, its in pairs if self.aligned.like(mine, its)]
+        return {number for numbers in found for number in numbers}
+
+    def _begins(self, one: Node, other: Node) -> set[int]:
+        """The node itself, if it is wired otherwise than its like."""
+        if len(one.args) != len(other.args):
+            return {one.id}
+        for mine, its in zip(one.args, other.args, strict=True):
+            if not self.aligned.like(mine, its) and self.aligned.compare(mine, its).level == "parted":
+                self.parts[one.id] = mine, its
+                return {one.id}
+        return set()
+
+    def _given(self, one: Node, other: Node) -> list[Compared] | None:
+        """How far apart what both were given is; None where that is not the same."""
+        if len(one.args) != len(other.args) or one.is_operation != other.is_operation:
+            return None
+        given = [self.aligned.compare(mine, its) for mine, its in zip(one.args, other.args, strict=True)]
+        return None if any(each.level == "parted" for each in given) else given
+
+    def _output(self, one: Node, other: Node, nr: int, given: list[Compared] | None) -> Compared:
+        aligned, mine, its = self.aligned, Edge(one.id, nr), Edge(other.id, nr)
+        numbers, eps = (aligned.number(self.old, mine), aligned.number(self.new, its)), aligned.eps(mine, its)
+        if given is None:
+            return aligned.judged(*numbers, eps, aligned.loose)
+        if not one.is_operation and aligned.carried != {}:
+            carried = (
+                [aligned.carried.get(name, 0.0) for name in one.outputs[0].names] if aligned.carried else [BLURRED]
+            )
+            return aligned.judged(*numbers, eps, aligned.loose, max(carried, default=0.0))
+        sharp = aligned.same_engine and one.op == other.op and all(each.level == "same" for each in given)
+        terms = [aligned.number(self.old, edge) for edge in one.args]
+        noise = 0.0 if sharp else noise_of(eps, terms, numbers[0])
+        told = max((each.relative for each in given), default=0.0)
+        found = aligned.judged(*numbers, eps, SHARP if sharp else USUAL, told, noise)
+        if (
+            found.level == "rounding"
+            and sharp
+            and not aligned.rtol
+            and _plain(one) != _plain(other)
+            and found.apart.ulps(eps) > 1
+        ):
+            return Compared("parted", found.apart, eps)
+        return found
+
+    def _settle(self) -> None:
+        """What began differently counts where a result hangs on it that is another one, or where the same operations
+        go on with it: it is else a step of another way to compute the same."""
+        begun = {number for number in self.faults if self._goes_on(number)}
+        for mine, its in self._ends():
+            if self.aligned.like(mine, its):
+                begun |= self.causes.get(mine.node, frozenset())
+            elif self.aligned.compare(mine, its).level == "parted":
+                self.found.append(self._part(mine, its))
+        self.found += [self.faults[number] for number in begun & self.faults.keys()]
+        for number in begun - self.faults.keys():
+            mine, its = self.parts.get(number, (Edge(number), Edge(self.aligned.pairs[number])))
+            self.found.append(self._part(mine, its, number))
+
+    def _goes_on(self, number: int) -> bool:
+        """Return whether what uses a node uses its like in the other graph, in the same places."""
+        uses, its = self.uses[0].get(number, []), self.uses[1].get(self.aligned.pairs[number], [])
+        return sorted((self.aligned.pairs.get(user, -1), place) for user, place in uses) == sorted(its)
+
+    def _ends(self) -> Iterator[tuple[Edge, Edge]]:
+        """The results: what backward calls began with, and what nothing was computed from."""
+        for mine, its in zip(self.old.passes, self.new.passes, strict=False):
+            yield from zip(mine.roots, its.roots, strict=False)
+        for one, other in self.aligned.pairs.items():
+            if one not in self.uses[0] and other not in self.uses[1]:
+                for nr in range(min(len(self.old[one].outputs), len(self.new[other].outputs))):
+                    yield Edge(one, nr), Edge(other, nr)
+
+    def _part(self, mine: Edge, its: Edge, user: int | None = None) -> Parting:
+        """What has no like behind two results that are apart."""
+        aligned = self.aligned
+        equal = {one: other for one, other in aligned.pairs.items() if aligned.equal(one, other)}
+        olds = sorted(number for number in behind(self.old, [mine.node], {*equal}) if self.old[number].is_operation)
+        news = sorted(
+            number for number in behind(self.new, [its.node], {*equal.values()}) if self.new[number].is_operation
+        )
+        user = mine.node if user is None else user
+        time = olds[0] if olds else user - 0.5
+        before = max((aligned.likes[number] for number in equal.values() if news and number < news[0]), default=-1)
+        end = user if user in aligned.pairs else mine.node
+        compared = aligned.compare(Edge(end), Edge(aligned.pairs.get(end, its.node)))
+        return Parting(
+            "part",
+            time,
+            olds[0] if olds else mine.node if news else user,
+            news[0] if news else its.node if olds else aligned.pairs.get(user, its.node),
+            compared.apart,
+            compared.eps,
+            olds=tuple(olds),
+            news=tuple(news),
+            later=bool(news) and (not olds or before + 0.5 < time),
+        )
+
+
+def _plain(node: Node) -> tuple[object, ...]:
+    return node.constants, constants(node)
+
+
+def _uses(graph: Graph) -> dict[int, list[tuple[int, int]]]:
+    """The users of each node, and the place among their arguments."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for node in graph:
+        for place, edge in enumerate(node.args):
+            found.setdefault(edge.node, []).append((node.id, place))
+    return found

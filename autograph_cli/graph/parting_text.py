@@ -1,0 +1,302 @@
+"""How it is said where the numbers of two runs part first."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autograph_cli.graph.aligned import OTHER, USUAL, Aligned
+from autograph_cli.graph.diff import constants
+from autograph_cli.graph.divergence import Divergence
+from autograph_cli.graph.parting import Parting
+from autograph_cli.graph.records import Edge, Graph, Measured, Node, Source
+
+MOST = 8
+"""So many gradients are listed."""
+Names = tuple[str, str]
+"""How both runs are called."""
+
+
+def text(found: Divergence, names: Names) -> Iterator[str]:
+    """Yield the lines of the report."""
+    yield sentence(found, names)
+    if found.parting is not None and found.verdict == "parted":
+        for word, told in _details(found, names):
+            yield f"  {word:<9} {told}"
+    if found.looked:
+        of = f" of {found.total}" if found.steps < found.total and found.verdict != "parted" else ""
+        steps = f"in {found.steps}{of} step{'s' * (found.steps != 1 or bool(of))}"
+        unseen = f"; {found.unseen} could not be" if found.unseen else ""
+        yield f"  compared  {found.looked:,} tensors, gradients included, {steps}{unseen}"
+
+
+def sentence(found: Divergence, names: Names) -> str:
+    """Return the verdict."""
+    if found.verdict == "incomparable":
+        return f"The numbers cannot be compared: {_named(found.why, names)}."
+    if found.verdict == "equal":
+        return "The numbers are equal, bit for bit."
+    if found.verdict == "rounding":
+        return f"The numbers differ by rounding only: by {found.largest:.1e} of a tensor's largest number at most."
+    assert found.parting is not None
+    return _first(found, found.parting, names)
+
+
+def as_dict(found: Divergence, names: Names) -> dict[str, Any]:
+    """Return the report as plain data."""
+    told: dict[str, Any] = {
+        "format": "autograph-diff-values",
+        "version": 1,
+        "verdict": found.verdict,
+        "sentence": sentence(found, names),
+        "steps": found.steps,
+        "compared": found.looked,
+        "not_compared": found.unseen,
+        "largest_rounding": found.largest,
+    }
+    parting = found.parting
+    if parting is None or found.old is None or found.new is None or found.verdict != "parted":
+        return told
+    sources = [place(graph, number) for graph, number in _nodes(found, parting)]
+    told["first"] = {
+        "kind": parting.kind,
+        "direction": _direction(parting),
+        "step": found.old.number,
+        "places": [None if each is None else {"file": each.file, "line": each.line} for each in sources],
+        "operations": [None if number is None else _op(graph[number]) for graph, number in _nodes(found, parting)],
+        "relative": _finite(parting.apart.relative),
+        "index": parting.apart.index,
+        "values": None if parting.apart.index is None else [str(parting.apart.old), str(parting.apart.new)],
+        "details": dict(_details(found, names)),
+    }
+    told["gradients"] = [
+        {"name": each.name, "order": each.order, "relative": _finite(each.relative), "parted": each.parted}
+        for each in found.spread
+    ]
+    return told
+
+
+def first_place(found: Divergence) -> Source | None:
+    """The line that is named first."""
+    return None if found.parting is None else place(*_nodes(found, found.parting)[0])
+
+
+def place(graph: Graph, number: int | None) -> Source | None:
+    """The line of a node; of a leaf or an input that of what uses it first."""
+    if number is None:
+        return None
+    node = graph[number]
+    if node.source is not None:
+        return node.source
+    users = (other for other in graph if other.source is not None and any(edge.node == number for edge in other.args))
+    return next((other.source for other in users), None)
+
+
+# -- the first sentence
+
+
+def _first(found: Divergence, parting: Parting, names: Names) -> str:
+    sources = [place(graph, number) for graph, number in _nodes(found, parting)]
+    told = [f"{source.file}:{source.line}" for source in sources if source is not None]
+    if parting.kind == "seed" and found.old is not None and found.new is not None:
+        calls = [step.graph.passes[parting.pass_id or 0].source for step in (found.old, found.new)]
+        told = [f"{source.file}:{source.line}" for source in calls if source is not None]
+    step = f" in step {found.old.number}" if found.old is not None and (found.old.number or found.steps > 1) else ""
+    if found.why:
+        return f"The runs part{step}, where {_what(found, parting)}: {_named(found.why, names)}."
+    at = " and ".join(dict.fromkeys(told)) or "a place without a line"
+    return f"The runs part at {at}{step}, {_direction(parting)}: {_what(found, parting)}."
+
+
+def _what(found: Divergence, parting: Parting) -> str:
+    one, other = (None if number is None else graph[number] for graph, number in _nodes(found, parting))
+    node = one or other
+    assert node is not None
+    called = _called(node)
+    if parting.kind == "state":
+        return f"{called} begins with other numbers"
+    if parting.kind == "operation" and one is not None and other is not None:
+        if _op(one) != _op(other):
+            return f"{_op(one)} is {_op(other)} now, and makes other numbers of the same inputs"
+        return f"{_op(one)} makes other numbers of the same inputs"
+    if parting.kind == "formula":
+        return f"the backward of {_op(node)} sends on another gradient, though it was given the same"
+    if parting.kind == "hook":
+        return f"the gradient of {called} is another one, though all that was sent to it is the same: a hook changes it"
+    if parting.kind == "cut":
+        to = node.next[parting.nr] if one is not None and parting.lost else None
+        whom = f" to {_called(_graph(found, 0)[to.node])}" if to is not None else ""
+        which = "second" if parting.lost else "first"
+        return f"no gradient goes on from {_op(node)}{whom} in the {which} run"
+    if parting.kind == "seed":
+        return "the backward call begins with another gradient"
+    return _of_part(found, parting)
+
+
+def _of_part(found: Divergence, parting: Parting) -> str:
+    olds, news = (
+        ", ".join(dict.fromkeys(_op(graph[number]) for number in numbers)) or "nothing"
+        for graph, numbers in ((_graph(found, 0), parting.olds), (_graph(found, 1), parting.news))
+    )
+    what = "send on another gradient" if parting.backward else "make other numbers of the same inputs"
+    return f"{olds} in the first run and {news} in the second {what}"
+
+
+def _called(node: Node) -> str:
+    names = node.outputs[0].names if node.outputs else ()
+    return names[0] if names else node.module or _op(node)
+
+
+def _op(node: Node) -> str:
+    return node.op or node.kind
+
+
+def _direction(parting: Parting) -> str:
+    return "backward" if parting.backward else "forward"
+
+
+def _graph(found: Divergence, which: int) -> Graph:
+    assert found.old is not None
+    assert found.new is not None
+    return (found.old, found.new)[which].graph
+
+
+def _nodes(found: Divergence, parting: Parting) -> list[tuple[Graph, int | None]]:
+    """The node of each run; of a part that begins later in the old run, or is not there, that of the new one first."""
+    both: list[tuple[Graph, int | None]] = [(_graph(found, 0), parting.old), (_graph(found, 1), parting.new)]
+    return both[::-1] if parting.later or (parting.kind == "part" and parting.old is None) else both
+
+
+def _named(why: str, names: Names) -> str:
+    """The sentence with the names of the runs, where these are short and two."""
+    one, other = (Path(name).name for name in names)
+    if one == other:
+        return why
+    return re.sub(r"\bthe first\b(?! \d)", one, re.sub(r"\bthe second\b", other, why))
+
+
+# -- below it
+
+
+def _details(found: Divergence, names: Names) -> Iterator[tuple[str, str]]:
+    parting = found.parting
+    assert parting is not None
+    assert found.aligned is not None
+    nodes = [graph[number] for graph, number in _nodes(found, parting) if number is not None]
+    for line in dict.fromkeys(node.source.text for node in nodes if node.source is not None and node.source.text):
+        yield "line", line
+    output = next((node.outputs[0].type for node in nodes if node.outputs), None)
+    module = next((node.module for node in nodes if node.module), "")
+    order = nodes[0].order if nodes else 0
+    yield "shape", ", ".join(filter(None, (str(output or ""), module and f"in {module}", f"order {order}")))
+    told = [", ".join(constants(node)) for node in nodes]
+    if len(set(told)) > 1:
+        yield "constants", " and ".join(words or "none" for words in told)
+    worst = _worst(parting, str(output.shape) if output else "", nodes)
+    if worst:
+        yield "worst", worst
+    given = _given(found.aligned, parting)
+    if given:
+        yield "given", given
+    yield from found.notes
+    yield from _spread(found)
+
+
+def _worst(parting: Parting, _: str, nodes: list[Node]) -> str:
+    apart = parting.apart
+    if not math.isfinite(apart.difference):
+        return ""
+    if apart.index is None:
+        return f"{apart.relative:.1e} of the norm, {_number(apart.old)} and {_number(apart.new)}" if apart.scale else ""
+    ulps = apart.ulps(parting.eps)
+    units = f"{ulps:,.0f} ulp, " if math.isfinite(ulps) else ""
+    where = _position(parting, nodes)
+    return f"{where}{_number(apart.old)} and {_number(apart.new)}: {units}{apart.relative:.1e} of the largest number"
+
+
+def _position(parting: Parting, nodes: list[Node]) -> str:
+    """The index of the worst element, where it is one of the output that is looked at."""
+    index, outputs = parting.apart.index, nodes[0].outputs if nodes else ()
+    if index is None or parting.kind in ("formula", "part", "cut") or parting.nr >= len(outputs):
+        return ""
+    shape = outputs[parting.nr].type.shape
+    if not shape or min(shape) < 1 or index >= math.prod(shape):
+        return ""
+    return f"[{', '.join(map(str, map(int, np.unravel_index(index, shape))))}]: "
+
+
+def _number(number: complex) -> str:
+    return f"{number.real:.7g}" if not number.imag else f"{number:.7g}"
+
+
+def _given(aligned: Aligned, parting: Parting) -> str:
+    """What the operation was given that is still equal."""
+    if parting.old is None or parting.new is None or parting.kind in ("state", "part", "seed"):
+        return ""
+    one, other = aligned.old[parting.old], aligned.new[parting.new]
+    told = []
+    for mine, its in zip(one.args, other.args, strict=False):
+        level = aligned.compare(Edge(mine.node, mine.nr), its).level
+        how = {"same": "equal", "rounding": "equal but for rounding"}.get(level)
+        if how:
+            told.append(f"{_called(aligned.old[mine.node])} {how}")
+    if parting.backward and parting.kind in ("formula", "cut"):
+        told.append("the gradient that came equal")
+    return ", ".join(told)
+
+
+def _spread(found: Divergence) -> Iterator[tuple[str, str]]:
+    """The gradients of leaves that are apart, those furthest first."""
+    parted = sorted((each for each in found.spread if each.parted), key=lambda each: -each.relative)
+    if not parted:
+        return
+    shown = [f"{each.name or 'a leaf'} {_relative(each.relative)}" for each in parted[:MOST]]
+    more = f" and {len(parted) - MOST} more" if len(parted) > MOST else ""
+    orders = sorted({each.order for each in parted})
+    yield "spreads", f"to the gradients (order {', '.join(map(str, orders))}) of {', '.join(shown)}{more}"
+
+
+def _relative(value: float) -> str:
+    return f"by {value:.1e}" if math.isfinite(value) else "in one run only"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _formula(measured: Measured) -> str:
+    """The derivatives, or the lines of a custom backward."""
+    return "; ".join(line.strip() for line in measured.formula if not line.strip().startswith(("def ", "@")))
+
+
+def recomputed(found: Divergence, measured: tuple[Measured, Measured], names: Names) -> Iterator[tuple[str, str]]:
+    """What recomputing both operations in float64, each on the numbers that it was given, tells of them."""
+    parting = found.parting
+    if parting is None or parting.kind not in ("operation", "formula"):
+        return
+    formulas = list(dict.fromkeys(_formula(each) for each in measured))
+    if parting.kind == "formula" and formulas != [""]:
+        yield "formula", " and ".join(formulas)
+    which = 1 if parting.backward else 0
+    off = [each.deviation[which] if which < len(each.deviation) else None for each in measured]
+    if off[0] is None or off[1] is None or not parting.eps:
+        return
+    right = [each <= USUAL * parting.eps for each in off if each is not None]
+    what = "gradient" if parting.backward else "result"
+    names = (Path(names[0]).name, Path(names[1]).name)
+    if all(right):
+        yield "float64", f"each {what} is right for its own inputs, to {max(off[0], off[1]):.1e}: this is no rounding"
+    elif any(right) and max(off[0], off[1]) > OTHER * parting.eps:
+        wrong = right.index(False)
+        yield (
+            "float64",
+            (
+                f"the {what} in {names[wrong]} is off by {off[wrong]:.1e} from that in float64 on its own inputs; "
+                f"that in {names[1 - wrong]} is right to {off[1 - wrong]:.1e}"
+            ),
+        )

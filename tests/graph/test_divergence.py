@@ -1,0 +1,163 @@
+"""Where two runs part: changes that are planted in programs, those that only round, and none."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from autograph_cli.graph import Trace
+from autograph_cli.graph.divergence import Divergence, divergence
+from autograph_cli.graph.numbers import apart, kept
+from autograph_cli.graph.parting_text import first_place, sentence
+from autograph_cli.record.run.runner import Target, record
+from tests.graph.parting_programs import Planted, planted, rounded, same, sample
+
+COUNT = int(os.environ.get("AUTOGRAPH_PARTINGS", "40"))
+"""So many changes are planted; there are 387."""
+ENGINE = os.environ.get("AUTOGRAPH_PARTINGS_ENGINE", "builtin")
+REACH = 0.98
+
+
+def trace(text: str, folder: Path, name: str) -> Trace:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return record(Target.of(str(path)), "all", record=("values",), engine=ENGINE)[1]
+
+
+def found(change: Planted, folder: Path) -> tuple[Divergence, tuple[Trace, Trace]]:
+    old, new = trace(change.old, folder, "a.py"), trace(change.new, folder, "b.py")
+    return divergence(old, new), (old, new)
+
+
+def is_seen(traces: tuple[Trace, Trace]) -> bool:
+    """Return whether a change comes through to a gradient at all: softmax does not mind what is added to all."""
+    gradients = [
+        [flow.given[0] for step in each.steps for node in step.graph if node.kind == "leaf" and node.measured
+         for flow in node.measured.flows]
+        for each in traces
+    ]  # fmt: skip
+    gaps = [apart(one, other) for one, other in zip(*gradients, strict=False) if one and other]
+    return any(gap is None or gap.relative > 2e-6 for gap in gaps)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_planted_changes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    named, missed = 0, []
+    for change in sample(planted(), COUNT, 1):
+        result, traces = found(change, tmp_path)
+        if traces[1].failure or (result.verdict != "parted" and not is_seen(traces)):
+            continue
+        assert result.verdict == "parted", change.name
+        place = first_place(result)
+        said = sentence(result, ("a.py", "b.py"))
+        if place is not None and place.line in (change.line, *change.lines) and change.kind in said:
+            named += 1
+        else:
+            missed.append(f"{change.name}: {said}")
+    capsys.readouterr()
+    assert len(missed) <= (1 - REACH) * (named + len(missed)), missed
+
+
+def test_changes_that_only_round_are_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for change in sample(rounded(), COUNT // 4, 1):
+        result, _ = found(change, tmp_path)
+        assert result.verdict in ("rounding", "equal"), change.name
+        assert ".py:" not in sentence(result, ("a.py", "b.py"))
+    capsys.readouterr()
+
+
+def test_the_same_in_other_words_is_equal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for change in sample(same(), COUNT // 4, 1):
+        result, _ = found(change, tmp_path)
+        assert result.verdict == "equal", change.name
+    capsys.readouterr()
+
+
+SMALL = "import torch\nw = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0], requires_grad=True)\n"
+INCOMPARABLE = {
+    "other random numbers": (
+        SMALL + "torch.manual_seed({})\nx = torch.randn(5)\n(w * x).sum().backward()\n",
+        ("1", "2"),
+        "x is other data, or the runs drew other random numbers",
+    ),
+    "other lengths": (
+        SMALL + "for _ in range({}):\n    (w * w).sum().backward()\n",
+        ("2", "3"),
+        "the first has 2 steps and the second 3",
+    ),
+    "other shapes": (
+        SMALL + "x = torch.ones({}, 5)\n(w * x).sum().backward()\n",
+        ("2", "3"),
+        "x is float32[2, 5] in the first and float32[3, 5] in the second",
+    ),
+    "more backward calls": (
+        SMALL + "y = (w * w).sum()\nfor _ in range({}):\n    y.backward(retain_graph=True)\n",
+        ("1", "2"),
+        "the first has 1 backward calls and the second 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", INCOMPARABLE)
+def test_what_cannot_be_compared_is_told_in_a_sentence(case: str, tmp_path: Path) -> None:
+    text, filled, told = INCOMPARABLE[case]
+    old, new = (trace(text.format(each), tmp_path, f"{each}.py") for each in filled)
+    result = divergence(old, new)
+    assert (result.verdict, told in result.why) == ("incomparable", True), result.why
+
+
+def test_a_trace_without_numbers_is_never_equal(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text(SMALL + "(w * w).sum().backward()\n", "utf-8")
+    bare = record(Target.of(str(path)))[1]
+    assert divergence(bare, bare).verdict == "incomparable"
+    assert divergence(Trace("a.py"), Trace("a.py")).verdict == "incomparable"
+
+
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_what_is_nan_in_both_is_equal(value: str, tmp_path: Path) -> None:
+    text = SMALL + f"y = (w * float('{value}')).sum()\ny.backward()\n"
+    old, new = (trace(text, tmp_path, name) for name in ("a.py", "b.py"))
+    assert divergence(old, new).verdict == "equal"
+    other = trace(text.replace(f"float('{value}')", "2.0"), tmp_path, "c.py")
+    assert divergence(old, other).verdict == "parted"
+
+
+def test_a_gradient_that_is_rounding_by_itself_is_no_difference(tmp_path: Path) -> None:
+    text = (
+        "import torch\nfrom torch import nn\ntorch.manual_seed(0)\nconv, norm = nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4)\n"
+        "x = torch.randn(3, 2, 9, 9)\ny = norm(conv({}))\n(y ** 3).mean().backward()\n"
+    )
+    old, new = (trace(text.format(each), tmp_path, f"{each[:1]}.py") for each in ("x", "x * 1.7 / 1.7"))
+    assert divergence(old, new).verdict == "rounding"
+
+
+def test_the_optimizer_that_steps_otherwise_shows_in_the_next_step(tmp_path: Path) -> None:
+    text = (
+        SMALL + "opt = torch.optim.SGD([w], lr={})\nfor _ in range(3):\n    opt.zero_grad()\n"
+        "    (w * w).sum().backward()\n    opt.step()\n"
+    )
+    old, new = (trace(text.format(each), tmp_path, f"{each}.py") for each in ("0.1", "0.1001"))
+    result = divergence(old, new)
+    assert result.parting is not None
+    assert result.old is not None
+    assert (result.verdict, result.parting.kind, result.old.number) == ("parted", "state", 1)
+
+
+def test_digests_tell_large_tensors_apart() -> None:
+    np = pytest.importorskip("numpy")
+    numbers = np.sin(np.arange(10_000, dtype=np.float32))
+    other = numbers.copy()
+    other[77] += 0.25
+    gap = apart(kept(numbers), kept(other))
+    assert gap is not None
+    assert gap.difference == pytest.approx(0.25, rel=1e-3)
+    assert kept(numbers).data == b""
+    same = apart(kept(numbers), kept(numbers.copy()))
+    assert same is not None
+    assert same.same
+    wide = apart(kept(numbers), kept(numbers.astype(np.float64)))
+    assert wide is not None
+    assert wide.relative < 1e-5
