@@ -29,8 +29,6 @@ _TAIL = re.compile(r" order ([0-9]{1,18})(, create_graph)?, (?:(no gradients)|gr
 class SnapshotError(GraphError):
     """A file that is no snapshot, or not a whole one, or of a newer version."""
 
-    exit_code = 2
-
 
 def read_snapshot(text: str, name: str = "the snapshot") -> Snapshot:
     """Read what `Snapshot.to_text` wrote; `name` is what errors call it.

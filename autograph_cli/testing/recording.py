@@ -33,8 +33,6 @@ _END = b"\n"
 class RecordingError(AutographError):
     """A script that failed, or left nothing to look at."""
 
-    exit_code = 2
-
 
 class Recording(Struct, frozen=True):
     """What one run of a script left: its trace, and lines on values and formulas where these were asked for."""

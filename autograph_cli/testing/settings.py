@@ -27,8 +27,6 @@ _STEPS = re.compile(rf"{_STEP}(,{_STEP})*")
 class SettingsError(AutographError):
     """A setting that is unknown or makes no sense."""
 
-    exit_code = 2
-
 
 class Settings(Struct, frozen=True):
     """How snapshots are made; `folder` is where pyproject.toml is, and what `files` are looked for in."""

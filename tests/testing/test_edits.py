@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import os
 import re
 import warnings
 from pathlib import Path
@@ -22,12 +23,14 @@ from tests.testing.edits.cases import EDITS, Edit
 
 FOLDER = Path(__file__).parent / "edits"
 SETTINGS = Settings(FOLDER)
+ENGINE = os.environ.get("AUTOGRAPH_EDITS", "builtin")
+"""The engine that runs the scripts: `torch` tries all of them with the PyTorch that is installed."""
 
 
 def snapshot_of(script: Path) -> Snapshot:
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result, trace = recorded(runner.Target.of(str(script)), SETTINGS.steps)
+        result, trace = recorded(runner.Target.of(str(script)), SETTINGS.steps, ENGINE)
     assert result.exit_code == 0, result.failure
     return Snapshot(script.name, trace_sections(trace, SETTINGS), SETTINGS.include, trace.total_steps)
 
