@@ -75,4 +75,4 @@ class AutographError(Exception):
     autograph_cli.record.run.store.StoreError: Cannot read missing.json: No such file or directory.
     """
 
-    exit_code = 1
+    exit_code = 2

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import importlib
 import json
-import subprocess
-import tarfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
 
 import click
 from msgspec.structs import replace
 
-from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import CommandError, as_command_error
+from autograph_cli.cli.git import checked_out
 from autograph_cli.cli.opening import choose, named_rank
 from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, one_format
 from autograph_cli.cli.printing import put, say
@@ -240,34 +235,8 @@ def _open(name: str, revision: str | None, settings: Settings, step: str | None)
         raise CommandError(f"There is no file {name}.")
     if revision is None:
         return scripts.take(Path(name), settings)
-    with _checked_out(Path(name), revision) as script:
+    with checked_out(Path(name), revision) as script:
         return scripts.take(script, settings, name=f"{name} at {revision}")
-
-
-@contextmanager
-def _checked_out(script: Path, revision: str) -> Iterator[Path]:
-    """The script within its repository as of a revision, in a folder of its own: it imports its own neighbours."""
-    here = script.resolve().parent
-    root = Path(_git(here, "rev-parse", "--show-toplevel").decode().strip())
-    inner = script.resolve().relative_to(root.resolve())
-    if revision.startswith("-"):
-        raise CommandError(f"{revision} is no revision.")
-    _git(root, "cat-file", "-e", f"{revision}:{inner.as_posix()}")
-    with temporary_folder() as position:
-        with tarfile.open(fileobj=BytesIO(_git(root, "archive", "--format=tar", revision))) as archive:
-            archive.extractall(position, filter="data")
-        yield Path(position, inner)
-
-
-def _git(folder: Path, *arguments: str) -> bytes:
-    try:
-        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=False)
-    except OSError as error:
-        raise CommandError(f"git cannot be run: {error.strerror or error}.") from None
-    if done.returncode:
-        told = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit status {done.returncode}"]
-        raise CommandError(f"git {arguments[0]}: {told[-1]}")
-    return done.stdout
 
 
 def _show(difference: SnapshotDiff, format_: str, output: Path | None, title: str, together: bool) -> None:

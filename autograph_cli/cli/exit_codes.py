@@ -14,8 +14,6 @@ from autograph_cli.graph import GraphError, TraceError
 class CommandError(AutographError):
     """Something that cannot be compared."""
 
-    exit_code = 2
-
 
 @contextmanager
 def as_command_error() -> Iterator[None]:

@@ -47,9 +47,9 @@ class Commands(click.Group):
             error.show(told)
             code = _refuse(told.getvalue().removesuffix("\n"), error.exit_code)
         except (AutographError, GraphError, TraceError) as error:
-            code = _refuse(f"Error: {error}", getattr(error, "exit_code", 1))
+            code = _refuse(f"Error: {error}", getattr(error, "exit_code", 2))
         except OSError as error:
-            code = _refuse(f"Error: {os_sentence(error)}", 1)
+            code = _refuse(f"Error: {os_sentence(error)}", 2)
         sys.exit(code)
 
     def resolve_command(
@@ -102,6 +102,7 @@ _COMMANDS = {
     "inspect": "Show all that a tensor of a script knows of itself.",
     "snapshot": "Keep the graph of scripts as text files, and check them.",
     "diff": "Say how the graphs of two scripts, traces, snapshots or revisions differ.",
+    "bisect": "Find the commit that changed the graph of a script, or brought a finding.",
     "info": "Print versions, engines, devices and layout programs.",
 }
 """In the order in which help lists them, and what it says; each is a file beside this one."""

@@ -24,8 +24,6 @@ SCRIPTS = (".py", ".pyw")
 class UsageError(AutographError):
     """A request that makes no sense as it stands."""
 
-    exit_code = 2
-
 
 MOST = 1_000_000_000
 """No count that a person asks for is higher."""

@@ -39,8 +39,6 @@ _TO_END = 10.0
 class RanksError(AutographError):
     """Ranks that cannot be started."""
 
-    exit_code = 2
-
 
 class Wanted(Struct, frozen=True):
     """The options of a run of several ranks."""

@@ -14,16 +14,17 @@ from msgspec.structs import replace
 
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import as_command_error
-from autograph_cli.cli.options import Real, StepsType, UsageError, Whole, sweep_options
+from autograph_cli.cli.options import Real, StepsType, UsageError, Whole, engine_option, sweep_options
 from autograph_cli.cli.printing import say
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff
 from autograph_cli.record.run.store import write
-from autograph_cli.testing import reports, scripts, sweeps
+from autograph_cli.testing import checking, reports, scripts, sweeps
+from autograph_cli.testing.checking import Asked
 from autograph_cli.testing.settings import VIEWS, Settings, load, parts
 
 if TYPE_CHECKING:
+    from autograph_cli.testing.checking import Result
     from autograph_cli.testing.files import Mode, Status
-    from autograph_cli.testing.scripts import Result
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan", "[": "bold"}
 _WORDS: dict[str, str] = {"same": "the same"}
@@ -32,8 +33,12 @@ _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "mis
 
 @click.command
 @click.argument("files", nargs=-1, metavar="[FILE | FOLDER | PATTERN]...", shell_complete=completion.file)
-@click.option("--check", "mode", flag_value="check", help="Compare only; what is missing is written, unless CI is set.")
+@click.option(
+    "--check", "mode", flag_value="check", help="Compare only, and write nothing; one that is missing is an error."
+)
 @click.option("--update", "mode", flag_value="update", help="Write anew what differs.")
+@click.option("-m", "module", is_flag=True, help="Each FILE is the name of a module, as in python -m.")
+@click.option("-v", "--verbose", is_flag=True, help="Also tell what is otherwise and no difference, such as names.")
 @click.option("--known", is_flag=True, help="Only scripts that have a snapshot; without FILE, all of these below here.")
 @click.option("--steps", type=StepsType(), help="Steps to keep, as for autograph run.  [default: first,last]")
 @click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="What to keep of a step; repeatable.")
@@ -44,6 +49,7 @@ _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "mis
     help=f"What to keep of nodes, some of: {','.join(HOLDS)}.",
 )
 @click.option("--tolerance", type=Real(0, 1), help="By how much values may differ, relative to their size.")
+@engine_option
 @click.option("--ranks", type=Whole(1), metavar="N", help="On how many ranks each runs.  [default: as kept]")
 @sweep_options("Scripts")
 @click.option("--junit", type=click.Path(path_type=Path), help="Also write the results as JUnit XML.")
@@ -53,11 +59,14 @@ def snapshot(
     ctx: click.Context,
     files: tuple[str, ...],
     mode: Mode | None,
+    module: bool,
+    verbose: bool,
     known: bool,
     steps: str | None,
     views: tuple[str, ...],
     include: str | None,
     tolerance: float | None,
+    engine: str | None,
     ranks: int | None,
     jobs: int,
     over_mpi: bool,
@@ -70,6 +79,9 @@ def snapshot(
     statements may change. Where it differs, the change is told, the file stays as it is, and the exit code is 1; with
     --update it is written. 2 is for an error, such as a script that fails. Defaults are in [tool.autograph].
 
+    What a snapshot holds, and how its script is run, stands in its head, and it is checked so: what the options say
+    is for one that is written.
+
     With --ranks it runs as autograph run --ranks does; ranks of the same graphs are kept once, and the snapshot says
     how many there are.
 
@@ -77,6 +89,7 @@ def snapshot(
       autograph snapshot expr.py                 write expr.graph.txt, or compare with it
       autograph snapshot --check -j 4 samples/   in CI
       autograph snapshot --update expr.py        accept the change
+      autograph snapshot -m package.train        of a module, with --engine torch by the PyTorch that is installed
       autograph snapshot --ranks 4 train.py      of a script that trains on several processes
       mpiexec -n 33 autograph snapshot --mpi .   on 32 processes of a cluster, and one that tells
     """
@@ -84,23 +97,49 @@ def snapshot(
     with as_command_error(), sweeps.pool(jobs, over_mpi) as pool:
         if pool is None:
             return
-        settings = chosen_settings(load(), steps, views, include, tolerance)
-        cases = scripts.find(files, settings, known=known)
+        settings = chosen_settings(load(), steps, views, include, tolerance, engine)
+        asked = _asked(settings, steps, views, include, engine, ranks, files if module else ())
+        cases = list(asked.modules) if module else scripts.find(files, settings, known=known)
         with _progress(len(cases)) as advance:
-            for result in scripts.check(cases, settings, mode or "write", pool, ranks):
-                _tell(result)
+            for result in checking.check(cases, settings, mode or "write", pool, asked):
+                _tell(result, verbose)
                 results.append(result)
                 advance()
         if junit is not None:
             write(junit, reports.junit(results))
         for line in reports.github(results) if github else ():
             say(line)
-        _sum_up(results, ranks)
+        _sum_up(results, asked)
     ctx.exit(max((result.outcome.exit_code for result in results), default=0))
 
 
+def _asked(
+    settings: Settings,
+    steps: str | None,
+    views: Sequence[str],
+    include: str | None,
+    engine: str | None,
+    ranks: int | None,
+    modules: Sequence[str],
+) -> Asked:
+    """Return what the command line says; the others of these settings are for what has no snapshot yet."""
+    return Asked(
+        steps,
+        tuple(views) or None,
+        None if include is None else settings.include,
+        engine,
+        ranks,
+        {scripts.module_path(name): name for name in modules},
+    )
+
+
 def chosen_settings(
-    settings: Settings, steps: str | None, views: Sequence[str], include: str | None, tolerance: float | None
+    settings: Settings,
+    steps: str | None,
+    views: Sequence[str],
+    include: str | None,
+    tolerance: float | None,
+    engine: str | None = None,
 ) -> Settings:
     """The settings of the project with what the command line says instead."""
     try:
@@ -112,6 +151,7 @@ def chosen_settings(
         steps=steps or settings.steps,
         views=tuple(views) or settings.views,
         include=held,
+        engine=engine or settings.engine,
         tolerance=settings.tolerance if tolerance is None else tolerance,
     )
 
@@ -124,7 +164,7 @@ def _progress(count: int) -> Iterator[Callable[[], None]]:
         yield lambda: bar.update(1)
 
 
-def _tell(result: Result) -> None:
+def _tell(result: Result, verbose: bool) -> None:
     outcome = result.outcome
     if outcome.status in ("written", "updated"):
         say(f"{outcome.path}: {outcome.status}")
@@ -135,6 +175,8 @@ def _tell(result: Result) -> None:
         if outcome.status == "different":
             say(f"{outcome.path}: the graph is different", style="bold")
         print_diff(outcome.diff)
+    for note in result.notes if verbose or outcome.status == "updated" else ():
+        say(f"  {note}")
 
 
 def print_diff(diff: SnapshotDiff) -> None:
@@ -148,12 +190,13 @@ def print_diff(diff: SnapshotDiff) -> None:
         say(f"  {line}", style=_STYLES.get(line[:1]))
 
 
-def _sum_up(results: Sequence[Result], ranks: int | None) -> None:
+def _sum_up(results: Sequence[Result], asked: Asked) -> None:
     counts = Counter(result.outcome.status for result in results)
     parts = [f"{counts[status]} {_WORDS.get(status, status)}" for status in _STATUSES if counts[status]]
     total = f"{len(results)} snapshot{'s' * (len(results) != 1)}"
     say(f"{total}: {', '.join(parts)}" if parts else total, style="bold")
     if counts["different"]:
-        names = " ".join(str(result.script) for result in results if result.outcome.status == "different")
-        options = "--update" if ranks is None else f"--update --ranks {ranks}"
-        say(f"accept with: autograph snapshot {options} {names}")
+        different = [result.script for result in results if result.outcome.status == "different"]
+        names = " ".join(asked.modules.get(script, str(script)) for script in different)
+        options = "--update" if asked.ranks is None else f"--update --ranks {asked.ranks}"
+        say(f"accept with: autograph snapshot {options} {'-m ' * bool(asked.modules)}{names}")

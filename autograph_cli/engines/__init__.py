@@ -21,8 +21,6 @@ _NOT_IMPORTED = "This PyTorch cannot be recorded ({}): take PyTorch 2.5 or newer
 class EngineError(AutographError):
     """An engine that cannot be used here."""
 
-    exit_code = 2
-
 
 def chosen(name: str) -> str:
     """The engine that a name stands for.

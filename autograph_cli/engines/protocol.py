@@ -140,8 +140,14 @@ class Listener(Protocol):
     count: int
     """How many events were noted."""
 
-    def drew(self, tensor: Any, op: str) -> None:
-        """A tensor was made from nothing."""
+    noting: bool
+    """Whether it is told of random numbers that parameters are filled with."""
+
+    def drew(self, tensor: Any, op: str, by: tuple[tuple[str, str], ...] | None = None) -> None:
+        """A tensor was made from nothing; random numbers are drawn `by` these arguments."""
+
+    def filled(self, tensor: Any, name: str, given: Sequence[tuple[str, str]], *, random: bool) -> None:
+        """A parameter was changed before anything was computed with it, by an operation that was given this."""
 
     def operation(
         self,

@@ -1,7 +1,8 @@
 """The recorded graph as plain data: records, checker, text, JSON, snapshots, diffs, and the graphs within the graph."""
 
 from autograph_cli.graph.closing import close_modules
-from autograph_cli.graph.diff import GraphDiff, diff, results
+from autograph_cli.graph.compared import results
+from autograph_cli.graph.diff import GraphDiff, diff
 from autograph_cli.graph.errors import GraphError, TraceError
 from autograph_cli.graph.opened import open_node
 from autograph_cli.graph.records import (

@@ -9,17 +9,17 @@ from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from autograph_cli.graph.alignment import align
+from autograph_cli.graph.compared import compared, constants, labelled, same_facts
 from autograph_cli.graph.matching import match
-from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node, Pass, Root, TensorType, above
+from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node, Pass, TensorType, above
+from autograph_cli.graph.reordered import reordered
 from autograph_cli.graph.trace_writer import plain
-from autograph_cli.graph.views import as_input, tracked
 
 Part = Literal["names", "shapes", "dtypes", "constants", "lines", "modules", "untracked"]
 PARTS: tuple[Part, ...] = ("names", "shapes", "dtypes", "constants", "lines", "modules", "untracked")
-DEFAULT_PARTS: tuple[Part, ...] = ("names", "shapes", "dtypes", "constants")
+DEFAULT_PARTS: tuple[Part, ...] = ("names", "shapes", "dtypes", "constants", "untracked")
 """What is compared, and kept in a snapshot, next to the structure. Without `untracked`, what autograd did not record is
 an input of what it recorded."""
 Aspect = Literal["kind", "operation", "type", "constants", "arguments", "gradients", "origin", "line", "module"]
@@ -65,6 +65,8 @@ class GraphDiff:
     new_roots: tuple[Edge, ...]
     pass_pairs: dict[int, int]
     parts: frozenset[str]
+    reordered: bool = False
+    """Whether the terms of a sum, or the factors of a product, are in another order, and nothing else differs."""
 
     def __bool__(self) -> bool:
         return bool(self.removed or self.added or self.changed or self.passes or self.lost_roots or self.new_roots)
@@ -90,6 +92,8 @@ class GraphDiff:
 
     def to_text(self, *, context: int = 2) -> str:
         """The lines of both graphs that differ, marked `-` and `+`, with some around them; empty for equal graphs."""
+        if self.reordered:
+            return ""
         return "".join(f"{line}\n" for line in above("snapshot_text").diff_lines(self, context))
 
     def to_json(self) -> str:
@@ -130,45 +134,13 @@ def diff(old: Graph, new: Graph, parts: Collection[str] = DEFAULT_PARTS) -> Grap
     >>> diff(Graph(), Graph())
     <GraphDiff: the same>
     """
-    return _Comparison(_compared(old, parts), _compared(new, parts), frozenset(parts)).result()
-
-
-def constants(node: Node) -> tuple[str, ...]:
-    """The plain arguments of an operation (`dim=1`) by name, without those that are shapes or everyone's default.
-
-    >>> from autograph_cli.graph.records import Saved
-    >>> constants(Node(0, "operation", "SumBackward1", "sum", (), saved=(Saved("_saved_dim", value="(1,)"),)))
-    ('dim=(1,)',)
-    """
-    found = []
-    for saved in node.saved:
-        name = saved.name.removeprefix("_saved_")
-        plain = saved.type is None and not saved.name.startswith("saved_tensors")
-        if plain and not name.endswith(_SHAPES) and (name, saved.value) not in _DEFAULTS:
-            found.append(f"{name}={saved.value}")
-    # A number in the place of a tensor is kept by no node, and nothing by what autograd did not record.
-    kept = [pair for pair in node.constants if node.kind == "untracked" or pair[0] == "other"]
-    found += [
-        f"{name}={value.removesuffix('.0')}"
-        for name, value in kept
-        if not name.endswith(_SHAPES) and (name, value) not in _DEFAULTS
-    ]
-    return tuple(sorted(set(found)))
-
-
-_SHAPES = (
-    "sizes",
-    "sizes_opt",
-    "size",
-    "strides",
-    "stride",
-    "storage_offset",
-    "options",
-    "scalar_type",
-    "sym_numel",
-    "sym_argsize_0",
-)
-_DEFAULTS = {("alpha", "1"), ("alpha", "1.0"), ("beta", "1"), ("keepdim", "False")}
+    found = _Comparison(compared(old, parts), compared(new, parts), frozenset(parts)).result()
+    if not found or len(found.removed) != len(found.added):
+        return found
+    one, other = reordered(found.old), reordered(found.new)
+    if one is None or other is None or _Comparison(one, other, frozenset(parts)).result():
+        return found
+    return GraphDiff(found.old, found.new, found.pairs, (), (), (), (), (), (), found.pass_pairs, found.parts, True)
 
 
 def shown_type(kind: TensorType, parts: Collection[str]) -> str:
@@ -182,6 +154,7 @@ def shown_type(kind: TensorType, parts: Collection[str]) -> str:
 class _Comparison:
     def __init__(self, old: Graph, new: Graph, parts: frozenset[str]) -> None:
         self.old, self.new, self.parts = old, new, parts
+        self.plain = {id(node): labelled(graph, node) for graph in (old, new) for node in graph}
         self.image = match(old, new, self._fine, names="names" in parts)
         self.origin = {other: one for one, other in self.image.items()}
         self.through: dict[tuple[bool, int], set[int]] = {}
@@ -205,7 +178,7 @@ class _Comparison:
 
     def _fine(self, node: Node) -> Hashable:
         types = tuple(shown_type(output.type, self.parts) for output in node.outputs)
-        return types, constants(node) if "constants" in self.parts else (), node.kind
+        return types, self.plain[id(node)] if "constants" in self.parts else (), node.kind
 
     def _change(self, one: int, other: int) -> Change | None:
         old, new, parts = self.old[one], self.new[other], self.parts
@@ -215,7 +188,7 @@ class _Comparison:
             "kind": old.kind != new.kind,
             "operation": old.is_operation and new.is_operation and _operation(old, new),
             "type": types[0] != types[1],
-            "constants": "constants" in parts and old.kind == new.kind and constants(old) != constants(new),
+            "constants": "constants" in parts and old.kind == new.kind and not self._same_plain(old, new),
             "arguments": bool(old.args and new.args) and not self._same_edges(old.args, new.args),
             "gradients": "untracked" not in (old.kind, new.kind) and not self._same_gradients(old, new),
             "origin": not self._same_origin(old, new),
@@ -226,6 +199,11 @@ class _Comparison:
             found["gradients"] = old.next.count(None) != new.next.count(None)
         aspects = tuple(aspect for aspect, differs in found.items() if differs)
         return Change(one, other, aspects) if aspects else None
+
+    def _same_plain(self, old: Node, new: Node) -> bool:
+        if new.is_operation:
+            return self.plain[id(old)] == self.plain[id(new)]
+        return same_facts(constants(old), constants(new))
 
     def _same_edges(self, old: tuple[Edge | None, ...], new: tuple[Edge | None, ...]) -> bool:
         return len(old) == len(new) and all(map(self._same_edge, old, new))
@@ -330,36 +308,9 @@ class _Comparison:
         return like in edges or any(self._same_edge(*((one, edge) if back else (edge, one))) for one in edges)
 
 
-def _compared(graph: Graph, parts: Collection[str]) -> Graph:
-    """Return what is compared of a graph; what was drawn at random, or filled, is an input whether it has a name or
-    not."""
-    if "untracked" not in parts:
-        return tracked(graph)
-    return replace(
-        graph, nodes=tuple([node if node.computes or not node.is_operation else as_input(node) for node in graph])
-    )
-
-
 def reached(graph: Graph, entry: Pass) -> list[int]:
     """The leaves that a backward call went to, in order."""
     return sorted({number for number in entry.ran if graph[number].kind == "leaf"})
-
-
-def results(graph: Graph, parts: Collection[str] = DEFAULT_PARTS) -> Graph:
-    """The graph with only those roots that nothing in it uses, or that a backward call started from.
-
-    A variable in the middle of a calculation is a name, and no result. What autograd did not record is left out, unless
-    it is among the `parts`.
-    """
-    graph = _compared(graph, parts)
-    used = {edge.node for node in graph for edge in (*node.args, *node.next) if edge is not None}
-    started = {edge for entry in graph.passes for edge in entry.roots}
-    kept: dict[Edge, Root] = {}
-    for root in graph.roots:
-        position = Edge(root.node, root.nr)
-        if root.node not in used or position in started:
-            kept.setdefault(position, root)
-    return Graph(graph.nodes, tuple(kept.values()), graph.passes)
 
 
 def _operation(old: Node, new: Node) -> bool:

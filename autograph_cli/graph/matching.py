@@ -124,9 +124,9 @@ class _Matcher:
                 self._ties(order, both, other_both)
             for near in balls:
                 self._unique(order, (near[0], near[1]))
-            self._grow(self.old.image.items())
+            self._grow(self.old.image.items(), order)
             self._align(order)
-        self._grow(self.old.image.items())
+        self._grow(self.old.image.items(), max(orders, default=0))
         self._replaced()
         self._nameless()
         return dict(sorted(self.old.image.items()))
@@ -308,18 +308,18 @@ class _Matcher:
         speak = sum(entry in ins for entry in new.ins[other]) + sum(entry in outs for entry in new.outs[other])
         return speak - _taken(old, one, new) - _taken(new, other, old)
 
-    def _grow(self, starts: Iterable[tuple[int, int]]) -> None:
-        """Pair the neighbours of pairs, those with most evidence first."""
+    def _grow(self, starts: Iterable[tuple[int, int]], order: int) -> None:
+        """Pair the neighbours of pairs up to an order, those with most evidence first."""
         waiting: list[tuple[int, int, int, int]] = []
         for pair in list(starts):
-            self._push(waiting, *pair)
+            self._push(waiting, *pair, order)
         while waiting:
             _, _, one, other = heapq.heappop(waiting)
             if one not in self.old.image and other not in self.new.image and self._agree(one, other):
                 self.pair(one, other)
-                self._push(waiting, one, other)
+                self._push(waiting, one, other, order)
 
-    def _push(self, waiting: list[tuple[int, int, int, int]], one: int, other: int) -> None:
+    def _push(self, waiting: list[tuple[int, int, int, int]], one: int, other: int, order: int) -> None:
         for mine, theirs in (
             (self.old.ins[one], self.new.ins[other]),
             (self.old.outs[one], self.new.outs[other]),
@@ -329,7 +329,7 @@ class _Matcher:
                 if near not in self.new.image:
                     free[slot, nr].append(near)
             for slot, nr, near in mine:
-                if near in self.old.image or not free:
+                if near in self.old.image or not free or self.old.nodes[near].order > order:
                     continue
                 for candidate in free.get((slot, nr), ())[:8]:
                     if self.coarse[0][near] == self.coarse[1][candidate]:
@@ -347,7 +347,7 @@ class _Matcher:
                 if self._agree(one, other) and (self._evidence(one, other) or not self._anchored(one)):
                     self.pair(one, other)
                     found.append((one, other))
-            self._grow(found)
+            self._grow(found, order)
 
     def _anchored(self, one: int) -> bool:
         return any(near in self.old.image for _, _, near in (*self.old.ins[one], *self.old.outs[one]))

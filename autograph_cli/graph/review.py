@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from autograph_cli.graph.diff import Aspect, Change, GraphDiff, PassChange, constants, reached, shown_type
+from autograph_cli.graph.compared import constants
+from autograph_cli.graph.diff import Aspect, Change, GraphDiff, PassChange, reached, shown_type
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node
+from autograph_cli.graph.review_cuts import Cuts
 from autograph_cli.graph.views import reachable
 
 _ORDERS = ("forward", "backward", "double backward", "triple backward")
@@ -40,8 +42,12 @@ class _Review:
         """Old leaves that a sentence was said about."""
         self.crossed: set[int] = set()
         """New nodes with an argument that a sentence was said about."""
+        self.cuts = Cuts(self.old, self.new, self.origin)
+        self.joined = Cuts(self.new, self.old, self.image)
+        """What ended a gradient, and is gone."""
 
     def sentences(self) -> Iterator[str]:
+        yield from self._ends()
         yield from self._gradients()
         for entry in self.diff.passes:
             yield from self._pass(entry)
@@ -111,17 +117,34 @@ class _Review:
 
     # -- gradients
 
+    def _ends(self) -> Iterator[str]:
+        """Gradients that end where they went on before, each with the reason; and those that go on now."""
+        lost = _with_gradient(self.old) - {self.origin.get(leaf) for leaf in _with_gradient(self.new)}
+        for reason, nodes in self.cuts.groups():
+            edges = self.cuts.subjects(nodes)
+            gone = [leaf for leaf in sorted(self.cuts.leaves(nodes)) if self.origin.get(leaf) in lost - self.told]
+            self.told |= {self.origin[leaf] for leaf in gone}
+            names = list(dict.fromkeys(self.subject(self.new, edge) for edge in edges))
+            names += [self._leaf(self.new, leaf) for leaf in gone if self._leaf(self.new, leaf) not in names]
+            still = "" if gone or not all(map(self.cuts.still, edges)) else " this way"
+            yield f"{_few(names)} no longer get{'s' * (len(names) == 1)} a gradient{still}: {reason}"
+        for reason, nodes in self.joined.groups():
+            names = list(dict.fromkeys(self.subject(self.old, edge) for edge in self.joined.subjects(nodes)))
+            yield f"{_few(names)} get{'s' * (len(names) == 1)} a gradient now: no {reason.partition(' ')[0]} any more"
+
+    def subject(self, graph: Graph, edge: Edge) -> str:
+        """A tensor by its name, else the module or the operation that made it."""
+        node = graph[edge.node]
+        module = "" if node.outputs[edge.nr].names or not node.is_operation else self.module(graph, node)
+        return f"`{visible(module)}`" if module else self.name(graph, edge)
+
     def _gradients(self) -> Iterator[str]:
         old, new = _with_gradient(self.old), _with_gradient(self.new)
-        for leaf in sorted(old):
-            image = self.image.get(leaf)
-            if image is None or image not in new:
-                self.told.add(leaf)
-                yield f"{self._leaf(self.old, leaf)} no longer gets a gradient"
-        for leaf in sorted(new):
-            origin = self.origin.get(leaf)
-            if origin is None or origin not in old:
-                yield f"{self._leaf(self.new, leaf)} now gets a gradient"
+        gone = [leaf for leaf in sorted(old - self.told) if self.image.get(leaf) not in new]
+        self.told |= set(gone)
+        came = [leaf for leaf in sorted(new) if self.origin.get(leaf) not in old]
+        yield from _each([self._leaf(self.old, leaf) for leaf in gone], "no longer get{} a gradient")
+        yield from _each([self._leaf(self.new, leaf) for leaf in came], "now get{} a gradient")
 
     def _leaf(self, graph: Graph, number: int) -> str:
         return self.name(graph, Edge(number))
@@ -138,6 +161,8 @@ class _Review:
         kinds = [(self.old[one], self.new[other]) for one, other in self.image.items()]
         for kind, how in (("untracked", "no longer recorded by autograd"), ("operation", "recorded by autograd now")):
             found = [new for old, new in kinds if old.is_operation and new.kind == kind != old.kind]
+            hidden = self.cuts.hidden if kind == "untracked" else {self.image.get(n) for n in self.joined.hidden}
+            found = [node for node in found if node.id not in hidden]
             lines = list(dict.fromkeys(self.where(node).strip(" ()") for node in found))
             if found:
                 where = f" ({', '.join(lines)})" if all(lines) and len(lines) < _FEW else ""
@@ -168,13 +193,26 @@ class _Review:
         yield f"{what} {', '.join(types[0])} -> {', '.join(types[1])}"
 
     def _constants(self, old: Node, new: Node) -> Iterator[str]:
-        was, now = constants(old), constants(new)
+        if not new.is_operation:
+            yield f"{self._given(new)} {_data(old, before=True)} and {_data(new)}"
+            return
+        was, now = [[f"{name}={value}" for name, value in constants(node).items()] for node in (old, new)]
         gone, came = [c for c in was if c not in now], [c for c in now if c not in was]
         if gone and came:
             yield f"{_of(new.order)}{self.operation(new)} is called with {_and(came)}, not {_and(gone)}"
         elif gone or came:
             how = f"is called with {_and(came)}" if came else f"is no longer called with {_and(gone)}"
             yield f"{_of(new.order)}{self.operation(new)} {how}"
+
+    def _given(self, new: Node) -> str:
+        """A leaf or an input, by its name, else by the module that drew it, or by what takes it."""
+        if new.outputs[0].names:
+            return f"{new.kind} {self._leaf(self.new, new.id)}"
+        where = self.where(new)
+        if new.module:
+            return f"{_article(new.kind)} of `{visible(new.module)}`{where}"
+        users = [node for node in self.new if any(edge.node == new.id for edge in node.args)]
+        return f"{_article(new.kind)} of {self.operation(users[0])}" if users else f"{_article(new.kind)}{where}"
 
     def _arguments(self, old: Node, new: Node) -> Iterator[str]:
         told = self.operation(new)
@@ -249,9 +287,10 @@ class _Review:
     def _listed(self, graph: Graph, numbers: Sequence[int], known: dict[int, int], verb: str) -> Iterator[str]:
         groups: dict[tuple[int, int, str, str], list[Node]] = defaultdict(list)
         derived: Counter[int] = Counter()
+        ends = {node.id for node in (self.cuts if graph is self.new else self.joined).ends}
         for number in numbers:
             node = graph[number]
-            if not node.is_operation:
+            if not node.is_operation or number in ends:
                 continue
             top = _top(graph, node)
             if node.order and top != number and top not in known:
@@ -356,8 +395,30 @@ def _top(graph: Graph, node: Node) -> int:
     return number
 
 
+def _an(name: str) -> str:
+    return "an" if name[:1].lower() in "aeio" else "a"
+
+
+def _with(node: Node) -> str:
+    given = [f"{name}={value}" for name, value in constants(node).items()]
+    return f" with {visible(_and(given))}" if given and len(given) < _FEW else ""
+
+
 def _of(order: int) -> str:
     return f"{ordinal(order)}: " if order else ""
+
+
+def _each(names: Sequence[str], told: str) -> Iterator[str]:
+    """A sentence on each name, or, of many, one on all."""
+    if len(names) > _FEW:
+        yield f"{_few(names)} {told.format('')}"
+    else:
+        yield from (f"{name} {told.format('s')}" for name in names)
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - _FEW
+    return f"{', '.join(names[:_FEW])} and {more} more" if more > 0 else _and(names)
 
 
 def _article(kind: str) -> str:
@@ -369,10 +430,20 @@ def _and(parts: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _counted(nodes: Iterable[Node]) -> str:
-    """`a `mul` and 2 `add``."""
-    counts = Counter(visible(node.op or node.name) for node in nodes)
-    articles = {name: "an" if name[:1].lower() in "aeio" else "a" for name in counts}
-    parts = [f"{count if count > 1 else articles[name]} `{name}`" for name, count in counts.items()]
+def _data(node: Node, *, before: bool = False) -> str:
+    """`is drawn by randint(low=0, high=3)`, or `is 0.25`."""
+    facts = constants(node)
+    verb = "was" if before else "is"
+    if "drawn" not in facts:
+        return f"{verb} {visible(facts.get('values', 'something else'))}"
+    given = ", ".join(f"{name}={value}" for name, value in facts.items() if name != "drawn")
+    return f"{verb} drawn by {visible(facts['drawn'])}({visible(given)})"
+
+
+def _counted(nodes: Sequence[Node]) -> str:
+    """`a `mul` with other=2 and 2 `add``; of few operations with their arguments."""
+    few = len(nodes) <= _FEW
+    counts = Counter((visible(node.op or node.name), _with(node) if few else "") for node in nodes)
+    parts = [f"{count if count > 1 else _an(name)} `{name}`{tail}" for (name, tail), count in counts.items()]
     more = sum(list(counts.values())[_FEW:])
     return _and(parts) if not more else f"{', '.join(parts[:_FEW])} and {more} more"

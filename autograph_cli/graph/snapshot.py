@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import difflib
-import math
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
+from autograph_cli.graph.compared import TOLERANCE as TOLERANCE, as_version, same_data
 from autograph_cli.graph.diff import DEFAULT_PARTS, PARTS, GraphDiff, diff
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Graph
 from autograph_cli.graph.snapshot_text import graph_lines
 
-FORMAT, VERSION = "autograph snapshot", 2
+FORMAT, VERSION = "autograph snapshot", 3
 COLLECTIVES = "collectives"
 EXTRAS = ("values", "formulas")
 """What a snapshot may hold besides graphs, as lines of text."""
 HOLDS = (*PARTS, *EXTRAS)
-TOLERANCE = 1e-4
-"""Values that differ by less than this, relative to their size (or absolutely, below 1), are the same."""
-_NUMBER = re.compile(r"-?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d+)?")
 
 
 class Section(Struct, frozen=True):
@@ -46,15 +41,21 @@ class Snapshot(Struct, frozen=True):
     """On so many ranks the script ran; of those with the same graphs a section is there once."""
     collectives: tuple[str, ...] = ()
     """What the ranks exchanged, one a line, in order: names of tensors stand in brackets."""
+    engine: str = "builtin"
+    module: str = ""
+    """How the script is started, if it is by `-m`."""
+    kept: str = ""
+    """Which steps were asked for, if not the first and the last."""
     version: int = VERSION
-    """Version 1 had no numbers that stand in the place of a tensor, as `mul` has in `x * 2`."""
+    """Version 1 had no numbers that stand in the place of a tensor, as `mul` has in `x * 2`; version 2 had of plain
+    arguments only these and what is kept for backward, and no data."""
 
     def to_text(self) -> str:
         """The file's content; the same graphs give the same text.
 
         >>> print(Snapshot("expr.py", (Section("step 0", Graph()),), steps=1).to_text(), end="")
-        autograph snapshot 2: expr.py
-        holds names, shapes, dtypes, constants
+        autograph snapshot 3: expr.py
+        holds names, shapes, dtypes, constants, untracked
         steps 1
         <BLANKLINE>
         [step 0]
@@ -64,6 +65,9 @@ class Snapshot(Struct, frozen=True):
             lines.append(f"steps {self.steps}")
         if self.ranks > 1:
             lines.append(f"ranks {self.ranks}")
+        lines += [f"engine {self.engine}"] * (self.engine != "builtin")
+        lines += [f"module {self.module}"] * bool(self.module)
+        lines += [f"kept {self.kept}"] * bool(self.kept)
         for position, section in enumerate(self.sections):
             like = next((one for one in self.sections[:position] if _alike(one.graph, section.graph, self.holds)), None)
             lines += ["", f"[{section.title}]" + (f" as [{like.title}]" if like else "")]
@@ -91,21 +95,30 @@ class SnapshotDiff(Struct, frozen=True):
 
     @property
     def sentences(self) -> list[str]:
-        """The differences as a reviewer would say them; with the section in front where there are several."""
-        several = len(self.compared) > 1
+        """The differences as a reviewer would say them, each once; with the sections in front where they are not
+        true of all."""
+        where: dict[str, list[str]] = {}
+        for title, one in self.graphs:
+            for sentence in one.sentences:
+                where.setdefault(sentence, []).append(title)
+        every = len(self.compared)
+        told = [("" if len(those) == every else f"{', '.join(those)}: ") + one for one, those in where.items()]
+        return [*told, *self.others]
+
+    @property
+    def notes(self) -> list[str]:
+        """Return what is otherwise, and no difference: names, and the order of sums and products."""
         found = [
-            f"{title}: {sentence}" if several else sentence for title, one in self.graphs for sentence in one.sentences
+            f"{title}: the terms of a sum, or the factors of a product, are in another order"
+            for title, one in self.compared
+            if one.reordered
         ]
-        return [*found, *self.others]
+        renamed = dict.fromkeys(pair for _, one in self.compared for pair in one.renamed)
+        return found + [f"`{visible(old)}` is called `{visible(new)}` now" for old, new in renamed]
 
     def to_text(self, context: int = 2) -> str:
         """The lines that differ, by section."""
         return "".join(f"[{title}]\n{one.to_text(context=context)}" for title, one in self.graphs)
-
-
-def _without_numbers(graph: Graph) -> Graph:
-    """The graph as version 1 had it."""
-    return replace(graph, nodes=tuple(replace(node, constants=()) for node in graph))
 
 
 def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> SnapshotDiff:
@@ -120,8 +133,8 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
     if old.ranks != new.ranks:
         others.append(f"the script ran on {new.ranks} rank{'s' * (new.ranks != 1)}, not {old.ranks}")
     mine, theirs = ({section.title: section.graph for section in one.sections} for one in (old, new))
-    if 1 in (old.version, new.version):
-        mine, theirs = ({title: _without_numbers(graph) for title, graph in one.items()} for one in (mine, theirs))
+    if (version := min(old.version, new.version)) < VERSION:
+        mine, theirs = ({title: as_version(graph, version) for title, graph in one.items()} for one in (mine, theirs))
     pairs = _pairs(list(mine), list(theirs))
     others += [f"{title} is gone" for title in mine if title not in pairs]
     others += [f"{title} is new" for title in theirs if title not in pairs.values()]
@@ -172,13 +185,6 @@ def _lines(extra: str, old: Sequence[str], new: Sequence[str], tolerance: float)
     found += [f"{word} of `{name}` is new: {theirs[name]}" for name in theirs if name not in mine]
     for name, text in mine.items():
         other = theirs.get(name, text)
-        if not (_close(text, other, tolerance) if extra == "values" else text == other):
+        if not (same_data(text, other, tolerance, tolerance) if extra == "values" else text == other):
             found.append(f"{word} of `{name}` {text} -> {other}")
     return found
-
-
-def _close(old: str, new: str, tolerance: float) -> bool:
-    if _NUMBER.split(old) != _NUMBER.split(new):
-        return False
-    pairs = zip(map(float, _NUMBER.findall(old)), map(float, _NUMBER.findall(new)), strict=True)
-    return all(math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance) for one, other in pairs)

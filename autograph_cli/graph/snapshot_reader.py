@@ -22,13 +22,12 @@ _WORD = re.compile(r"[^\s(),]+")
 _CONFLICT = re.compile(r"<{7}( |$)|={7}$|>{7}( |$)|\|{7}( |$)")
 _TITLE = re.compile(r"\[([^\[\]]+)\](?: as \[([^\[\]]+)\])?")
 _PASS = re.compile(r"(\d{1,18}): ", re.ASCII)
+_HOW = ("engine", "module", "kept")
 _TAIL = re.compile(r" order ([0-9]{1,18})(, create_graph)?, (?:(no gradients)|gradients of (.+))")
 
 
 class SnapshotError(GraphError):
     """A file that is no snapshot, or not a whole one, or of a newer version."""
-
-    exit_code = 2
 
 
 def read_snapshot(text: str, name: str = "the snapshot") -> Snapshot:
@@ -90,6 +89,8 @@ class _Reader:
         self.holds: tuple[str, ...] = ()
         self.steps: int | None = None
         self.ranks = 1
+        self.how: dict[str, str] = {}
+        """How the script was run: the engine, the module, the steps that were kept."""
 
     def snapshot(self) -> Snapshot:
         graphs: dict[str, Graph] = {}
@@ -107,7 +108,8 @@ class _Reader:
                 raise _Wrong(part.number, f"there is no section [{part.like}] before this one")
         sections = tuple(Section(title, graph) for title, graph in graphs.items())
         values, formulas, exchanged = (extras.get(extra, ()) for extra in (*EXTRAS, COLLECTIVES))
-        return Snapshot(self.name, sections, self.holds, self.steps, values, formulas, self.ranks, exchanged)
+        held = Snapshot(self.name, sections, self.holds, self.steps, values, formulas, self.ranks, exchanged)
+        return replace(held, **self.how)
 
     def _parts(self) -> list[_Part]:
         parts: list[_Part] = []
@@ -140,6 +142,8 @@ class _Reader:
             self.steps = int(rest)
         elif key == "ranks" and re.fullmatch(r"[0-9]{1,9}", rest):
             self.ranks = int(rest)
+        elif key in _HOW and re.fullmatch(r"[\w.:,-]+", rest):
+            self.how[key] = rest
         else:
             raise _Wrong(number, f"{line[:60]!r} is no line of a snapshot's head")
 

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
-from autograph_cli.graph.diff import GraphDiff, constants, reached, shown_type
+from autograph_cli.graph.compared import constants
+from autograph_cli.graph.diff import GraphDiff, reached, shown_type
 from autograph_cli.graph.names import quoted, visible
 from autograph_cli.graph.records import Edge, Graph, Node, Pass
 
@@ -103,7 +104,7 @@ def _node(node: Node, labels: Labels, parts: Collection[str], calls: Sequence[st
         text += f"  in {visible(node.module)}"
     if "lines" in parts and node.source:
         text += f"  at {visible(node.source.file)}:{node.source.line}"
-    given = constants(node) if "constants" in parts else ()
+    given = [f"{name}={value}" for name, value in constants(node).items()] if "constants" in parts else ()
     return f"{text}  with {visible(', '.join(given))}" if given else text
 
 

@@ -72,7 +72,7 @@ def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     starts = [root.node for root in chosen] or _sinks(graph, lambda node: node.order == 0, data_edges)
 
     def given(node: Node) -> Sequence[Edge]:
-        return () if _gathers(graph, node) else data_edges(node)
+        return () if gathers(graph, node) else data_edges(node)
 
     def before(node: Node) -> Iterable[Edge]:
         return given(node) if node.order == 0 else ()
@@ -105,7 +105,7 @@ def _apart(graph: Graph, kept: Iterable[int], before: Targets) -> Iterator[int]:
                 yield number
 
 
-def _gathers(graph: Graph, node: Node) -> bool:
+def gathers(graph: Graph, node: Node) -> bool:
     """Return whether an untracked operation gathers many tensors, nameless or parts of one, as a loader does its
     samples."""
     if node.kind != "untracked" or len(node.args) <= MANY:
@@ -334,11 +334,22 @@ def tracked(graph: Graph) -> Graph:
         elif node.kind == "operation" or outputs[0] in taken or (node.kind == "leaf" and node.id in ran):
             new |= {edge: Edge(len(kept), edge.nr) for edge in outputs}
             kept.append(node)
+    return _renumbered(graph, kept, new, graph.roots)
+
+
+def part(graph: Graph, numbers: Sequence[int], roots: Iterable[Root]) -> Graph:
+    """These nodes of a graph, which hang on no others, with all of its backward calls; and these roots."""
+    kept = [graph.nodes[number] for number in numbers]
+    new = {
+        Edge(node.id, nr): Edge(number, nr) for number, node in enumerate(kept) for nr in range(len(node.outputs) or 1)
+    }
+    return _renumbered(graph, kept, new, roots)
+
+
+def _renumbered(graph: Graph, kept: Sequence[Node], new: Mapping[Edge, Edge], roots: Iterable[Root]) -> Graph:
     return Graph(
         tuple([_under(number, node, new) for number, node in enumerate(kept)]),
-        tuple(
-            [replace(root, node=new[edge].node) for root in graph.roots if (edge := Edge(root.node, root.nr)) in new]
-        ),
+        tuple([replace(root, node=new[edge].node) for root in roots if (edge := Edge(root.node, root.nr)) in new]),
         tuple([_pass_under(entry, new) for entry in graph.passes]),
         graph.calls,
     )

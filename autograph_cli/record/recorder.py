@@ -23,6 +23,7 @@ from autograph_cli.record.graphs.build import Span, build, describe
 from autograph_cli.record.graphs.derive import derive, not_chosen
 from autograph_cli.record.log import forgetting
 from autograph_cli.record.log.collectives import Collectives
+from autograph_cli.record.log.data import Data
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import BackwardEvent, StepLog
 from autograph_cli.record.log.ledger import Books
@@ -90,7 +91,8 @@ class Recorder:
 
     `steps` is what `--steps` takes; `script` names the trace. With `derive`, a derivative graph is made also where
     custom Functions are in the graph, whose backward then runs once more than the script asked for. `record` names what
-    is recorded beside the graph (`measures.KINDS`), `watch` what of each parameter in each step (`watch.KINDS`).
+    is recorded beside the graph (`measures.KINDS`), `watch` what of each parameter in each step (`watch.KINDS`). With
+    `data`, inputs and leaves tell the numbers that the script gave them, or how it drew them.
 
     >>> from autograph_cli import torch
     >>> recorder = Recorder("all", "expr.py")
@@ -111,11 +113,13 @@ class Recorder:
         record: Collection[str] = (),
         watch: Collection[str] = (),
         engine: Connect | None = None,
+        data: bool = False,
     ) -> None:
         self.selection = Selection.parse(steps)
         self.script = script
         self.custom = derive
         self.log: EventLog = _Log(engine or connect("builtin"), self)
+        self.log.data = Data() if data else None
         self.noticed = Noticed(self.log)
         self.sources = Sources(os.getcwd())
         self.books = Books(self.log, self._number, self.sources.source)
@@ -387,6 +391,8 @@ class Recorder:
             del waiting, over
             forgetting.drop(log, step)
         log.finish()
+        if log.data is not None:
+            log.data.on = False
         self.total += 1
         self.books.steps += 1
         self.collectives.ended([step.number for step in self.kept])

@@ -12,7 +12,8 @@ from autograph_cli.findings import explain
 from autograph_cli.findings.formats import text
 from autograph_cli.findings.read import scripts_of
 from autograph_cli.graph import Graph, Step, Trace
-from autograph_cli.graph.diff import diff, results
+from autograph_cli.graph.compared import results
+from autograph_cli.graph.diff import DEFAULT_PARTS, diff
 from autograph_cli.record.capture import capture
 from autograph_cli.record.graphs import pytorch
 from autograph_cli.record.measure.finite_difference import CannotCheck, Checked, Given, check, tensors_in
@@ -84,4 +85,4 @@ def _wrong(found: Sequence[Checked]) -> list[str]:
 
 
 def _graph(value: Any) -> Graph:
-    return results(value if isinstance(value, Graph) else capture(value))
+    return results(value if isinstance(value, Graph) else capture(value), DEFAULT_PARTS)

@@ -28,7 +28,7 @@ class Outcome(Struct, frozen=True):
     @property
     def exit_code(self) -> int:
         """As `diff`: 0 for the same, 1 for a difference, 2 for an error."""
-        return {"failed": 2, "different": 1, "missing": 1}.get(self.status, 0)
+        return {"failed": 2, "different": 1, "missing": 2}.get(self.status, 0)
 
 
 def in_ci() -> bool:
@@ -47,16 +47,20 @@ def load(path: Path) -> Snapshot:
     return read_snapshot(text, str(path))
 
 
-def settle(path: Path, snapshot: Snapshot, mode: Mode, tolerance: float = TOLERANCE) -> Outcome:
+def missing(path: Path, command: str) -> Outcome:
+    """That there is no such file, and the command that writes it."""
+    return Outcome(path, "missing", error=f"there is no {path}; write it with: {command}")
+
+
+def settle(path: Path, snapshot: Snapshot, mode: Mode, tolerance: float = TOLERANCE, command: str = "") -> Outcome:
     """Compare a new snapshot with the file, and write it where the mode says so.
 
-    `write` and `check` leave a file that differs as it is, and write one that is missing (`check` not in CI, where that
-    is a failure); `update` writes what differs, if only in names, and replaces a file that is damaged.
+    `check` writes nothing; one that is missing is an error, which names the command. `write` leaves a file that differs
+    as it is, and writes one that is missing; `update` writes what differs, if only in names, and replaces a file that
+    is damaged.
     """
     if not path.exists():
-        if mode == "check" and in_ci():
-            return Outcome(path, "missing", error=f"there is no {path}, and CI is set; write it and commit it")
-        return _write(path, snapshot, "written")
+        return missing(path, command) if mode == "check" else _write(path, snapshot, "written")
     try:
         diff = compare(load(path), snapshot, tolerance)
     except SnapshotError as error:

@@ -17,7 +17,7 @@ from autograph_cli.graph.views import tracked
 from autograph_cli.record.capture import capture, capture_derivatives, capture_recorded
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.testing import settings as project
-from autograph_cli.testing.files import SUFFIX, Outcome, settle
+from autograph_cli.testing.files import SUFFIX, Mode, Outcome, in_ci, settle
 
 FEW = 4
 """So many sentences stand in the assertion itself, which pytest cuts short; all are in a section of their own."""
@@ -102,7 +102,8 @@ class GraphSnapshot:
         self.folder.mkdir(parents=True, exist_ok=True)
         section = Section(self.view.replace("_", " "), tracked(self._graph(other)))
         snapshot = Snapshot(self.base, (section,), self._held())
-        self.outcome = settle(path, snapshot, "update" if self.update else "check", self._settings.tolerance)
+        mode: Mode = "update" if self.update else "check" if in_ci() else "write"
+        self.outcome = settle(path, snapshot, mode, self._settings.tolerance, "pytest --graph-update")
         self._note(path, self.outcome.status)
         if self.outcome.exit_code:
             self._reported = self._lines(self.outcome, section.graph)

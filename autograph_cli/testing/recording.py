@@ -20,6 +20,7 @@ from autograph_cli import AutographError, engines
 from autograph_cli.engines import connect
 from autograph_cli.graph import Trace, from_json, to_json
 from autograph_cli.record.names.variables import tensors_in
+from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.run import runner
 from autograph_cli.testing import sweeps
 
@@ -31,8 +32,6 @@ _END = b"\n"
 
 class RecordingError(AutographError):
     """A script that failed, or left nothing to look at."""
-
-    exit_code = 2
 
 
 class Recording(Struct, frozen=True):
@@ -53,16 +52,19 @@ def record(
     folder: Path | None = None,
     name: str = "",
     engine: str = "builtin",
+    module: str = "",
 ) -> Recording:
     """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails.
 
-    `measured` is what is recorded beside the graph, as `--record` takes it.
+    `measured` is what is recorded beside the graph, as `--record` takes it. With `module` the script is run as `python -m`
+    does, from the folder that its package is in.
     """
     label = name or str(script)
     engine = engines.chosen(engine)
     engines.check(engine)
     asked = {
-        "script": str(script),
+        "script": module or str(script),
+        "module": bool(module),
         "arguments": list(arguments),
         "steps": steps,
         "extras": list(extras),
@@ -105,8 +107,8 @@ def main() -> None:
 def answer(request: str) -> str:
     """Return what came of the script that a request names."""
     asked = json.loads(request)
-    target = runner.Target.of(asked["script"], tuple(asked["arguments"]))
-    result, trace = runner.record(target, asked["steps"], record=asked["measured"], engine=asked["engine"])
+    target = runner.Target.of(asked["script"], tuple(asked["arguments"]), module=asked.get("module", False))
+    result, trace = recorded(target, asked["steps"], asked["engine"], asked["measured"])
     extras = asked["extras"]
     found = {
         "exit_code": result.exit_code,
@@ -116,6 +118,14 @@ def answer(request: str) -> str:
         "formulas": list(formula_lines(trace)) if "formulas" in extras else [],
     }
     return json.dumps(found)
+
+
+def recorded(
+    target: runner.Target, steps: str, engine: str = "builtin", measured: Sequence[str] = ()
+) -> tuple[runner.Result, Trace]:
+    """Run a script in this process; its inputs tell their numbers, or how they were drawn."""
+    recorder = Recorder(steps, target.label, record=measured, engine=connect(engine), data=True)
+    return runner.record(target, steps, recorder=recorder, engine=engine)
 
 
 def value_lines(scope: Mapping[str, Any], tensor: type) -> Iterator[str]:

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 
 from autograph_cli.graph.names import visible_lines
-from autograph_cli.testing.scripts import Result
+from autograph_cli.testing.checking import Result
 
 _PLACE = re.compile(r"\(([^()]+\.py):(\d+)\)")
 

@@ -5,37 +5,25 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from autograph_cli import AutographError
-from autograph_cli.atomic_files import before_a_signal_ends
-from autograph_cli.graph import Graph, GraphError, Section, Snapshot, Step, Trace, views
-from autograph_cli.graph.diff import results
+from autograph_cli.engines import chosen
+from autograph_cli.graph import Graph, Section, Snapshot, Step, Trace, views
+from autograph_cli.graph.compared import results
 from autograph_cli.graph.ranks import words
 from autograph_cli.graph.records import Measured, Values
 from autograph_cli.graph.snapshot import EXTRAS
-from autograph_cli.graph.snapshot_reader import SnapshotError
-from autograph_cli.testing import rank_recording, recording, sweeps
-from autograph_cli.testing.files import SUFFIX, Mode, Outcome, load, settle
-from autograph_cli.testing.settings import Settings, SettingsError
+from autograph_cli.testing import rank_recording, recording
+from autograph_cli.testing.files import SUFFIX
+from autograph_cli.testing.settings import STEPS, Settings, SettingsError
 
 SKIPPED = ("_", "test_", "conftest", "setup.")
 """A folder stands for its scripts; files of these names are none."""
 _TRACES = (".json", ".json.gz", ".zip")
-
-
-class Result(Struct, frozen=True):
-    """What came of the snapshot of one script."""
-
-    script: Path
-    outcome: Outcome
 
 
 def snapshot_path(script: Path) -> Path:
@@ -116,8 +104,28 @@ def _relative(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def take(script: Path, settings: Settings, *, name: str = "", folder: Path | None = None, ranks: int = 1) -> Snapshot:
-    """Run a script, and make a snapshot of what it recorded; raises `RecordingError` if it fails."""
+def module_path(module: str) -> Path:
+    """The file of a module, or of a package's `__main__`, below the working directory; raises `SettingsError`."""
+    place = Path(*module.split("."))
+    for path in (place.with_suffix(".py"), place / "__main__.py"):
+        if path.is_file():
+            return path
+    raise SettingsError(f"There is no module {module} here: neither {place.as_posix()}.py nor a package of this name.")
+
+
+def take(
+    script: Path,
+    settings: Settings,
+    *,
+    name: str = "",
+    folder: Path | None = None,
+    ranks: int = 1,
+    module: str = "",
+) -> Snapshot:
+    """Run a script, and make a snapshot of what it recorded; raises `RecordingError` if it fails.
+
+    With `module` it is run as `python -m` does, from the folder that its package is in.
+    """
     position = script.resolve()
     key = (
         position.relative_to(settings.folder).as_posix()
@@ -125,7 +133,12 @@ def take(script: Path, settings: Settings, *, name: str = "", folder: Path | Non
         else script.as_posix()
     )
     arguments = settings.arguments.get(key, ())
+    if module:
+        levels = len(module.split(".")) - (position.name != "__main__.py")
+        folder = position.parents[levels] if levels < len(position.parents) else None
     if ranks > 1:
+        if module:
+            raise recording.RecordingError(f"{name or script}: of several ranks, the script is started by its file.")
         return _take_ranks(position, ranks, settings, arguments, name or str(script), folder)
     recorded = recording.record(
         position,
@@ -135,11 +148,13 @@ def take(script: Path, settings: Settings, *, name: str = "", folder: Path | Non
         name=name or str(script),
         extras=[extra for extra in EXTRAS if extra in settings.include],
         engine=settings.engine,
+        module=module,
     )
     sections = trace_sections(recorded.trace, settings)
-    return Snapshot(
+    made = Snapshot(
         script.name, sections, settings.include, recorded.trace.total_steps, recorded.values, recorded.formulas
     )
+    return replace(made, **_how(settings), module=module)
 
 
 def _take_ranks(
@@ -164,7 +179,14 @@ def _take_ranks(
         exchanged += [_of(line, ":", whose) for line in band.exchanged]
     steps = max(band.steps for band in bands.values())
     held = settings.include
-    return Snapshot(script.name, tuple(sections), held, steps, ranks=ranks, collectives=tuple(exchanged))
+    made = Snapshot(script.name, tuple(sections), held, steps, ranks=ranks, collectives=tuple(exchanged))
+    return replace(made, **_how(settings))
+
+
+def _how(settings: Settings) -> dict[str, str]:
+    """How a script is run, as the head of a snapshot says it."""
+    kept = "" if settings.steps == STEPS else settings.steps
+    return {"engine": chosen(settings.engine), "kept": kept}
 
 
 @dataclass(slots=True)
@@ -239,28 +261,3 @@ _VIEWS: dict[str, Callable[[Step], Graph]] = {
     "backward": lambda step: views.backward(step.graph),
     "double-backward": _double,
 }
-
-
-def check(
-    scripts: Iterable[Path], settings: Settings, mode: Mode, pool: Executor, ranks: int | None = None
-) -> Iterator[Result]:
-    """Settle the snapshots of these scripts by a pool, and give them in the order of the scripts; unless told, each
-    runs on as many ranks as its snapshot says."""
-    with before_a_signal_ends(sweeps.stop):
-        yield from pool.map(partial(_settled, settings, mode, ranks), scripts)
-
-
-def _settled(settings: Settings, mode: Mode, ranks: int | None, script: Path) -> Result:
-    path = snapshot_path(script)
-    try:
-        taken = take(script, settings, ranks=ranks or _ranks_kept(path))
-        return Result(script, settle(path, taken, mode, settings.tolerance))
-    except (AutographError, GraphError, OSError) as error:
-        return Result(script, Outcome(path, "failed", error=str(error)))
-
-
-def _ranks_kept(path: Path) -> int:
-    try:
-        return load(path).ranks
-    except SnapshotError:  # told when it is compared, or written anew
-        return 1

@@ -15,6 +15,8 @@ from autograph_cli.engines import NAMES
 from autograph_cli.graph.diff import DEFAULT_PARTS
 from autograph_cli.graph.snapshot import HOLDS, TOLERANCE
 
+STEPS = "first,last"
+"""The steps that are kept unless told otherwise."""
 VIEWS = ("graph", "forward", "backward", "double-backward")
 COMMANDS = ("render", "show", "explain")
 """Tables of their own, for the commands of these names."""
@@ -25,8 +27,6 @@ _STEPS = re.compile(rf"{_STEP}(,{_STEP})*")
 class SettingsError(AutographError):
     """A setting that is unknown or makes no sense."""
 
-    exit_code = 2
-
 
 class Settings(Struct, frozen=True):
     """How snapshots are made; `folder` is where pyproject.toml is, and what `files` are looked for in."""
@@ -36,7 +36,7 @@ class Settings(Struct, frozen=True):
     """The scripts that `autograph snapshot` takes when none is named, as patterns such as `samples/*.py`."""
     exclude: tuple[str, ...] = ()
     """Patterns of scripts that are left out."""
-    steps: str = "first,last"
+    steps: str = STEPS
     views: tuple[str, ...] = ("graph",)
     include: tuple[str, ...] = DEFAULT_PARTS
     """What snapshots hold: names, shapes, dtypes, constants, lines, modules, untracked, values, formulas."""

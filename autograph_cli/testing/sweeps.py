@@ -26,8 +26,6 @@ _running: set[subprocess.Popen[str]] = set()
 class SweepError(AutographError):
     """There are no processes to spread items over."""
 
-    exit_code = 2
-
 
 def pool(jobs: int = 1, over_mpi: bool = False) -> AbstractContextManager[Executor | None]:
     """Return what runs calls, `jobs` at once; its `map` gives their results in order. What may die runs in a `child`.

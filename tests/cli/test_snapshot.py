@@ -102,19 +102,63 @@ def test_without_names_the_settings_say_which(cli: Cli, made: object, project: P
     assert "1 snapshot: 1 the same\n" in cli("snapshot", "--known").stdout
 
 
-def test_what_is_missing_in_ci_fails(cli: Cli, made: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("ci", ["true", ""])
+def test_what_is_missing_is_an_error_and_not_written(
+    cli: Cli, made: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ci: str
+) -> None:
     touch(tmp_path, "a.py")
-    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv("CI", ci)
     result = cli("snapshot", "--check", "a.py")
-    assert (result.exit_code, (tmp_path / "a.graph.txt").exists()) == (1, False)
-    assert "a.py: there is no a.graph.txt, and CI is set" in result.stdout
+    assert (result.exit_code, (tmp_path / "a.graph.txt").exists()) == (2, False)
+    assert "a.py: there is no a.graph.txt; write it with: autograph snapshot a.py" in result.stdout
+
+
+def test_a_snapshot_is_checked_as_it_was_made(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    script = tmp_path / "package" / "train.py"
+    script.write_text(f"from . import other\nimport torch\n{SCRIPT}")
+    (tmp_path / "package" / "other.py").touch()
+    options = ("--include", "names,lines", "--view", "backward", "--steps", "all")
+    assert autograph("snapshot", "-m", "package.train", *options).returncode == 0
+    head = (tmp_path / "package" / "train.graph.txt").read_text().splitlines()[:5]
+    assert head[1:] == ["holds names, lines", "steps 1", "module package.train", "kept all"]
+    assert autograph("snapshot", "--check", "--known").returncode == 0
+    assert autograph("snapshot", "--check", "-m", "package.train").returncode == 0
+    script.write_text(script.read_text().replace("tanh", "relu"))
+    changed = autograph("snapshot", "--check", "-m", "package.train")
+    assert changed.returncode == 1
+    assert changed.stdout.endswith("accept with: autograph snapshot --update -m package.train\n")
+    updated = autograph("snapshot", "--update", "--include", "names,shapes,lines", "--known")
+    assert "  it holds shapes now\n" in updated.stdout
+
+
+def test_what_is_no_difference_is_told_on_request(autograph: Run, tmp_path: Path) -> None:
+    script = tmp_path / "sums.py"
+    lines = "import torch\nw = torch.ones(3, requires_grad=True)\na = w.exp().sum()\nb = w.sin().sum()\n"
+    script.write_text(f"{lines}loss = a + 0.1 * b\nloss.backward()\n")
+    assert autograph("snapshot", "sums.py").returncode == 0
+    script.write_text(f"{lines}total = 0.1 * b + a\ntotal.backward()\n")
+    checked = autograph("snapshot", "--check", "-v", "sums.py")
+    assert (checked.returncode, checked.stdout.count("\n")) == (0, 3)
+    assert "the terms of a sum, or the factors of a product, are in another order\n" in checked.stdout
+    assert "  `loss` is called `total` now\n" in checked.stdout
+
+
+def test_data_that_is_not_the_same_in_each_run_is_not_compared(autograph: Run, tmp_path: Path) -> None:
+    script = tmp_path / "loose.py"
+    lines = "import os\nimport torch\nx = torch.tensor(list(os.urandom(8))) / 255\n"
+    script.write_text(lines + SCRIPT.replace("(w)", "(w * x[:3])"))
+    assert autograph("snapshot", "loose.py").returncode == 0
+    checked = autograph("snapshot", "--check", "-v", "loose.py")
+    assert checked.returncode == 0
+    assert "step 0: 1 input is not the same in each run, and not compared" in checked.stdout
 
 
 def test_one_summary_for_all_and_reports_for_machines(
     cli: Cli, made: dict[str, Trace | str], trace: Trace, tmp_path: Path
 ) -> None:
     touch(tmp_path, "a.py", "b.py", "c.py")
-    cli("snapshot", "a.py", "b.py")
+    cli("snapshot", "a.py", "b.py", "c.py")
     made["b.py"], made["c.py"] = without_roots(trace), "ValueError: 100% no"
     result = cli("snapshot", "--check", "-j", "3", "--github", "--junit", "out.xml", ".")
     assert result.exit_code == 2

@@ -26,8 +26,8 @@ from autograph_cli.graph import (
 from autograph_cli.graph.snapshot import HOLDS
 from tests.graph.nets import VECTOR, inserted, leaf, net, operation
 
-TEXT = """autograph snapshot 2: expr.py
-holds names, shapes, dtypes, constants
+TEXT = """autograph snapshot 3: expr.py
+holds names, shapes, dtypes, constants, untracked
 steps 1
 
 [step 0]
@@ -93,7 +93,7 @@ DAMAGE = {
     "": "the snapshot is empty.",
     "\n \n": "the snapshot is empty.",
     "hello\n": "the snapshot is no autograph snapshot: its first line is 'hello'.",
-    TEXT.replace("snapshot 2", "snapshot 3"): "the snapshot has version 3, and this autograph reads up to version 2: "
+    TEXT.replace("snapshot 3", "snapshot 4"): "the snapshot has version 4, and this autograph reads up to version 3: "
     "a newer autograph wrote it.",
     TEXT.replace(
         "order 0\n", "<<<<<<< HEAD\norder 0\n"
@@ -141,7 +141,7 @@ def test_a_number_in_the_place_of_a_tensor_is_a_difference() -> None:
 
 
 def test_a_snapshot_of_version_1_is_compared_without_such_numbers() -> None:
-    old = read_snapshot(scaled(2).to_text().replace("snapshot 2", "snapshot 1").replace("  with other=2", ""))
+    old = read_snapshot(scaled(2).to_text().replace("snapshot 3", "snapshot 1").replace("  with other=2", ""))
     assert old.version == 1
     assert not compare(old, scaled(5))
 
@@ -173,7 +173,7 @@ def test_steps_sections_and_parts_are_compared(product: Graph) -> None:
     one = snapshot(product)
     other = replace(snapshot(product, product), holds=("names",))
     assert compare(one, other).sentences == [
-        "the snapshot holds names, shapes, dtypes, constants; asked for is names",
+        "the snapshot holds names, shapes, dtypes, constants, untracked; asked for is names",
         "the script made 2 steps, not 1",
         "step 1 is new",
     ]

@@ -23,6 +23,7 @@ from autograph_cli.engines.protocol import (
     of_changed,
     uncounted,
 )
+from autograph_cli.engines.values import shown
 from autograph_cli.torch._core.modes import kept
 from autograph_cli.torch._core.node import Node, View
 from autograph_cli.torch._core.operation import Operation
@@ -164,22 +165,35 @@ class Builtin(Tensors, Measuring):
             return self._take(tensor, args)
         return False
 
-    def untracked(self, name: str, op: Operation | None, inputs: Sequence[Any], outputs: Sequence[Tensor]) -> None:
-        """An operation ran that left no node; what a backward pass computes on its way is not told."""
+    def untracked(
+        self,
+        name: str,
+        op: Operation | None,
+        inputs: Sequence[Any],
+        outputs: Sequence[Tensor],
+        drawn: tuple[tuple[str, Any], ...] | None = None,
+    ) -> None:
+        """An operation ran that left no node; what a backward pass computes on its way is not told.
+
+        Random numbers are `drawn` by these arguments."""
         if thread_state.walk is not None:
             return
         with self.listener.lock:
             try:
-                self._untracked(name, op, inputs, outputs)
+                if inputs:
+                    self._untracked(name, op, inputs, outputs)
+                elif not outputs[0].requires_grad or self.listener.noting:
+                    by = None if drawn is None else tuple([(key, shown(value)) for key, value in drawn])
+                    self.listener.drew(outputs[0], name, by)
             except Exception as error:
                 self.listener.failed(error)
 
     def _untracked(self, name: str, op: Operation | None, inputs: Sequence[Any], outputs: Sequence[Tensor]) -> None:
         first = outputs[0]
         if first.requires_grad and name.endswith("_") and not self.listener.minds(first):
-            return
-        if not inputs:
-            self.listener.drew(first, name)
+            if self.listener.noting and op is not None:
+                given = self.arguments(op, plain_arguments(inputs))
+                self.listener.filled(first, name, given, random=op.random)
             return
         args: list[Output] = []
         cut: list[Output] = []
@@ -202,12 +216,12 @@ class Builtin(Tensors, Measuring):
 
     def _take_list(self, items: Sequence[Any], args: list[Output], cut: list[Output]) -> bool:
         """Add the outputs that the tensors of a list are to `args`, and to `cut` those with a gradient; true if there
-        is a None among them."""
+        is something else among them."""
         for item in items:
             if isinstance(item, Tensor):
                 self._take(item, args)
                 cut += args[-1:] if item._ag_edge is not None else ()
-        return any(item is None for item in items)
+        return not all(isinstance(item, Tensor) for item in items)
 
     def collective(self, call: Any, tensors: Sequence[Any]) -> None:
         group = call.group

@@ -17,6 +17,7 @@ from autograph_cli.engines.pytorch.measuring import Measuring
 from autograph_cli.engines.pytorch.node_types import (
     COPY_SLICES,
     NodeType,
+    arguments,
     changes_argument,
     dispatched,
     hides_changes,
@@ -182,6 +183,8 @@ class PyTorch(Nodes, Measuring):
             fresh = drawn is not None and is_random(name)
             whole = first if first._base is None else first._base
             if whole.requires_grad and not self.listener.minds(whole):
+                if self.listener.noting:
+                    self.listener.filled(whole, f"{name.rstrip('_')}_", self._told(plain), random=is_random(name))
                 return
             if not fresh and writes_out(operation):
                 return self._written(operation, given[: -len(outputs)], plain, outputs)
@@ -189,12 +192,18 @@ class PyTorch(Nodes, Measuring):
         else:
             fresh = is_factory(operation)
         if fresh:
-            self.listener.drew(first, name.rstrip("_"))
+            by = self._told(plain) if is_random(name) or "empty" in name else None
+            self.listener.drew(first, name.rstrip("_"), by)
             return
         args = self._before(given, asked)
         self._operation = operation
         self.listener.untracked(name, NodeType("", name), outputs, args, plain, _cut(given, args))
         self._operation = None
+
+    @staticmethod
+    def _told(plain: Any) -> tuple[tuple[str, str], ...]:
+        """The arguments of a random draw, but for the size."""
+        return tuple([pair for pair in arguments(NodeType(""), plain) if pair[0] not in ("size", "dtype")])
 
     def _written(self, operation: Any, given: Given, plain: Any, outputs: Sequence[Any]) -> None:
         """An operation put its results into tensors that it was given for them: what it made is copied there."""

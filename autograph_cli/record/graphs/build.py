@@ -197,7 +197,7 @@ class _Builder:
             records(kept, self.versions, self.given) if kept else (),
             None if self.span.found is None else self._measured(event, len(outputs)),
             None if call is None else self.call_ids[call.serial],
-            () if event.plain is None else self._constants(event, kept),
+            self._data(event) if event.plain is None else self._constants(event, kept),
             self._positions(event.cut, args) if event.cut else (),
             self.written.get(event.number),
         )
@@ -280,6 +280,10 @@ class _Builder:
         known = {saved.name for saved in kept if saved.type is None}
         given = self.log.engine.arguments(event.cls, event.plain)
         return tuple([(name, value) for name, value in given if f"_saved_{name}" not in known])
+
+    def _data(self, event: Event) -> tuple[tuple[str, str], ...]:
+        """What is told of the numbers of a leaf or an input."""
+        return () if self.log.data is None else self.log.data.facts.get(event.number, ())
 
     def _measured(self, event: Event, outputs: int) -> Measured | None:
         assert self.span.found is not None

@@ -37,6 +37,7 @@ from autograph_cli.record.log.changes import (
     shares,
     whole_of,
 )
+from autograph_cli.record.log.data import Data, Facts, filled
 from autograph_cli.record.log.events import (
     INPUT,
     LEAF,
@@ -86,6 +87,9 @@ if hasattr(os, "register_at_fork"):
 
 class EventLog:
     """Events by key, in order. It holds no tensor and no node."""
+
+    data: Data | None = None
+    """What is told of the numbers of leaves and inputs, if that is asked for."""
 
     def __init__(self, engine: Callable[[Listener], Engine], failed: Callable[[Exception], None]) -> None:
         self.lock = threading.RLock()
@@ -238,7 +242,8 @@ class EventLog:
         ref = weakref.ref(variable)
         call, owner = self._belongs(variable)
         self.add(
-            Event(self.count, number, LEAF, ref, cls, like, parent=parent, made_by=made_by, call=call, owner=owner)
+            Event(self.count, number, LEAF, ref, cls, like, parent=parent, made_by=made_by, call=call, owner=owner),
+            self.drawn.of(variable),
         )
         self.newest_key = max(number, self.newest_key)
         if held is not None and held.number < 0:
@@ -272,16 +277,27 @@ class EventLog:
         self.count += 1
         key, ref, kind = -self.count, weakref.ref(tensor), LEAF if engine.is_leaf(tensor) else INPUT
         call, owner = self._belongs(tensor)
-        drawn = self.drawn.pop(id(tensor), None)
-        op, at = (drawn.op, drawn.site) if drawn is not None and drawn.ref() is tensor else ("", None)
+        drawn = self.drawn.of(tensor)
+        self.drawn.pop(id(tensor), None)
+        op, at = ("", None) if drawn is None else (drawn.op, drawn.site)
         like = engine.like(tensor)
-        self.add(Event(self.count, key, kind, ref, None, like, op=op, made_at=at, call=call, owner=owner, base=output))
+        self.add(
+            Event(self.count, key, kind, ref, None, like, op=op, made_at=at, call=call, owner=owner, base=output), drawn
+        )
         self.tensors[id(tensor)] = Held(ref, key)
         return key
 
-    def drew(self, tensor: Any, op: str) -> None:
+    def drew(self, tensor: Any, op: str, by: Facts | None = None) -> None:
         """A tensor was made from nothing; it is an input if something uses it."""
-        self.drawn[id(tensor)] = Drawn(weakref.ref(tensor), op, site_of(_getframe(2)))
+        self.drawn[id(tensor)] = Drawn(weakref.ref(tensor), op, site_of(_getframe(2)), by)
+
+    @property
+    def noting(self) -> bool:
+        return self.data is not None and self.data.on
+
+    def filled(self, tensor: Any, name: str, given: Sequence[tuple[str, str]], *, random: bool) -> None:
+        """A parameter was changed before anything was computed with it."""
+        filled(self, tensor, name, given, random=random)
 
     def untracked(
         self,
@@ -401,9 +417,11 @@ class EventLog:
     def passed(self) -> None:
         """A step has ended of which nothing was told."""
 
-    def add(self, event: Event) -> None:
+    def add(self, event: Event, drawn: Drawn | None = None) -> None:
         self.known[event.key] = event
         self.step.events.append(event)
+        if self.data is not None and event.kind in (LEAF, INPUT):
+            self.data.note(event, drawn, self.engine.array)
         if self.arrays is not None and event.kind in (LEAF, INPUT):
             self.arrays[event.number] = self.engine.array(event.ref()).copy()
 

@@ -28,8 +28,6 @@ Facts = dict[str, Any]
 class UnknownName(AutographError):
     """There is no tensor of this name."""
 
-    exit_code = 2
-
 
 def tensors_of(scope: Mapping[str, Any], cls: type) -> dict[str, Any]:
     """The tensors that the variables of a script lead to, by their paths: `w`, `params[0]`, `model.fc1.weight`."""

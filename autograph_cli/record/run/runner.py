@@ -38,8 +38,6 @@ _held: list[contextlib.ExitStack] = []
 class TargetError(AutographError):
     """What should be run cannot be found or read."""
 
-    exit_code = 2
-
 
 class Target(Struct, frozen=True):
     """What to run, and the arguments that it is given."""

@@ -135,7 +135,11 @@ def number(name: str, argument: str, position: int, x: Any) -> Any:
     )
 
 
-def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
+Drawn = tuple[tuple[str, Any], ...] | None
+"""What random numbers were drawn by; None where a tensor has the same numbers in each run."""
+
+
+def finish(name: str, raw: Any, requires_grad: bool, out: Any = None, drawn: Drawn = None) -> Tensor:
     """The tensor over a new array, or `out` with its values."""
     if out is not None:
         dispatch.put(out, make(raw[()]))
@@ -151,8 +155,8 @@ def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
     made = make(raw if raw.ndim else raw[()], LEAF if requires_grad else None)
     if thread_state.inference:
         made = inference_result(made)
-    if process_state.observer is not None and not requires_grad:
-        process_state.observer.untracked(name, None, (), (made,))
+    if process_state.observer is not None:
+        process_state.observer.untracked(name, None, (), (made,), drawn)
     return made
 
 
@@ -313,8 +317,8 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any], content: st
             raise refused(TypeError, f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
         shape, wanted = lengths(name, size, given), placed(name, dtype, layout, device, pin_memory, out=out)
         if memory_format not in (None, layouts.contiguous_format):
-            return finish(name, formatted(shape, wanted, memory_format), requires_grad, out)
-        return finish(name, fill(shape, wanted), requires_grad, out)
+            return finish(name, formatted(shape, wanted, memory_format), requires_grad, out, ())
+        return finish(name, fill(shape, wanted), requires_grad, out, () if name == "empty" else None)
 
     def make_like(
         input: Any,
@@ -340,7 +344,7 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any], content: st
         new = strided_like(raw, wanted) if preserves else formatted(raw.shape, wanted, memory_format)
         if name != "empty":
             new[...] = name == "ones"
-        return finish(f"{name}_like", new, requires_grad)
+        return finish(f"{name}_like", new, requires_grad, None, () if name == "empty" else None)
 
     def make_beside(self: Tensor, *size: Any, dtype: Any = None, **keyword: Any) -> Tensor:
         wanted = self.dtype if dtype is None else dtype
@@ -458,7 +462,8 @@ def empty_strided(
         raise RuntimeError(
             f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
         )
-    return finish("empty_strided", new_strided(lengths("empty_strided", (size,)), tuple(stride), wanted), requires_grad)
+    made = new_strided(lengths("empty_strided", (size,)), tuple(stride), wanted)
+    return finish("empty_strided", made, requires_grad, None, ())
 
 
 @composite(method=False)

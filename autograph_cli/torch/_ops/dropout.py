@@ -91,11 +91,12 @@ def _drop(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = F
     if not (feature or inplace) and input.is_cuda:
         return native_dropout(input, p, True)[0]
     draw = lambda size: generator.dropout_noise(stream_of(None), size, input._ag_raw.dtype, p)  # noqa: E731
-    return _times(input, _noise(draw, shape, input), inplace)
+    return _times(input, _noise(draw, shape, input, p), inplace)
 
 
-def _noise(draw: Any, like: Any, input: Tensor) -> Tensor:
-    """A tensor of random numbers of the shape of an array; under vmap as its randomness says."""
+def _noise(draw: Any, like: Any, input: Tensor, p: float) -> Tensor:
+    """A tensor of random numbers of the shape of an array, 0 with probability `p`; under vmap as its randomness
+    says."""
     if thread_state.levels:
         nothing = lambda size: Meta(size, input._ag_raw.dtype)  # noqa: E731
         return randomness.drawn(like.shape, nothing if input.is_meta else draw)
@@ -105,9 +106,13 @@ def _noise(draw: Any, like: Any, input: Tensor) -> Tensor:
     else:
         with drawing_for(where):
             made = make(moved(in_memory_order(draw, like)[()], where))
+    return _told(made, p)
+
+
+def _told(noise: Tensor, p: float) -> Tensor:
     if process_state.observer is not None:
-        process_state.observer.untracked("bernoulli", None, (), (made,))
-    return made
+        process_state.observer.untracked("bernoulli", None, (), (noise,), (("p", p),))
+    return noise
 
 
 def _drop_alpha(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = False) -> Tensor:
@@ -117,11 +122,12 @@ def _drop_alpha(input: Tensor, p: float, train: bool, inplace: bool, feature: bo
     if p == 1:
         return _times(input, make(np.zeros((), kind)[()]), inplace)
     draw = lambda size: generator.bernoulli(stream_of(None), size, kind, 1 - p)  # noqa: E731
-    kept = _noise(draw, shape, input)
+    kept = _noise(draw, shape, input, p)
     a = 1 / math.sqrt((ALPHA * ALPHA * p + 1) * (1 - p))
-    scale = beside(kept, lambda t: make((t._ag_raw * kind.type(a))[()]))
+    scale = beside(kept, lambda t: _told(make((t._ag_raw * kind.type(a))[()]), p))
     shift = beside(
-        kept, lambda t: make(((t._ag_raw - kind.type(1)) * kind.type(ALPHA * a) + kind.type(ALPHA * a * p))[()])
+        kept,
+        lambda t: _told(make(((t._ag_raw - kind.type(1)) * kind.type(ALPHA * a) + kind.type(ALPHA * a * p))[()]), p),
     )
     product = _times(input, scale, inplace)
     return product.add_(shift) if inplace else arithmetic.add(product, shift)

@@ -38,19 +38,24 @@ def drawn(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> Any
 
 
 def _new(
-    name: str, shape: tuple[int, ...], draw: Callable[..., Any], requires_grad: bool = False, out: Any = None
+    name: str,
+    shape: tuple[int, ...],
+    draw: Callable[..., Any],
+    requires_grad: bool = False,
+    out: Any = None,
+    **by: Any,
 ) -> Tensor:
     """A tensor of random numbers; under vmap as its randomness says."""
     if thread_state.levels and out is None:
         found = randomness.drawn(shape, draw)
         return found.requires_grad_() if requires_grad else found
-    return finish(name, drawn(draw, shape), requires_grad, out)
+    return finish(name, drawn(draw, shape), requires_grad, out, tuple(by.items()))
 
 
-def _new_like(name: str, input: Tensor, draw: Callable[..., Any], requires_grad: bool) -> Tensor:
+def _new_like(name: str, input: Tensor, draw: Callable[..., Any], requires_grad: bool, **by: Any) -> Tensor:
     if thread_state.levels:
         return _new(name, input._ag_raw.shape, draw, requires_grad)
-    return finish(f"{name}_like", in_memory_order(draw, input._ag_raw), requires_grad)
+    return finish(f"{name}_like", in_memory_order(draw, input._ag_raw), requires_grad, None, tuple(by.items()))
 
 
 def _random(name: str, sampler: Callable[..., Any], distribution: str) -> None:
@@ -70,7 +75,7 @@ def _random(name: str, sampler: Callable[..., Any], distribution: str) -> None:
             raise refused(TypeError, f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
         shape, wanted = lengths(name, size, given), placed(name, dtype, layout, device, pin_memory, out=out)
         if not thread_state.levels and not process_state.special:
-            return finish(name, sampler(stream_of(generator), shape, wanted), requires_grad, out)
+            return finish(name, sampler(stream_of(generator), shape, wanted), requires_grad, out, ())
         return _new(name, shape, lambda size: sampler(stream_of(generator), size, wanted), requires_grad, out)
 
     def like(
@@ -127,7 +132,7 @@ def randint(
     first, last = _range("randint", given, low, high)
     wanted = placed("randint", dtype, layout, device, pin_memory, np.dtype(np.int64), out)
     draw = lambda shape: samplers.integers(stream_of(generator), shape, wanted, first, last)  # noqa: E731
-    return _new("randint", lengths("randint", (tuple(size),)), draw, requires_grad, out)
+    return _new("randint", lengths("randint", (tuple(size),)), draw, requires_grad, out, low=first, high=last)
 
 
 def _range(name: str, given: list[Any], low: Any, high: Any) -> tuple[int, int]:
@@ -177,7 +182,7 @@ def randperm(
     draw: Callable[[], Any] = lambda: samplers.permutation(stream_of(generator), int(n), wanted)  # noqa: E731
     if thread_state.levels and out is None:
         return randomness.drawn_each(draw)
-    return finish("randperm", draw(), requires_grad, out)
+    return finish("randperm", draw(), requires_grad, out, ())
 
 
 @composite()
@@ -402,7 +407,7 @@ def normal(
     if size is not None:
         wanted = placed("normal", dtype, layout, device, pin_memory, out=out)
         draw = lambda shape: samplers.normal(stream_of(generator), shape, wanted, float(mean), float(std))  # noqa: E731
-        return _new("normal", lengths("normal", (tuple(size),)), draw, requires_grad, out)
+        return _new("normal", lengths("normal", (tuple(size),)), draw, requires_grad, out, mean=mean, std=std)
     run = _AROUND.get((isinstance(mean, Tensor), isinstance(std, Tensor)))
     if run is None:
         raise refused(

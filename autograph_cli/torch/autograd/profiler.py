@@ -166,10 +166,12 @@ class _Followed:
         """A custom Function is about to run."""
         return None if self._inner is None else self._inner.applies(inputs)
 
-    def untracked(self, name: str, op: Operation | None, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+    def untracked(
+        self, name: str, op: Operation | None, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...], drawn: Any = None
+    ) -> None:
         """An operation ran that left no node."""
         if self._inner is not None:
-            self._inner.untracked(name, op, inputs, outputs)
+            self._inner.untracked(name, op, inputs, outputs, drawn)
 
     def collective(self, call: Any, tensors: Sequence[Any]) -> None:
         """The ranks of a group exchange tensors."""

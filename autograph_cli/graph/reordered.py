@@ -1,0 +1,100 @@
+"""A graph with the terms of sums and the factors of products in one order: two that differ in that alone are the same
+but for rounding."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+
+from msgspec.structs import replace
+
+from autograph_cli.graph.compared import labelled
+from autograph_cli.graph.records import Edge, Graph, Node
+from autograph_cli.graph.views import part
+
+_COMMUTE = frozenset(
+    ("add", "mul", "eq", "ne", "maximum", "minimum", "logical_and", "logical_or", "bitwise_and", "bitwise_or")
+)
+"""Operations of two tensors in either order."""
+_SUM = "add"
+"""One that is given another is one of three."""
+Term = tuple[Edge, Edge | None]
+
+
+def reordered(graph: Graph) -> Graph | None:
+    """Return the graph with the arguments of such operations in one order, and sums of sums as one; None if there is
+    nothing to put in order."""
+    both = {node.id for node in graph if _commutes(node)}
+    if not both:
+        return None
+    inner = _inner(graph, both)
+    terms: dict[int, list[Term]] = {}
+    texts: dict[int, str] = {}
+    nodes = list(graph.nodes)
+    for node in _sorted(graph):
+        if node.id in both:
+            pairs = list(zip(node.args, node.next or (None, None), strict=True))
+            found = [term for pair in pairs for term in (terms[pair[0].node] if pair[0].node in inner else [pair])]
+            found.sort(key=lambda term: (texts[term[0].node], term[0].nr))
+            terms[node.id] = found
+            following = tuple([edge for _, edge in found]) if node.next else ()
+            nodes[node.id] = replace(node, args=tuple([edge for edge, _ in found]), next=following, cut=())
+        texts[node.id] = _text(graph, nodes[node.id], texts)
+    kept = [node.id for node in graph if node.id not in inner]
+    return part(replace(graph, nodes=tuple(nodes)), kept, graph.roots)
+
+
+def _sorted(graph: Graph) -> Iterator[Node]:
+    """The nodes, each after what it is given."""
+    done: set[int] = set()
+    stack = [node.id for node in reversed(graph.nodes)]
+    while stack:
+        node = graph[stack[-1]]
+        waiting = [] if node.id in done else [n for edge in _edges(node) if (n := edge.node) not in done]
+        if waiting:
+            stack += waiting
+        elif stack.pop() not in done:
+            done.add(node.id)
+            yield node
+
+
+def _edges(node: Node) -> Iterator[Edge]:
+    return (edge for edge in (*node.args, *node.next) if edge is not None)
+
+
+def _commutes(node: Node) -> bool:
+    """Return whether it is such an operation, of two tensors and nothing else."""
+    plain = node.op in _COMMUTE and len(node.args) == 2 and len(node.next) in (0, 2)
+    return plain and not any(name == "alpha" and value not in ("1", "1.0") for name, value in _plain(node))
+
+
+def _plain(node: Node) -> list[tuple[str, str]]:
+    return [(saved.name.removeprefix("_saved_"), saved.value) for saved in node.saved if saved.type is None] + list(
+        node.constants
+    )
+
+
+def _inner(graph: Graph, both: set[int]) -> set[int]:
+    """The sums that another sum alone uses, as one of its terms."""
+    uses = Counter(edge.node for node in graph for edge in node.args)
+    needed = {node.parent for node in graph} | {edge.node for entry in graph.passes for edge in entry.roots}
+    needed |= {root.node for root in graph.roots}
+    needed |= {edge.node for node in graph if node.id not in both for edge in node.next if edge is not None}
+    return {
+        edge.node
+        for node in graph
+        if node.op == _SUM and node.id in both
+        for edge in node.args
+        if edge.node in both and edge.node not in needed and uses[edge.node] == 1
+        if (one := graph[edge.node]).op == _SUM and one.order == node.order and one.kind == node.kind
+    }
+
+
+def _text(graph: Graph, node: Node, texts: Mapping[int, str]) -> str:
+    """A node and all that it hangs on, in short: the same in each graph."""
+    names = () if node.is_operation else node.outputs[0].names[:1]
+    types = [str(output.type) for output in node.outputs]
+    given = [(texts[edge.node], edge.nr) for edge in node.args or _edges(node)]
+    what = node.kind in ("leaf", "input"), node.op, types, labelled(graph, node), given, names
+    return blake2b(repr(what).encode(), digest_size=8).hexdigest()

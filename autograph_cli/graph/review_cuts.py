@@ -1,0 +1,89 @@
+"""Where gradients end that went on before: at a `detach`, or within a `no_grad`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from autograph_cli.graph.records import Edge, Graph, Node
+from autograph_cli.graph.views import walk
+
+_DETACH = "detach"
+"""The operation whose result is its argument without its history."""
+
+
+class Cuts:
+    """What of the new graph ends a gradient, that did not in the old one; or, the graphs swapped, did and does not."""
+
+    def __init__(self, old: Graph, new: Graph, origin: Mapping[int, int]) -> None:
+        self.old, self.new, self.origin = old, new, origin
+        self.ends = [node for node in new if node.kind == "untracked" and self._is_new(node)]
+        """The operations that were given something with a gradient, and left no node."""
+        self.hidden = self._hidden()
+        """What is untracked because of these."""
+
+    def _is_new(self, node: Node) -> bool:
+        before = self.origin.get(node.id)
+        if before is None:
+            return node.op == _DETACH and any(self._graded(edge) for edge in node.args)
+        return bool(node.cut) and self.old[before].kind == "operation"
+
+    def _graded(self, edge: Edge) -> bool:
+        return self.new[edge.node].kind in ("operation", "leaf")
+
+    def _hidden(self) -> set[int]:
+        found = {node.id for node in self.ends}
+        for node in sorted(self.new, key=lambda node: node.id):
+            if node.kind == "untracked" and any(edge.node in found for edge in node.args):
+                found.add(node.id)
+        return found
+
+    def groups(self) -> Iterator[tuple[str, list[Node]]]:
+        """Yield each reason with its line, and the operations that ended a gradient for it."""
+        found: dict[tuple[str, str], list[Node]] = defaultdict(list)
+        for node in self.ends:
+            detached = node.op == _DETACH and node.id not in self.origin
+            found["detach" if detached else "no_grad", self._line(node) if detached else ""].append(node)
+        for (reason, _), nodes in found.items():
+            yield reason + self._line(nodes[0]), nodes
+
+    def _line(self, node: Node) -> str:
+        return f" at line {node.source.line} of {node.source.file}" if node.source else ""
+
+    def subjects(self, nodes: list[Node]) -> list[Edge]:
+        """The tensors that have no gradient for it: what was detached, or the last of what was computed without."""
+        if nodes[0].op == _DETACH:
+            return [next(edge for edge in node.args if self._graded(edge)) for node in nodes]
+        within = self._after(nodes)
+        named = {n for n in within if any(output.names for output in self.new[n].outputs)}
+        those = self._last(named) or self._last(within)
+        return [Edge(number) for number in sorted(those)]
+
+    def _after(self, nodes: list[Node]) -> set[int]:
+        found = {node.id for node in nodes}
+        for node in self.new:
+            before = self.origin.get(node.id)
+            recorded = before is not None and self.old[before].kind == "operation"
+            if node.kind == "untracked" and recorded and any(edge.node in found for edge in node.args):
+                found.add(node.id)
+        return found
+
+    def _last(self, numbers: Iterable[int]) -> set[int]:
+        """Those that no other one hangs on."""
+        left = set(numbers)
+        for number in sorted(left, reverse=True):
+            if number in left:
+                left -= set(walk(self.new, [edge.node for edge in self.new[number].args], _given))
+        return left
+
+    def leaves(self, nodes: list[Node]) -> set[int]:
+        """The leaves that these hang on."""
+        return {n for n in walk(self.new, [node.id for node in nodes], _given) if self.new[n].kind == "leaf"}
+
+    def still(self, edge: Edge) -> bool:
+        """Return whether a gradient comes to a tensor in another way."""
+        return any(edge == other for node in self.new for other in node.next)
+
+
+def _given(node: Node) -> tuple[Edge, ...]:
+    return node.args

@@ -1,0 +1,98 @@
+"""The data that a script brings with it, noted as its tensors are met: numbers where they are the same in each run,
+else how they were drawn."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograph_cli.engines.held import Drawn
+from autograph_cli.record.log.events import LEAF, Event
+
+if TYPE_CHECKING:
+    from autograph_cli.record.log.event_log import EventLog
+
+Facts = tuple[tuple[str, str], ...]
+FEW = 16
+"""So many numbers are written out; of more, what sums them up."""
+
+
+class Data:
+    """What is told of the numbers of leaves and inputs, by the event's number."""
+
+    def __init__(self) -> None:
+        self.facts: dict[int, Facts] = {}
+        self.on = True
+        """Whether numbers are noted: of what comes later only how it was drawn, for steps change what they have."""
+
+    def note(self, event: Event, drawn: Drawn | None, read: Callable[[Any], Any]) -> None:
+        """Note what is told of a tensor that is met."""
+        if self.on:
+            self.facts[event.number] = _facts_of(read(event.ref()), drawn, parameter=event.kind == LEAF)
+        elif drawn is not None and drawn.by is not None:
+            self.facts[event.number] = _drawn(drawn.op, drawn.by)
+
+
+def filled(log: EventLog, tensor: Any, name: str, given: Sequence[tuple[str, str]], *, random: bool) -> None:
+    """Note that random numbers were drawn into a parameter, or that such were changed by what came then."""
+    drawn = log.drawn.of(tensor)
+    if random:
+        log.drew(tensor, name, tuple(given))
+    elif drawn is not None and drawn.by is not None:
+        log.drew(tensor, drawn.op, (*drawn.by, (name, ", ".join(value for _, value in given))))
+
+
+def _facts_of(array: Any, drawn: Drawn | None, *, parameter: bool) -> Facts:
+    """Return what is told of the numbers of a tensor: of a parameter only how they were drawn, if not all are one."""
+    by = None if drawn is None else drawn.by
+    if array is not None and array.size > (by is not None) and (one := _only(array)) is not None:
+        return (("values", one),)
+    if drawn is not None and by is not None:
+        return _drawn(drawn.op, by)
+    if array is None or not array.size or (parameter and drawn is None):
+        return ()
+    return (("values", _summary(array)),)
+
+
+def _drawn(op: str, by: Facts) -> Facts:
+    return (("drawn", op), *((name.rstrip("_") if name == "from_" else name, _short(value)) for name, value in by))
+
+
+def _short(text: str) -> str:
+    """A number to six digits."""
+    try:
+        return text if text.lstrip("-").isdigit() else f"{float(text):.6g}"
+    except ValueError:
+        return text
+
+
+def _only(array: Any) -> str | None:
+    """The one number that all of them are; None if they differ, and for a single number that may be anything."""
+    first = array.flat[0]
+    return _number(first) if bool((array == first).all()) else None
+
+
+def _summary(array: Any) -> str:
+    if array.size <= FEW:
+        return _listed(array.tolist())
+    if array.dtype.kind not in "fc":
+        return f"crc {zlib.crc32(np.ascontiguousarray(array).tobytes()):08x}"
+    numbers = array.ravel()
+    numbers = (numbers.real + 2 * numbers.imag if array.dtype.kind == "c" else numbers).astype(np.float64)
+    finite = np.where(np.isfinite(numbers), numbers, 0)
+    ramp = finite @ np.linspace(0, 1, finite.size) / finite.size
+    sums = f"mean {finite.mean():.5g}, norm {np.sqrt(finite @ finite):.5g}, ramp {ramp:.5g}"
+    odd = len(numbers) - int(np.isfinite(numbers).sum())
+    return f"{sums}, {odd} not finite" if odd else sums
+
+
+def _listed(items: Any) -> str:
+    return f"[{', '.join(map(_listed, items))}]" if isinstance(items, list) else _number(items)
+
+
+def _number(item: Any) -> str:
+    item = getattr(item, "item", lambda: item)()
+    return f"{item:.6g}" if isinstance(item, float) else str(item)

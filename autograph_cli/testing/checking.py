@@ -1,0 +1,149 @@
+"""Scripts and their snapshots, several at once: each is run as its snapshot says, compared, and written where asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograph_cli import AutographError
+from autograph_cli.atomic_files import before_a_signal_ends
+from autograph_cli.engines import chosen
+from autograph_cli.graph import GraphError, Snapshot
+from autograph_cli.graph.diff import DEFAULT_PARTS
+from autograph_cli.graph.snapshot import HOLDS, VERSION, SnapshotDiff, compare
+from autograph_cli.graph.snapshot_reader import SnapshotError
+from autograph_cli.testing import sweeps
+from autograph_cli.testing.files import Mode, Outcome, load, missing, settle
+from autograph_cli.testing.scripts import snapshot_path, take
+from autograph_cli.testing.settings import STEPS, VIEWS, Settings
+
+
+class Result(Struct, frozen=True):
+    """What came of the snapshot of one script."""
+
+    script: Path
+    outcome: Outcome
+    notes: tuple[str, ...] = ()
+    """What is otherwise than it was, and no difference; or what an update adds."""
+
+
+class Asked(Struct, frozen=True):
+    """What the command line says of how scripts are run and what is held; what is None is as the snapshot says."""
+
+    steps: str | None = None
+    views: tuple[str, ...] | None = None
+    include: tuple[str, ...] | None = None
+    engine: str | None = None
+    ranks: int | None = None
+    modules: Mapping[Path, str] = {}
+    """The scripts that are modules, with the names of these."""
+
+
+_NOTHING = Asked()
+
+
+def check(
+    scripts: Iterable[Path], settings: Settings, mode: Mode, pool: Executor, asked: Asked = _NOTHING
+) -> Iterator[Result]:
+    """Settle the snapshots of these scripts by a pool, and give them in the order of the scripts."""
+    with before_a_signal_ends(sweeps.stop):
+        yield from pool.map(partial(_settled, settings, mode, asked), scripts)
+
+
+def command(script: Path, asked: Asked, options: str = "") -> str:
+    """The command that writes the snapshot of a script."""
+    words = ["autograph snapshot", options, "-m" if script in asked.modules else "", asked.modules.get(script, script)]
+    return " ".join(str(word) for word in words if word)
+
+
+def _settled(settings: Settings, mode: Mode, asked: Asked, script: Path) -> Result:
+    path = snapshot_path(script)
+    if mode == "check" and not path.exists():
+        return Result(script, missing(path, command(script, asked)))
+    try:
+        kept = _kept(path, mode)
+        if kept is not None and mode != "update" and asked.engine and chosen(asked.engine) != kept.engine:
+            raise SnapshotError(
+                f"{path} is of the engine {kept.engine}, and asked for is {chosen(asked.engine)}: "
+                f"write it anew with {command(script, asked, f'--update --engine {asked.engine}')}"
+            )
+        run = _as_kept(settings, asked, kept, mode)
+        ranks = asked.ranks or (1 if kept is None else kept.ranks)
+        module = asked.modules.get(script) or ("" if kept is None else kept.module)
+        made = take(script, run, ranks=ranks, module=module)
+        differs = None if kept is None or ranks > 1 else compare(kept, made, run.tolerance)
+        notes: list[str] = []
+        if differs and _by_data(differs):
+            made, notes = _steady(made, take(script, run, ranks=ranks, module=module))
+        outcome = settle(path, made, mode, run.tolerance, command(script, asked))
+        notes += outcome.diff.notes if outcome.diff is not None else []
+        notes += _added(kept, made) if kept is not None and outcome.status == "updated" else []
+        return Result(script, outcome, tuple(notes))
+    except (AutographError, GraphError, OSError) as error:
+        return Result(script, Outcome(path, "failed", error=str(error)))
+
+
+def _kept(path: Path, mode: Mode) -> Snapshot | None:
+    """The snapshot that is there; None where there is none, or one that an update may replace."""
+    try:
+        return load(path) if path.exists() else None
+    except SnapshotError as error:
+        if mode == "update" and "newer autograph" not in str(error):
+            return None
+        raise
+
+
+def _as_kept(settings: Settings, asked: Asked, kept: Snapshot | None, mode: Mode) -> Settings:
+    """How a script is run, and what is held of it: as the command line says, else as its snapshot does."""
+    if kept is None:
+        return settings
+    views = tuple(view for view in VIEWS if view in {_view(section.title) for section in kept.sections})
+    held = kept.holds
+    if mode == "update" and (kept.version < VERSION or settings.include != DEFAULT_PARTS):
+        held = tuple(part for part in HOLDS if part in settings.include or part in kept.holds)
+    return replace(
+        settings,
+        steps=asked.steps or kept.kept or (settings.steps if kept.version < VERSION else STEPS),
+        views=asked.views or views or settings.views,
+        include=held if asked.include is None else asked.include,
+        engine=asked.engine or (settings.engine if kept.version < VERSION else kept.engine),
+    )
+
+
+def _view(title: str) -> str:
+    """The view that a section shows: `step 0, ranks 1-3, double backward`."""
+    last = title.rpartition(", ")[2].replace(" ", "-")
+    return last if last in VIEWS else "graph"
+
+
+def _by_data(differs: SnapshotDiff) -> bool:
+    """Return whether numbers that the script brings are among what differs."""
+    return any(not one.new[change.new].is_operation for _, one in differs.graphs for change in one.changed)
+
+
+def _steady(made: Snapshot, again: Snapshot) -> tuple[Snapshot, list[str]]:
+    """The snapshot without the numbers that another run of the same script has otherwise."""
+    between = dict(compare(made, again).graphs)
+    sections, notes = [], []
+    for section in made.sections:
+        one = between.get(section.title)
+        loose = set() if one is None else {c.old for c in one.changed if not one.old[c.old].is_operation}
+        nodes = [replace(node, constants=()) if node.id in loose else node for node in section.graph]
+        sections.append(replace(section, graph=replace(section.graph, nodes=tuple(nodes))))
+        are = "input is" if len(loose) == 1 else "inputs are"
+        notes += [f"{section.title}: {len(loose)} {are} not the same in each run, and not compared"] * bool(loose)
+    return replace(made, sections=tuple(sections)), notes
+
+
+def _added(kept: Snapshot, made: Snapshot) -> list[str]:
+    """What an updated snapshot holds that it did not."""
+    parts = [part for part in made.holds if part not in kept.holds]
+    found = [f"it holds {', '.join(parts)} now"] if parts else []
+    if kept.version < made.version:
+        found.append("it holds every plain argument, and the data that comes to the results")
+    return found

@@ -1,0 +1,58 @@
+"""Usual edits of scripts in several styles: a snapshot tells those that decide a value on the way to a loss, in a
+sentence that names the thing, and stays as it is for the others."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import os
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+from autograph_cli.graph import Snapshot, compare
+from autograph_cli.graph.snapshot_reader import read_snapshot
+from autograph_cli.record.run import runner
+from autograph_cli.testing.recording import recorded
+from autograph_cli.testing.scripts import trace_sections
+from autograph_cli.testing.settings import Settings
+from tests.testing.edits.cases import EDITS, Edit
+
+FOLDER = Path(__file__).parent / "edits"
+SETTINGS = Settings(FOLDER)
+ENGINE = os.environ.get("AUTOGRAPH_EDITS", "builtin")
+"""The engine that runs the scripts: `torch` tries all of them with the PyTorch that is installed."""
+
+
+def snapshot_of(script: Path) -> Snapshot:
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result, trace = recorded(runner.Target.of(str(script)), SETTINGS.steps, ENGINE)
+    assert result.exit_code == 0, result.failure
+    return Snapshot(script.name, trace_sections(trace, SETTINGS), SETTINGS.include, trace.total_steps)
+
+
+@functools.cache
+def kept(name: str) -> Snapshot:
+    """The snapshot of a script as it is, as it is read from its file."""
+    return read_snapshot(snapshot_of(FOLDER / f"{name}.py").to_text())
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: f"{edit.script}-{edit.name}")
+def test_an_edit_is_told_if_it_decides_a_value(edit: Edit, tmp_path: Path) -> None:
+    source = (FOLDER / f"{edit.script}.py").read_text("utf-8")
+    assert source.count(edit.old) >= 1
+    script = tmp_path / f"{edit.script}.py"
+    script.write_text(source.replace(edit.old, edit.new), "utf-8")
+    found = compare(kept(edit.script), snapshot_of(script))
+    told = "\n".join(found.sentences)
+    assert bool(found) == bool(edit.told), told
+    assert re.search(edit.told, told), told
+
+
+def test_a_script_that_runs_twice_is_the_same() -> None:
+    for name in {edit.script for edit in EDITS}:
+        assert not compare(kept(name), snapshot_of(FOLDER / f"{name}.py"))
