@@ -16,7 +16,7 @@ from autograph_cli.graph.records import Graph, Profile, Record, Step, Trace
 
 BATCH = 1_000
 """Rows that are written, or read, at once."""
-FORMAT, VERSION = "autograph-trace", 6
+FORMAT, VERSION = "autograph-trace", 7
 HEADER = f'{{"format": "{FORMAT}"'
 _NOT_PRINTED = re.compile("[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Lone surrogates, and what a terminal could obey."""

@@ -100,7 +100,7 @@ def test_unwritable_place_is_named(tmp_path: Path, position: str) -> None:
 
 BROKEN: dict[str, Callable[[str], bytes]] = {
     "truncated": lambda text: text[: len(text) // 2].encode(),
-    "from a newer version": lambda text: text.replace('"version": 6', '"version": 99').encode(),
+    "from a newer version": lambda text: text.replace('"version": 7', '"version": 99').encode(),
     "another file": lambda text: b"<svg></svg>",
     "another JSON": lambda text: b"[1, 2]",
     "binary": lambda text: bytes(range(256)),
