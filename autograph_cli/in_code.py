@@ -117,7 +117,7 @@ def record(
     script = cell_of(frame.f_code.co_filename) or Path(frame.f_code.co_filename).name
 
     def recorder(name: str) -> Recorder:
-        return Recorder(steps, script, derive=derive, record=record, engine=engines.connect(name))
+        return Recorder(steps, script, derive=derive, record=record, engine=engines.connect(name), each=False)
 
     if engine is not None or pytorch.is_loaded():
         return Recording(recorder(engine or "torch"), frame)

@@ -63,7 +63,7 @@ def browse(
         max_nodes=READABLE,
         title=opened.trace.script,
         formula=formula,
-        sources=script_texts(source, chosen),
+        sources=script_texts(opened.trace, source, chosen),
         panels=panels_of(opened, source, chosen),
     )
     file = (output or Path(FOLDER, "page.html")).absolute()

@@ -10,7 +10,7 @@ import click
 
 from autograph_cli import export
 from autograph_cli.cli.opening import Opened, Source, no_graph, open_trace, script_of, source_options
-from autograph_cli.cli.options import SCRIPTS, StepsType, UsageError
+from autograph_cli.cli.options import StepsType, UsageError
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.findings import RULES, Finding, explain as findings_of
@@ -81,10 +81,10 @@ def explain(
     if (page := rule_page(source.name or "")) is not None:
         say(page)
         return
-    if steps is not None and source.name != "-" and not (source.name or "").endswith(SCRIPTS):
+    if steps is not None and source.target is None:
         raise UsageError("--steps is for a script that is run: a trace has the steps that were kept.")
     record = sorted({word for rule in RULES for word in rule.record})
-    opened = open_trace(source, None, quiet_stdout=True, record=record, steps=steps)
+    opened = open_trace(source, None, quiet_stdout=True, record=record, steps=steps, each=True)
     scripts = scripts_of(opened.trace, script_of(opened.trace, source))
     findings = findings_of(opened.trace, scripts, select=select, ignore=ignore)
     if len(ranks := opened.ranks()) > 1:

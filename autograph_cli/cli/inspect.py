@@ -8,11 +8,13 @@ import sys
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from autograph_cli import engines
 from autograph_cli.cli import completion
-from autograph_cli.cli.options import SCRIPTS, UsageError, engine_of, engine_option
+from autograph_cli.cli.options import UsageError, engine_of, engine_option
 from autograph_cli.cli.printing import say
+from autograph_cli.cli.targets import target_options
 from autograph_cli.graph.names import visible
 from autograph_cli.record.measure.inspecting import Facts, inspected
 from autograph_cli.record.recorder import Recorder
@@ -22,16 +24,18 @@ RECORDED = ("values",)
 
 
 @click.command
-@click.argument("file", shell_complete=completion.file)
-@click.argument("name", shell_complete=completion.tensor)
+@click.argument("file", required=False, shell_complete=completion.file)
+@click.argument("name", required=False, shell_complete=completion.tensor)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--json", "as_json", is_flag=True, help="An object on stdout.")
 @engine_option
+@target_options("file")
 @click.pass_context
 def inspect(
     ctx: click.Context,
-    file: str,
-    name: str,
+    target: runner.Target | None,
+    file: str | None,
+    name: str | None,
     args: tuple[str, ...],
     as_json: bool,
     engine: str | None,
@@ -47,9 +51,13 @@ def inspect(
       autograph inspect train.py loss
       autograph inspect train.py model.fc1.weight --json -- --epochs 1
     """
-    if not file.endswith(SCRIPTS):
+    if target is not None and target.kind == "code":  # which stands for FILE, so that what follows it is NAME
+        target, name = replace(target, args=(*([name] if name else []), *args[1:])), next(iter(args), None)
+    if target is None and file is not None:
         raise UsageError(f"{file} is no script: its name does not end in .py.")
-    target, engine = runner.Target.of(file, args), engine_of(engine)
+    if target is None or name is None:
+        raise click.UsageError("Missing argument 'NAME'." if target else "Missing argument 'FILE'.", ctx)
+    engine = engine_of(engine)
     recorder = Recorder("first,last", target.label, record=RECORDED, engine=engines.connect(engine))
     with contextlib.redirect_stdout(sys.stderr):
         result, trace = runner.record(target, recorder=recorder, engine=engine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 
@@ -12,6 +13,16 @@ from autograph_cli.record.run.scan import Missing, scan
 
 _NAMED = 3
 """How many names the short warning has room for."""
+
+
+def _other_engine() -> str:
+    """Return how to run on PyTorch, where that is installed."""
+    if importlib.util.find_spec("torch") is None:
+        return ""
+    return (
+        " The PyTorch that is installed has it: --engine torch, or in pyproject.toml, under [tool.autograph], "
+        'engine = "torch".'
+    )
 
 
 def tell_all(target: Target, quiet: bool) -> int:
@@ -46,7 +57,7 @@ def warn(target: Target) -> None:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     say(
         f"autograph: {target.label} uses what the engine lacks: {told}{more}; it runs as far as it can. "
-        "The option --check-only lists all.",
+        f"The option --check-only lists all.{_other_engine()}",
         err=True,
     )
 

@@ -95,6 +95,7 @@ _COMMANDS = {
     "render": "Draw the last run, a trace, or a script that is run first.",
     "open": "Explore all views of a run on a page in the browser.",
     "show": "Print the graph as text.",
+    "steps": "List the steps of a run: what ended them, and which are kept.",
     "why": "Say by which paths a gradient gets to a tensor, or where the way is cut.",
     "explain": "Say what is wrong with the gradients of a run, where, and what to change.",
     "check": "Compare derivatives with finite differences, where a script used them.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 import re
 import sys
 from collections.abc import Collection
@@ -15,8 +16,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograph_cli.cli import completion
-from autograph_cli.cli.options import SCRIPTS, Command, UsageError, Whole, engine_of, engine_option
+from autograph_cli.cli.options import Command, UsageError, Whole, engine_of, engine_option
 from autograph_cli.cli.printing import say
+from autograph_cli.cli.targets import target_options
 from autograph_cli.graph import Step, Trace, views
 from autograph_cli.graph.ranks import Rank, alike, drawn, words as rank_words
 from autograph_cli.graph.together import Band, together
@@ -31,6 +33,8 @@ class Source(Struct, frozen=True):
 
     name: str | None
     """The trace, or the script; None is the last run."""
+    target: runner.Target | None = None
+    """The script that is run, if one is."""
     args: tuple[str, ...] = ()
     """For the script."""
     rank: int | None = None
@@ -40,6 +44,7 @@ class Source(Struct, frozen=True):
 _SOURCE = (
     click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file),
     click.argument("args", nargs=-1, metavar="[-- ARGS...]"),
+    target_options("source"),
     click.option("--rank", type=Whole(0), metavar="N", help="Of a trace of several ranks, only this one."),
     engine_option,
 )
@@ -50,9 +55,15 @@ def source_options(command: Command) -> Command:
 
     @functools.wraps(command)
     def wrapped(
-        *given: Any, source: str | None, args: tuple[str, ...], rank: int | None, engine: str | None, **options: Any
+        *given: Any,
+        source: str | None,
+        target: runner.Target | None,
+        args: tuple[str, ...],
+        rank: int | None,
+        engine: str | None,
+        **options: Any,
     ) -> None:
-        command(*given, source=Source(source, args, rank, engine), **options)
+        command(*given, source=Source(source, target, args, rank, engine), **options)
 
     for option in reversed(_SOURCE):
         wrapped = option(wrapped)
@@ -88,19 +99,22 @@ def open_trace(
     record: Collection[str] = (),
     watch: Collection[str] = (),
     steps: str | None = None,
+    each: bool = False,
 ) -> Opened:
     """Open the last trace, the trace in a file, or that of a script which is run now and kept as the last one.
 
     With `quiet_stdout` what the script prints goes to stderr, as stdout is for the graph. `record` is what is recorded
     beside the graph when a script is run, `watch` what of its parameters, `steps` which steps are kept, instead of
-    those that `step` needs.
+    those that `step` needs; with `each` the last one is the last also of a long run, as far as the engine allows.
     """
-    name, rank = source.name, source.rank
-    if name is None:
+    name, rank, target = source.name, source.rank, source.target
+    if name is None and target is None:
         path = store.find()
         trace = store.load(path, rank)
+        _say_run(trace, path)
         return Opened(trace, _stem(trace.script), path=path, rank=rank)
-    if name != "-" and not name.endswith(SCRIPTS):
+    if target is None:
+        assert name is not None
         if source.args:
             raise UsageError(f"{name} is read as a trace and takes no arguments; a script's name ends in .py.")
         path, named = named_rank(name)
@@ -109,16 +123,32 @@ def open_trace(
     if rank:
         raise UsageError(f"--rank {rank} is for traces of several ranks: autograph run --ranks N {name}")
     folder = Path.cwd()
-    target, engine = runner.Target.of(name, source.args), engine_of(source.engine)
+    engine = engine_of(source.engine)
     with contextlib.redirect_stdout(sys.stderr) if quiet_stdout else contextlib.nullcontext():
         result, trace = runner.record(
-            target, steps or _steps_for(step), until_exit=True, record=record, watch=watch, engine=engine
+            target, steps or _steps_for(step), until_exit=True, record=record, watch=watch, engine=engine, each=each
         )
     try:
         store.keep(trace, folder)
     except store.StoreError as error:  # a folder that is read only: what was asked for can be shown all the same
         say(f"The trace is not kept. {error}", err=True)
     return Opened(trace, _stem(trace.script), result.exit_code)
+
+
+def _say_run(trace: Trace, path: Path) -> None:
+    """Tell, on stderr, which run the last one is that was recorded, where it is not what one would expect."""
+    without = store.ran_without(path)
+    if without:
+        say(f"the last run of {trace.script}; {without} ran after it, and recorded no graph", err=True)
+    try:
+        text = (path.parent.parent / trace.script).read_bytes() if trace.digest else b""
+    except (OSError, ValueError):
+        return
+    if trace.digest and store.digest_of(text) != trace.digest:
+        say(
+            f"{trace.script} has changed since: this is what was recorded then; anew: autograph run {trace.script}",
+            err=True,
+        )
 
 
 def named_rank(name: str) -> tuple[Path, int | None]:
@@ -168,13 +198,17 @@ def step_of_ranks(opened: Opened, step: Step, *, gradients: bool) -> Step:
             band = bands.get(same, Band((), graph, called))
             bands[same] = replace(band, ranks=tuple(sorted([*band.ranks, *those])))
     if without:
-        say(f"of {rank_words(sorted(without))} no step {step.number} was kept; of one of them: --rank N", err=True)
+        say(f"of {rank_words(sorted(without))} no step {step.nth} was kept; of one of them: --rank N", err=True)
     return replace(step, graph=together([*bands.values()], gradients=gradients), double=None)
 
 
 def script_of(trace: Trace, source: Source) -> Path:
     """Return where the script of a trace is expected: the one that was run, or one of that name in this folder."""
-    return Path(source.name if source.name is not None and source.name.endswith(SCRIPTS) else trace.script)
+    target = source.target
+    if target is None:
+        return Path(trace.script)
+    found = importlib.util.find_spec(target.name) if target.kind == "module" else None
+    return Path(target.name if found is None or found.origin is None else found.origin)
 
 
 def choose(trace: Trace, wanted: str | None) -> Step:
@@ -186,6 +220,8 @@ def choose(trace: Trace, wanted: str | None) -> Step:
     """
     if wanted is not None and wanted.isdigit() and store.has_graph(trace):
         return _numbered(trace, int(wanted))
+    if wanted not in (None, "first", "last") and store.has_graph(trace):
+        return _named(trace, str(wanted))
     main, with_graph = trace.main_step(), [step for step in trace.steps if step.has_nodes]
     if main is None:
         raise UsageError(no_graph(trace))
@@ -194,18 +230,37 @@ def choose(trace: Trace, wanted: str | None) -> Step:
     if main is not with_graph[-1]:
         passed = any(step.graph.passes for step in with_graph if step.number > main.number)
         which = "the last with a backward pass that is not small" if passed else "the last with a backward pass"
-        say(f"step {main.number}, {which}; what ran after it: --step last", err=True)
+        say(f"step {main.nth}, {which}; what ran after it: --step last", err=True)
     return main
 
 
 def _numbered(trace: Trace, number: int) -> Step:
     for step in trace.steps:
-        if step.number == number:
+        if step.nth == number:
             return step
-    numbers = ", ".join(str(step.number) for step in trace.steps) or "none"
+    numbers = ", ".join(str(step.nth) for step in trace.steps) or "none"
     raise UsageError(
         f"There is no step {number} in the trace of {trace.script}; kept steps: {numbers}, of {trace.total_steps}."
     )
+
+
+def _named(trace: Trace, wanted: str) -> Step:
+    """The last step that a backward call on this line ended, or that has a root of this name."""
+    file, colon, line = wanted.rpartition(":")
+    found = None
+    for step in trace.steps:
+        sources = [entry.source for entry in step.graph.passes if entry.source is not None]
+        if colon and line.isdigit():
+            met = any(each.line == int(line) and each.file.endswith(file) for each in sources)
+        else:
+            met = any(root.name == wanted for root in step.graph.roots)
+        found = step if met and step.has_nodes else found
+    if found is None:
+        raise UsageError(
+            f"No step that was kept of {trace.script} has a backward call on the line {wanted}, or a root of that "
+            "name; `autograph steps` lists them."
+        )
+    return found
 
 
 def say_derived(step: Step) -> None:
@@ -229,7 +284,7 @@ def no_graph(trace: Trace) -> str:
         return f"{trace.script} failed before autograd recorded anything: {trace.failure}"
     if trace.total_steps and not trace.steps:
         many = f"{trace.total_steps} step{'s' * (trace.total_steps != 1)}"
-        return f"{trace.script} made {many}, numbered from 0, and none of those asked for is among them."
+        return f"{trace.script} made {many}, numbered from 1, and none of those asked for is among them."
     return (
         f"{trace.script} built no graph, for no tensor required grad: make the tensors to differentiate by "
         "with requires_grad=True, such as torch.ones(3, requires_grad=True)."
@@ -243,4 +298,4 @@ def _stem(script: str) -> str:
 
 
 def _steps_for(step: str | None) -> str:
-    return "first,last" if step is None else step
+    return step if step is not None and (step.isdigit() or step in ("first", "last")) else "first,last"

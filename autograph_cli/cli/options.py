@@ -56,7 +56,7 @@ class StepsType(click.ParamType[str]):
             if not _STEPS.fullmatch(part) or part == ":":
                 self.fail(f"{part!r} is none of: first, last, all, a number such as 3, a range such as 10:20.")
             start, colon, stop = part.partition(":")
-            if colon and stop and int(start or 0) >= int(stop):
+            if colon and stop and max(int(start or 1), 1) >= int(stop):
                 self.fail(f"{part!r} has no step in it: a range ends before its second number.")
         return ",".join(parts)
 
@@ -65,14 +65,17 @@ class StepsType(click.ParamType[str]):
 
 
 class StepType(click.ParamType[str]):
-    """One recorded step: `first`, `last` or a number."""
+    """One recorded step: `first`, `last`, a number, the line of its backward call, or the name of its root."""
 
     name = "step"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value in ("first", "last") or re.fullmatch(r"\d{1,18}", value, re.ASCII):
+        if re.fullmatch(r"[1-9]\d{0,17}|[^\W\d]\S*|.*:[1-9]\d{0,8}", value, re.ASCII):
             return value
-        return self.fail(f"{value!r} is none of: first, last, a number such as 3.")
+        return self.fail(
+            f"{value!r} is none of: first, last, a number such as 3 (they count from 1), a line such as train.py:12, "
+            "the name of a root."
+        )
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return completion.one_of("first", "last")(ctx, param, incomplete)
@@ -124,7 +127,8 @@ def engine_of(asked: str | None) -> str:
 step_option = click.option(
     "--step",
     type=StepType(),
-    help="first, last or a number; unless told, the last with a backward pass, small ones apart.",
+    help="first, last, a number from 1, a line (train.py:12), or a root's name; unless told, the last with a backward "
+    "pass that trains, small ones apart.",
 )
 root_option = click.option(
     "--root",

@@ -18,6 +18,7 @@ from autograph_cli.cli.opening import (
     open_trace,
     say_derived,
     say_missing_order,
+    script_of,
     source_options,
     step_of_ranks,
 )
@@ -28,7 +29,7 @@ from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.export import FORMATS, LAYOUTS, VIEWS, RenderOptions
 from autograph_cli.export.formats import watching
-from autograph_cli.graph import Step
+from autograph_cli.graph import Step, Trace
 from autograph_cli.record.run.store import write
 
 SUFFIXES = {name: format_.suffix for name, format_ in FORMATS.items()}
@@ -92,7 +93,8 @@ def render(
     chosen = choose(opened.trace, step)
     options = replace(options, title=opened.trace.script, total_steps=opened.trace.total_steps)
     if position.format == "html":
-        options = replace(options, sources=script_texts(source, chosen), panels=panels_of(opened, source, chosen))
+        texts = script_texts(opened.trace, source, chosen)
+        options = replace(options, sources=texts, panels=panels_of(opened, source, chosen))
     draw(chosen, options, views, position, opened)
     ctx.exit(opened.exit_code)
 
@@ -115,11 +117,11 @@ def _draw_watched(source: Source, format_: str | None, output: str | None) -> in
     return opened.exit_code
 
 
-def script_texts(source: Source, step: Step) -> dict[str, str]:
+def script_texts(trace: Trace, source: Source, step: Step) -> dict[str, str]:
     """Read the scripts that the lines of a step are from, where they were run here: a trace may name any file."""
-    if source.name is not None and not source.name.endswith(SCRIPTS):
+    if source.name is not None and source.target is None:
         return {}
-    folder = Path(source.name).resolve().parent if source.name else Path.cwd()
+    folder = script_of(trace, source).resolve().parent if source.name else Path.cwd()
     names = {node.source.file for node in step.graph if node.source}
     paths = {name: (folder / name).resolve() for name in names if name.endswith(SCRIPTS)}
     return {

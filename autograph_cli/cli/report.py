@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from autograph_cli import __version__
 from autograph_cli.cli.opening import no_graph
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import DeviceMemory, Graph, Memory, Node, Step, Trace
@@ -13,13 +14,14 @@ from autograph_cli.graph.facts import bytes_of, bytes_text
 from autograph_cli.graph.marks import marks_of, marks_text
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.saved_memory import Kept, kept_tensors, retained, total_bytes, uncounted_words
-from autograph_cli.record.log.steps import ALL_UNTIL, EACH
+from autograph_cli.record.log.kinds import ALL_UNTIL, EACH
 from autograph_cli.record.run.store import has_graph
 
 MOST = 12
 """So many leaves or roots are named; of more, their number is told."""
 NOT_FOLLOWED = (
-    f", the last one that was followed: the first {ALL_UNTIL} are, then each {EACH}th (--steps all keeps all)"
+    f", the last one that was followed: the first {ALL_UNTIL} are, then each {EACH}th, and fewer after many (--steps "
+    "all keeps all)"
 )
 
 AFTER = ", {}: drawn by --step last"
@@ -47,14 +49,30 @@ def report(trace: Trace, where: Path | None, folder: Path, last: bool = False) -
     if has_graph(trace):
         for step in trace.steps:
             if trace.total_steps > 1:
-                lines.append(("step", f"{step.number}{_place(trace, step, last)}"))
+                lines.append(("step", f"{step.nth}{_line(trace, step)}{_place(trace, step, last)}"))
             lines += _step(step)
         if trace.failure:
-            lines.append(("failed", f"{trace.failure}; what was recorded before is kept"))
+            lines.append(("failed", f"{trace.failure}; what was recorded before is kept{_unseen(trace)}"))
+    if has_graph(trace):
+        lines.append(("engine", _engine(trace)))
     if where is not None:
         shown = where.relative_to(folder) if where.is_relative_to(folder) else where
         lines.append(("trace", str(shown)))
     return [(label, visible(text)) for label, text in lines]
+
+
+def _engine(trace: Trace) -> str:
+    """Return which engine ran the script, and its version."""
+    return f"PyTorch {trace.engine_version}".rstrip() if trace.engine == "pytorch" else f"autograph {__version__}"
+
+
+def _unseen(trace: Trace) -> str:
+    """Return how to see the step that failed, if it was not followed."""
+    last = max((kind.last for kind in trace.kinds), default=0)
+    if last < ALL_UNTIL - 1 or any(step.kind is None or step.number == last for step in trace.steps):
+        return ""
+    again = "explain" if trace.engine == "autograph" else f"run --engine torch --steps {last + 2}"
+    return f", but the step that failed was not followed: autograph {again} {trace.script}"
 
 
 def untold(trace: Trace) -> list[tuple[str, str]]:
@@ -77,16 +95,23 @@ def _steps(trace: Trace) -> str:
     return text if total == kept else f"{text}, {kept} kept"
 
 
+def _line(trace: Trace, step: Step) -> str:
+    """Return where a step was ended, if there are several such lines."""
+    kind = trace.kind_of(step)
+    several = sum(each.count > 1 for each in trace.kinds) > 1
+    return f", ended in {kind.source.file}:{kind.source.line}" if several and kind and kind.source else ""
+
+
 def _place(trace: Trace, step: Step, last: bool) -> str:
     """Return the words for a step's place among the others."""
-    main = trace.main_step()
-    if main is None or step.number < main.number or not step.has_nodes:
+    main, kind = trace.main_step(), trace.kind_of(step)
+    if main is None or not step.has_nodes:
         return ""
-    if step is not main:
+    if kind is None and step.number > main.number:
         return AFTER.format("small beside it" if step.graph.passes else "without a backward pass")
-    following = step.number + 1
-    missed = last and following < trace.total_steps and all(other.number != following for other in trace.steps)
-    return NOT_FOLLOWED if missed else ""
+    if kind is None or not last or step is not [each for each in trace.steps if each.kind == step.kind][-1]:
+        return ""
+    return NOT_FOLLOWED if kind.last > step.number else ""
 
 
 def _step(step: Step) -> list[tuple[str, str]]:

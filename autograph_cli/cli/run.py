@@ -29,6 +29,7 @@ from autograph_cli.cli.options import (
 )
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.report import print_report
+from autograph_cli.cli.targets import target_options
 from autograph_cli.graph import Trace
 from autograph_cli.record.log.steps import COMPARED, USUAL, Selection
 from autograph_cli.record.run import runner, store
@@ -43,7 +44,6 @@ FAILURES = ("AG0",)
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("-m", "module", is_flag=True, help="FILE is the name of a module, as in python -m.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Keep the trace here, not in .autograph/.")
 @click.option(
     "--steps",
@@ -98,10 +98,10 @@ FAILURES = ("AG0",)
     is_flag=True,
     help="Run nothing: list what FILE uses and the engine lacks. Ends with 1 if something is missing.",
 )
-@click.argument("file", shell_complete=completion.file)
+@click.argument("file", required=False, shell_complete=completion.file)
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@target_options("file")
 def run(
-    module: bool,
     output: Path | None,
     steps: str | None,
     record: tuple[str, ...],
@@ -113,7 +113,8 @@ def run(
     quiet: bool,
     tune: bool,
     check_only: bool,
-    file: str,
+    target: runner.Target | None,
+    file: str | None,
     args: tuple[str, ...],
 ) -> runner.Session[int] | int:
     """Run FILE as python does, record its autograd graph, and say what was recorded.
@@ -127,6 +128,7 @@ def run(
       autograph run expr.py
       autograph run --steps all train.py --epochs 3
       autograph run -m package.module
+      autograph run -c "import torch; ..."
       autograph run - < expr.py
       autograph run --record values,time expr.py
       autograph run --watch gradients,updates train.py
@@ -136,7 +138,10 @@ def run(
       autograph run --ranks 4 train.py
     """
     folder = Path.cwd()
-    target = runner.Target.of(file, args, module=module)
+    if target is None:
+        if file is None:
+            raise click.UsageError("Missing argument 'FILE'.", click.get_current_context())
+        target = runner.Target.of(file, args)
     if check_only:
         return lacking.tell_all(target, quiet)
     engine, output = engine_of(engine), None if output is None else folder / output
@@ -181,7 +186,10 @@ def _run(target: runner.Target, asked: Recording, place: Placement | None, share
     from autograph_cli.record.recorder import Recorder  # the engine: the other commands do without
 
     engine = engines.connect(asked.engine)
-    recorder = Recorder(asked.steps, target.label, record=asked.record, watch=asked.watch, engine=engine)
+    ranked = place is not None and shared is not None
+    recorder = Recorder(
+        asked.steps, target.label, record=asked.record, watch=asked.watch, engine=engine, each=ranked, every=ranked
+    )
     if asked.tune:
         tuning.tune()
     member = None if place is None or shared is None else _member(place, shared, recorder)
@@ -226,7 +234,8 @@ def _options() -> list[str]:
             given.append(each.opts[-1] if value else each.secondary_opts[-1])
         else:
             given += [each.opts[-1], ",".join(value) if isinstance(value, tuple) else str(value)]
-    return [*given, context.params["file"], *context.params["args"]]
+    file = context.params["file"]
+    return [*given, *([] if file is None else [file]), *context.params["args"]]
 
 
 def _member(place: Placement, folder: Path, recorder: Recorder) -> Member:

@@ -67,9 +67,9 @@ def why(
 def _elsewhere(trace: Trace, chosen: Step, names: tuple[str, str]) -> list[str]:
     """The steps in whose graphs the names are that are not in this one."""
     missing = [name for name in names if not _has(chosen.graph, name)]
-    steps = [step.number for step in trace.steps if missing and all(_has(step.graph, name) for name in names)]
+    steps = [step.nth for step in trace.steps if missing and all(_has(step.graph, name) for name in names)]
     listed = " or ".join(f"--step {number}" for number in steps[:LISTED])
-    return [visible(f"  Step {chosen.number} was looked at; {' and '.join(missing)} is in: {listed}.")] if steps else []
+    return [visible(f"  Step {chosen.nth} was looked at; {' and '.join(missing)} is in: {listed}.")] if steps else []
 
 
 def _has(graph: Graph, name: str) -> bool:

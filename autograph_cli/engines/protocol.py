@@ -259,6 +259,8 @@ class Events(Protocol):
 
     name: str
     """How traces call it."""
+    version: str
+    """Its version, unless it is that of this package."""
     folders: tuple[str, ...]
     """Where the engine's own code is, beside this package."""
     measured: bool
@@ -479,6 +481,8 @@ class Connect(Protocol):
 
     tensor: type
     """The class of tensors."""
+    costly: bool
+    """Whether a step takes several times as long that is followed."""
 
     @staticmethod
     def is_transforming() -> bool:

@@ -125,7 +125,7 @@ def _trained_in_eval(seen: Seen) -> Iterator[Found]:
     lost = [path for path in before if path not in now and _differentiated(seen, path)]
     if lost:
         node = before[lost[0]]
-        fact = f"in step {seen.trace.steps[0].number} it was in training mode, and in step {seen.step.number} not"
+        fact = f"in step {seen.trace.steps[0].nth} it was in training mode, and in step {seen.step.nth} not"
         shown = ", ".join(f"{path} ({classes[path]})" for path in lost[:3])
         yield Found(f"{shown} went on in evaluation mode", node.source, (fact,))
 

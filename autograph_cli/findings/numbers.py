@@ -157,7 +157,7 @@ def _there_before(seen: Seen, results: set[int]) -> Iterator[Found]:
     given = [node for node in given if not node.computes]
     names = [seen.shown(Edge(node.id)) for node in given]
     listed = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
-    said = f"{listed} had NaN when step {seen.step.number} began"
+    said = f"{listed} had NaN when step {seen.step.nth} began"
     users = seen.users.get(Edge(given[0].id), [])
     unkept = seen.step.number - 1 - max(earlier, default=-1)
     facts = (f"{unkept} steps before it were not kept",) if unkept > 1 else ("the step before it was not kept",)
@@ -192,7 +192,7 @@ def first_update(seen: Seen) -> tuple[Source, str, str] | None:
                     continue
                 source = Source(file, part.lineno, script.line(part.lineno))
                 if _was_made(seen, source, update):
-                    said = f"the update of {leaf.outputs[0].names[0]} in step {first.step.number}, by {name} with "
+                    said = f"the update of {leaf.outputs[0].names[0]} in step {first.step.nth}, by {name} with "
                     said += f"lr={rate:g} at {file}:{source.line}, goes up to {update:.2g}, and its numbers to "
                     return source, said + f"{weights:.2g}", leaf.outputs[0].names[0]
     return None

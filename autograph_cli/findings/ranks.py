@@ -102,7 +102,7 @@ def _left_alone(ranks: Sequence[Rank], trace: Trace) -> Iterator[Found]:
         if reduced and left and not unknown and trace.ranks > 1:
             more = ", ..." if len(left) > LISTED else ""
             source = next((each.source for each in called if each.tensors), None)
-            facts = (f"the gradients of {len(reduced)} others are reduced in step {step.number}",)
+            facts = (f"the gradients of {len(reduced)} others are reduced in step {step.nth}",)
             yield Found(f"no collective reduces the gradient of {', '.join(left[:LISTED])}{more}", source, facts)
 
 

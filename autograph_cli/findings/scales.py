@@ -163,7 +163,7 @@ def _diverges(seen: Seen) -> Iterator[Found]:
     grown = lines[0] == lines[1] and GROWN * max(sizes[0], 1e-6) < sizes[1] < float("inf")
     far = first_update(seen) if grown else None
     if far is not None:
-        fact = f"the loss is {sizes[0]:.4g} in step {first.step.number}, and {sizes[1]:.4g} in step {seen.step.number}"
+        fact = f"the loss is {sizes[0]:.4g} in step {first.step.nth}, and {sizes[1]:.4g} in step {seen.step.nth}"
         nodes = tuple(edge.node for edge in seen.outcome())
         yield Found(f"the loss grows, and {far[1]}", far[0], (fact,), nodes, about=far[2:])
 

@@ -47,8 +47,8 @@ def _grows(seen: Seen) -> Iterator[Found]:
         f"the graph grows from step to step: {op} at {line_of(source)} is in it {count} times",
         source,
         (
-            f"the graph of step {steps[0].number} has {len(steps[0].graph)} nodes",
-            f"the graph of step {seen.step.number} has {len(seen.graph)} nodes",
+            f"the graph of step {steps[0].nth} has {len(steps[0].graph)} nodes",
+            f"the graph of step {seen.step.nth} has {len(seen.graph)} nodes",
         ),
         nodes,
     )
@@ -121,7 +121,7 @@ def _stale(seen: Seen) -> Iterator[Found]:
         by_line.setdefault(notice.source, []).append(notice.name)
     for source, names in by_line.items():
         said = f"the gradient of {', '.join(names[:LISTED])}{', ...' if len(names) > LISTED else ''} adds up over steps"
-        fact = f"step {notices[0].step} adds to what was there before the parameters were changed"
+        fact = f"step {notices[0].step + 1} adds to what was there before the parameters were changed"
         yield Found(said, source, (fact,))
 
 

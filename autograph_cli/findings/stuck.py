@@ -53,8 +53,8 @@ def _alike(seen: Seen) -> Iterator[Found]:
     names = list(both)
     listed = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
     facts = [
-        f"the {layer.made} units of {name} are equal, number by number, in step {before.step.number} and in step "
-        f"{seen.step.number}"
+        f"the {layer.made} units of {name} are equal, number by number, in step {before.step.nth} and in step "
+        f"{seen.step.nth}"
         for name, layer in list(both.items())[:LISTED]
     ]
     nodes = tuple(layer.leaf.node for layer in both.values())
@@ -225,7 +225,7 @@ def _lost(seen: Seen) -> Iterator[Found]:
         dtype = seen.graph[still[0][1].node].outputs[0].type.dtype
         listed = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
         facts = [
-            f"{name} is the same in step {before.step.number} and in step {seen.step.number}, and its gradient goes up "
+            f"{name} is the same in step {before.step.nth} and in step {seen.step.nth}, and its gradient goes up "
             f"to {largest(gradient_of(seen, edge)):.2g}"
             for name, edge in still[:LISTED]
         ]

@@ -31,7 +31,7 @@ def _repeated(seen: Seen) -> Iterator[Found]:
         told = same and len(nodes) > 1 and count >= MUCH and not source.text.startswith("for ")
         if told and not any(_of_given(seen, node) for node in nodes):
             listed = ", ".join(dict.fromkeys(node.op for node in nodes))
-            fact = f"{listed} make the same numbers in step {first.number} and in step {seen.step.number}"
+            fact = f"{listed} make the same numbers in step {first.nth} and in step {seen.step.nth}"
             yield Found(
                 f"line {source.line} repeats in each step what needs no gradient and comes out the same",
                 source,

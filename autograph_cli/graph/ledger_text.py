@@ -42,7 +42,7 @@ def _happenings(ledger: Ledger) -> Iterator[str]:
     for each in ledger.happenings:
         if each.step != step:
             step = each.step
-            yield f"step {step}"
+            yield f"step {step + 1}"
         words = [each.kind, *_about(ledger, each)]
         yield f"  {' '.join(word for word in words if word)}{_at(each.source)}"
 

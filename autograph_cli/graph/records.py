@@ -426,6 +426,13 @@ class Step(Record, frozen=True):
     profile: Profile | None = None
     older: Count = 0
     """How many of its nodes were made in earlier steps, the first ones."""
+    kind: Count | None = None
+    """Its kind, by position among the `kinds` of the trace."""
+
+    @property
+    def nth(self) -> int:
+        """Return its number as it is spoken of: steps count from 1."""
+        return self.number + 1
 
     @property
     def ran(self) -> int:
@@ -436,6 +443,27 @@ class Step(Record, frozen=True):
     def has_nodes(self) -> bool:
         """Return whether autograd recorded anything in it."""
         return any(node.kind in ("operation", "leaf") for node in self.graph)
+
+
+class StepKind(Record, frozen=True):
+    """The steps that one backward call of the script ended, time after time."""
+
+    call: str
+    """`backward` or `grad`; empty where none of them was followed."""
+    source: Source | None = None
+    """The line of that call."""
+    caller: Source | None = None
+    """The line from which the function was called that it stands in."""
+    roots: tuple[str, ...] = ()
+    """The names of what it differentiated."""
+    first: Count = 0
+    """The number of the first step."""
+    last: Count = 0
+    count: Count = 1
+    nodes: Count = 0
+    """How many nodes the last of them ran that was followed."""
+    stepped: bool = False
+    """True if an optimizer took a step after one of them."""
 
 
 class Notice(Record, frozen=True):
@@ -515,6 +543,12 @@ class Trace(Record, frozen=True):
     """Those of the steps that were kept, and the last ones, in the order in which this rank began them."""
     ledger: Ledger | None = None
     """The ledger of training; None in a trace of an earlier version."""
+    kinds: tuple[StepKind, ...] = ()
+    """The kinds of its steps, where there was more than one step."""
+    digest: str = ""
+    """A digest of the script's text."""
+    engine_version: str = ""
+    """The version of an engine that is not of this package."""
 
     def __repr__(self) -> str:
         """In short, for its graphs may be large."""
@@ -523,11 +557,21 @@ class Trace(Record, frozen=True):
 
     def main_step(self) -> Step | None:
         """The step that is shown unless told: the last in which a backward pass ran, one that is small beside another
-        apart; else the last that has a graph, as in a script that failed."""
+        apart; of a kind that trains, if any does; else the last that has a graph, as in a script that failed."""
         found = [step for step in reversed(self.steps) if step.has_nodes]
         passed = [] if self.failure else [step for step in found if step.graph.passes]
+        passed = [step for step in passed if self._trains(step)] or passed
         most = max((step.ran for step in passed), default=0)
         return next((step for step in (*passed, *found) if not is_small(step.ran, most)), None)
+
+    def _trains(self, step: Step) -> bool:
+        """Return whether it is one of several steps after which an optimizer took one."""
+        kind = self.kind_of(step)
+        return kind is not None and kind.stepped and kind.count > 1
+
+    def kind_of(self, step: Step) -> StepKind | None:
+        """Return the kind of a step, if it is known."""
+        return None if step.kind is None or step.kind >= len(self.kinds) else self.kinds[step.kind]
 
     def _repr_html_(self) -> str | None:
         """The page that a notebook shows, once `autograph_cli.export` has been imported."""

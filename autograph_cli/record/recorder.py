@@ -9,8 +9,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,48 +17,38 @@ from msgspec.structs import replace
 from autograph_cli.engines import connect
 from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Connect, Output, key_of
 from autograph_cli.graph import Graph, Memory, Notice, Step, Trace
-from autograph_cli.graph.records import is_small
 from autograph_cli.record.graphs.build import Span, build, describe
-from autograph_cli.record.graphs.derive import derive, not_chosen
+from autograph_cli.record.graphs.derive import Derivation, derive, not_chosen, signature
 from autograph_cli.record.log import forgetting
 from autograph_cli.record.log.collectives import Collectives
 from autograph_cli.record.log.data import Data
 from autograph_cli.record.log.event_log import EventLog
-from autograph_cli.record.log.events import BackwardEvent, StepLog
+from autograph_cli.record.log.events import COMPUTED, BackwardEvent, StepLog
+from autograph_cli.record.log.kinds import Finished, Kind, Kinds
 from autograph_cli.record.log.ledger import Books
-from autograph_cli.record.log.noticed import CALLS, FEW, Noticed
+from autograph_cli.record.log.noticed import CALLS, FEW as WATCHED, Noticed
 from autograph_cli.record.log.saved_tensors import look
-from autograph_cli.record.log.steps import Progress, Selection, may_be_last
+from autograph_cli.record.log.steps import Progress, Selection
 from autograph_cli.record.measure.independence import INDEPENDENCE, Calls
 from autograph_cli.record.measure.measures import Measures
 from autograph_cli.record.measure.memory import memory_of, optimizers_in
 from autograph_cli.record.measure.watch import Watch
 from autograph_cli.record.names import variables as names
-from autograph_cli.record.names.source_locations import Sources, script_frames
+from autograph_cli.record.names.source_locations import Sources, callers_of, script_frames
 from autograph_cli.record.run.tracebacks import summary
 
 SLOW = 0.1
 """The seconds that a call of a model may take for it to be called again."""
+MOST_DERIVED = 4
+"""So many derivative graphs are kept for steps that are equal to those that they are of."""
+FEW = 16
+"""Of so many steps that differ a derivative graph is made."""
 _MOST_COUNTED = 64
 """Of so many sets of parameters it is known when their memory was counted."""
 
 
 def _seldom(times: int) -> bool:
     return times & (times - 1) == 0  # 0, 1, 2, 4, 8, ...
-
-
-@dataclass(slots=True)
-class _Finished:
-    """A finished step; what is kept only if it turns out to be the last waits as such."""
-
-    number: int
-    step: StepLog
-    roots: list[tuple[str, Output]]
-    memory: Memory | None = None
-
-    def ran(self) -> int:
-        """Return how many nodes its passes ran."""
-        return sum(len(entry.ran) for entry in self.step.passes)
 
 
 class _Log(EventLog):
@@ -83,7 +72,7 @@ class _Log(EventLog):
         self._recorder.collectives.begins(call)
 
     def passed(self) -> None:
-        self._recorder.passed()
+        self._recorder.passed(sys._getframe(1))
 
 
 class Recorder:
@@ -92,7 +81,8 @@ class Recorder:
     `steps` is what `--steps` takes; `script` names the trace. With `derive`, a derivative graph is made also where
     custom Functions are in the graph, whose backward then runs once more than the script asked for. `record` names what
     is recorded beside the graph (`measures.KINDS`), `watch` what of each parameter in each step (`watch.KINDS`). With
-    `data`, inputs and leaves tell the numbers that the script gave them, or how it drew them.
+    `data`, inputs and leaves tell the numbers that the script gave them, or how it drew them. With `each`, all steps
+    are followed that may be the last, with `every` all others too, where that is not costly.
 
     >>> from autograph_cli import torch
     >>> recorder = Recorder("all", "expr.py")
@@ -114,10 +104,14 @@ class Recorder:
         watch: Collection[str] = (),
         engine: Connect | None = None,
         data: bool = False,
+        each: bool = True,
+        every: bool = False,
     ) -> None:
         self.selection = Selection.parse(steps)
         self.script = script
         self.custom = derive
+        cheap = engine is None or not engine.costly
+        self._each, self._all = each and cheap, (bool(record) or every) and cheap
         self.log: EventLog = _Log(engine or connect("builtin"), self)
         self.log.data = Data() if data else None
         self.noticed = Noticed(self.log)
@@ -133,18 +127,24 @@ class Recorder:
             self.log.modules.entered.append(self.models.enters)
         self.kept: list[Step] = []
         self.total = 0
+        self._next = 0
+        """The next step that is kept by its number."""
+        chosen = self.selection
+        self._tells_kinds = chosen.first or chosen.last or (0, None) in chosen.ranges or self._all
+        """Whether it is known what ends each step."""
         self._keeps = self.selection.keeps(0)
         """Whether the step that is going on is kept by its number."""
         self.broken = ""
         """The error of its own that ended the recording."""
         self.watcher: Callable[[Progress], None] | None = None
         """Told of each step when it has ended."""
-        self._last: _Finished | None = None
-        """The last step that has ended, where it is wanted if no other comes."""
-        self._after: _Finished | None = None
-        """The last step, where it is small beside the one before, which is wanted then as well."""
+        self.kinds = Kinds()
+        self.books.stepped = self.kinds.stepped
         self._optimizers: list[weakref.ref[Any]] = []
         self._settled: names.Settled = set()
+        self._derived: dict[tuple[Any, ...], Derivation] = {}
+        """Derivative graphs, by the signature of the steps that they are of."""
+        self._derivations = 0
         self._others: set[threading.Thread] = set()
         """The threads that are not the script's."""
         self._counted: dict[frozenset[int], tuple[int, Memory]] = {}
@@ -195,7 +195,7 @@ class Recorder:
         if step.has_operations and self._wanted():
             found = [(name, output) for name, output in step.variables if output not in step.bare]
             roots = [(name, scope[name]) for name, output in found if log.known[key_of(output)].followed]
-            step.derived = self._derive(roots) if self._few() else (None, None)
+            step.derived = self._derive(roots)
 
     def _influences(self) -> Iterator[Notice]:
         """Return what models make of what they are given, which are called again."""
@@ -210,8 +210,7 @@ class Recorder:
         """Return what was recorded so far."""
         with self.log.lock:
             steps, total, step = list(self.kept), self.total, self.log.step
-            waiting = [each for each in (self._last, self._after) if each is not None]
-            self.log.looks += [each.step.looked for each in waiting]
+            waiting = self.kinds.newest()
             if not self.broken and step.has_operations:
                 total += 1
                 if self._wanted():
@@ -220,15 +219,18 @@ class Recorder:
                     if self.measures is not None:
                         self.measures.ended()
                     steps += map(self._step, waiting)  # what comes after them may be a print
-                    steps.append(self._step(_Finished(self.total, step, [], self._memory(step.leaves))))
+                    steps.append(self._step(Finished(self.total, step, [], self._memory(step.leaves), None)))
             else:
                 steps += map(self._step, waiting)
             watched = () if self.watch is None else self.watch.watched()
+            kinds = self.kinds.found(self.sources.source) if total > 1 and self._tells_kinds else ()
             return Trace(
                 self.script,
-                tuple(steps),
+                tuple(sorted(steps, key=lambda each: each.number)),
                 total,
                 self.log.engine.name,
+                kinds=kinds,
+                engine_version=self.log.engine.version,
                 notices=self.noticed.notices(self.sources.source),
                 watched=watched,
                 collectives=self.collectives.found(),
@@ -270,17 +272,17 @@ class Recorder:
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
         log, step = self.log, self.log.step
-        if not step.running and (self._wanted() or self.watch is not None):
+        if not step.running:
+            step.sites = callers_of(sys._getframe(1))
+        if not step.running and (self._may_be_kept() or self.watch is not None):
             spaces = [names.variables_of(frame) for frame in reversed(script_frames())]
             step.variables = names.scan(log, spaces, None if self._keeps else self._settled)
             if not call.keeps_graph:
                 if call.create_graph:
                     step.derived = None, ""
-                elif self._few():
-                    roots = [(self._name(root), root) for root in call.roots if isinstance(root, log.engine.tensor)]
-                    step.derived = self._derive(roots)
                 else:
-                    step.derived = None, None
+                    self._trim(step, call)
+                    step.derived = self._derived_once(call)
                 look(log, step)
                 if self.watch is not None:
                     self.watch.begins(self._leaves(step.leaves))
@@ -297,7 +299,7 @@ class Recorder:
         """A backward call is over; if it freed its graph, so is the step."""
         if self.measures is not None:
             self.measures.ends(call, entry)
-        if self._notices(call) and not entry.failed and self._wanted():
+        if self._notices(call) and not entry.failed and self._may_be_kept():
             self.noticed.ends(entry, self.total)
         self.books.ends(call, entry)
         if not (entry.failed or call.keeps_graph or self.log.step.running):
@@ -326,7 +328,7 @@ class Recorder:
 
     def _notices(self, call: BackwardCall) -> bool:
         """Return whether it is looked at to which gradients a call adds."""
-        return call.kind == "backward" and self.total < FEW and self.log.calls < CALLS
+        return call.kind == "backward" and self.total < WATCHED and self.log.calls < CALLS
 
     # -- steps
 
@@ -336,25 +338,48 @@ class Recorder:
         return self.total if begun or not self.total else self.total - 1
 
     def _wanted(self) -> bool:
+        """Return whether what is going on is kept if no other step comes."""
         return self.selection.last or self._keeps
 
-    def passed(self) -> None:
-        """A step has ended that was not followed."""
+    def _may_be_kept(self) -> bool:
+        """Return whether the step that is going on is kept, or may turn out to be the first or the last of a kind."""
+        return self.selection.first or self._wanted()
+
+    def passed(self, frame: FrameType) -> None:
+        """A step has ended here that was not followed."""
+        if self._tells_kinds:
+            self.kinds.ended(callers_of(frame), self.total)
         self.total += 1
         self.books.steps += 1
+        if self.collectives.any:
+            self.collectives.ended([step.number for step in self.kept])
         if self.watcher is not None:
             self.watcher(Progress(self.total, 0, len(self.kept)))
-        self._follow()
+        if self.total >= self._next or (self._tells_kinds and self.kinds.may_be_last(self.total)):
+            self._follow()
 
     def _follow(self) -> None:
-        """Follow the step that begins if it is kept, may turn out to be the last, or all are watched."""
-        self._keeps = self.selection.keeps(self.total)
-        last = self.selection.last and may_be_last(self.total)
-        self.log.engine.follow(self._keeps or last or self.watch is not None)
+        """Follow the step that begins if it is kept, may turn out to be the last of its kind, or all are watched."""
+        self._keeps, self._next = self.selection.keeps(self.total), self.selection.after(self.total)
+        every = self._all or (self._each and self.selection.last) or self.watch is not None
+        may_be = self._may_be_kept() and self.kinds.may_be_last(self.total)
+        self.log.engine.follow(self._keeps or may_be or every)
 
     def _few(self) -> bool:
         """Return whether the step is one of few, of which a derivative graph is made."""
-        return not self.total or self.selection.names(self.total)
+        new = self.kinds.known(self.log.step.sites) is None
+        return new or self.selection.names(self.total) or self._derivations < FEW or not self._each
+
+    def _trim(self, step: StepLog, call: BackwardCall) -> None:
+        """Leave out what ran before a turn of a loop began: all of that on which nothing in it hangs, but for the first
+        turn, which has what leads to the loop."""
+        if self.kinds.known(step.sites) is None:
+            return
+        log, roots = self.log, [output for output in map(self.log.engine.root, call.roots) if output is not None]
+        starts = [*map(key_of, roots), *(key for entry in step.passes for key in entry.ran)]
+        needed = forgetting.closure(log, starts)
+        turn = (n for n, event in enumerate(step.events) if event.key in needed and event.kind in COMPUTED)
+        step.leave_out(next(turn, 0), needed)
 
     def _memory(self, leaves: Mapping[int, weakref.ref[Any]]) -> Memory:
         """The bytes that are held; of steps with the same parameters they are counted less and less often."""
@@ -369,27 +394,17 @@ class Recorder:
 
     def _close(self, entry: BackwardEvent) -> None:
         """The step of this thread has ended."""
-        log, wanted = self.log, self._wanted()
-        waiting, self._last, self._after = (self._last, self._after), None, None
+        log, step = self.log, self.log.step
         log.modules.settle()
-        step = log.step
         if self.measures is not None:
             self.measures.ended()
-        if wanted:
+        kind = self.kinds.ended(step.sites, self.total, entry.call)
+        kind.nodes = len(entry.ran)
+        if self._may_be_kept():
             self.noticed.look_again()
             roots = [(self._name_of(output), output) for output in entry.roots]
-            done = _Finished(self.total, step, roots, self._memory(step.leaves))
-            if self._keeps:
-                self.kept.append(self._step(done))
-            elif waiting[0] is not None and is_small(done.ran(), waiting[0].ran()):
-                self._last, self._after = waiting[0], done
-            else:
-                self._last = done
-        over = [each.step for each in waiting if each is not None and each is not self._last]
-        if over:
-            log.over += over
-            del waiting, over
-            forgetting.drop(log, step)
+            kind.roots = [name for name, _ in roots]
+            self._hold(Finished(self.total, step, roots, self._memory(step.leaves), kind), kind)
         log.finish()
         if log.data is not None:
             log.data.on = False
@@ -400,10 +415,28 @@ class Recorder:
             self.watcher(Progress(self.total, len(step.events), len(self.kept)))
         self._follow()
 
-    def _step(self, done: _Finished) -> Step:
+    def _hold(self, done: Finished, kind: Kind) -> None:
+        """Keep a finished step, now or if no other of its kind comes; let go of the one that it comes after."""
+        opening = kind.opening
+        before, kind.newest, kind.opening = kind.newest, None, None
+        if opening is not None:
+            self.kept.append(self._step(opening))
+        if self._keeps:
+            self.kept.append(self._step(done))
+        else:
+            kind.newest = done if self.selection.last else None
+            kind.opening = done if self.selection.first and kind.seen == 1 else None
+        if before is not None and before is not opening:
+            self.log.over.append(before.step)
+            held = {id(each.step): each.step for each in (*self.kinds.held(), done)}
+            del before, opening
+            forgetting.drop(self.log, list(held.values()))
+
+    def _step(self, done: Finished) -> Step:
         step, roots = done.step, [output for _, output in done.roots]
         others = [(name, output) for name, output in self._made(step) if output not in roots]
         span = Span(step, [*done.roots, *others], step.found)
+        self._look_back(done)
         graph = build(self.log, self.sources, span)
         profile = None if step.found is None else step.found.profile()
         double, derived = step.derived
@@ -411,9 +444,12 @@ class Recorder:
             own = any(node.order and node.kind == "operation" for node in graph)
             derived = "" if own else not_chosen(done.number)
         made = double and double()
-        if made is not None:
-            step.derived = (lambda: made), derived  # once: what it was made from is gone
-        return Step(done.number, graph, derived, made, done.memory, profile, span.older)
+        kind = None if done.kind is None or not self._tells_kinds else done.kind.position
+        return Step(done.number, graph, derived, made, done.memory, profile, span.older, kind)
+
+    def _look_back(self, done: Finished | None = None) -> None:
+        """Have at hand what the nodes keep of the steps that wait, on which this one may hang."""
+        self.log.looks += [each.step.looked for each in self.kinds.held() if each is not done]
 
     # -- roots and names
 
@@ -440,6 +476,26 @@ class Recorder:
         return found[0] if found else describe(self.log.known[key_of(output)], self.log.engine)[1]
 
     # -- derivatives
+
+    def _derived_once(self, call: BackwardCall) -> tuple[Callable[[], Graph | None] | None, str | None]:
+        """Return what makes the derivative graph of the step whose last backward call begins: one for all that are
+        equal, unless something is measured."""
+        log, tensor = self.log, self.log.engine.tensor
+        named = [(self._name(root), root) for root in call.roots if isinstance(root, tensor)]
+        outputs = [output for output in map(log.engine.root, call.roots) if output is not None]
+        key = None if self.measures is not None else signature(log, log.step, outputs)
+        found = self._derived.get(key) if key is not None else None
+        if found is None:
+            if not self._few():
+                return None, None
+            self._derivations += 1
+            self._look_back()
+            found = Derivation(*self._derive(named))
+            if key is not None:
+                while len(self._derived) >= MOST_DERIVED:
+                    del self._derived[next(iter(self._derived))]
+                self._derived[key] = found
+        return found.graph, found.words
 
     def _derive(self, roots: Sequence[tuple[str, Any]]) -> tuple[Callable[[], Graph] | None, str | None]:
         """Return what makes a derivative graph of the step that is going on, if its own script made none."""

@@ -44,7 +44,7 @@ def test_the_tables_and_the_memory(cli: Cli, script: str) -> None:
 
 
 def test_what_is_shown_can_be_chosen(cli: Cli, script: str) -> None:
-    result = cli("profile", script, "--by", "node", "--sort", "flops", "--limit", "2", "--step", "0", "--", "--word")
+    result = cli("profile", script, "--by", "node", "--sort", "flops", "--limit", "2", "--step", "1", "--", "--word")
     lines = result.stdout.splitlines()
     assert lines[0].startswith("expr.py, step 0 of 0–1: ") and "from the script --word" in result.stderr
     assert [line.split()[0] for line in lines[3:5]] == ["AddmmBackward0", "addmm"] or [
@@ -93,7 +93,7 @@ def test_other_formats_go_to_stdout_or_to_a_file(
     [
         (("nothing.py",), "nothing.py"),
         (("--by", "colour"), "'colour' is not one of"),
-        (("expr.py", "--step", "7"), "expr.py made 2 steps, numbered from 0"),
+        (("expr.py", "--step", "7"), "expr.py made 2 steps, numbered from 1"),
         (("plain.py",), "plain.py built no graph"),
     ],
 )

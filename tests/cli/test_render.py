@@ -102,7 +102,7 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
 @pytest.mark.parametrize(
     ("line", "number", "said"),
     [
-        ([], 0, "step 0, the last with a backward pass; what ran after it: --step last\n"),
+        ([], 0, "step 1, the last with a backward pass; what ran after it: --step last\n"),
         (["--step", "last"], 1, ""),
         (["--step", "first"], 0, ""),
     ],
@@ -164,7 +164,7 @@ def test_script_that_fails_at_once_leaves_the_last_trace(
 
 def test_last_step_with_a_graph_is_drawn(cli: Cli, product: Graph, drawn: Drawn, tmp_path: Path) -> None:
     store.keep(Trace("expr.py", (Step(0, product), Step(4, product), Step(5, Graph())), total_steps=6), tmp_path)
-    for step, number in [((), 4), (("--step", "first"), 0), (("--step", "last"), 4), (("--step", "0"), 0)]:
+    for step, number in [((), 4), (("--step", "first"), 0), (("--step", "last"), 4), (("--step", "1"), 0)]:
         cli("render", *step)
         assert drawn[-1]["step"] == number
 
@@ -184,7 +184,7 @@ def test_an_order_that_is_not_there_is_said_to_be_missing(cli: Cli, kept: Trace,
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (["--step", "7"], "There is no step 7 in the trace of expr.py; kept steps: 0, of 1."),
+        (["--step", "7"], "There is no step 7 in the trace of expr.py; kept steps: 1, of 1."),
         (["-o", "graph"], "The name graph does not say the format: end it in .svg, .png, "),
         (["-o", "-", "--forward", "--backward"], "-o - takes one graph, not 2: forward, backward."),
         (

@@ -18,7 +18,9 @@ from autograph_cli.graph import (
     Pass,
     Root,
     Saved,
+    Source,
     Step,
+    StepKind,
     TensorType,
     Trace,
     from_json,
@@ -89,33 +91,60 @@ def test_leaf_without_a_name_has_its_number() -> None:
 def test_every_kept_step_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     step = one(leaf(0, "x"), operation(1)).steps[0]
     told = report(Trace("expr.py", (step, replace(step, number=9)), total_steps=10), None, Path())
-    assert [text for label, text in told if label == "step"] == ["0", "9"]
+    assert [text for label, text in told if label == "step"] == ["1", "10"]
     print_report(Trace("expr.py", (step, replace(step, number=9)), total_steps=10), None, Path())
-    assert capsys.readouterr().err.startswith("autograph: expr.py, 10 steps, 2 kept\n  step     0\n")
+    assert capsys.readouterr().err.startswith("autograph: expr.py, 10 steps, 2 kept\n  step     1\n")
 
 
 def test_the_last_step_that_was_followed_is_not_called_the_last() -> None:
     step = one(leaf(0, "x"), operation(1)).steps[0]
-    trace = Trace("expr.py", (step, replace(step, number=15)), total_steps=26)
+    kinds = (StepKind("backward", last=25, count=26),)
+    step = replace(step, kind=0)
+    trace = Trace("expr.py", (step, replace(step, number=15)), total_steps=26, kinds=kinds)
     told = [text for label, text in report(trace, None, Path(), last=True) if label == "step"]
-    assert told[0] == "0"
-    assert told[1].startswith("15, the last one that was followed: the first 16 are, then each 64th ")
-    alone = Trace("expr.py", (replace(step, number=3),), total_steps=26)
-    assert [text for label, text in report(alone, None, Path()) if label == "step"] == ["3"]
+    assert told[0] == "1"
+    assert told[1].startswith("16, the last one that was followed: the first 16 are, then each 64th")
+    alone = Trace("expr.py", (replace(step, number=3),), total_steps=26, kinds=kinds)
+    assert [text for label, text in report(alone, None, Path()) if label == "step"] == ["4"]
+
+
+def test_of_several_kinds_the_lines_are_told() -> None:
+    step = one(leaf(0, "x"), operation(1)).steps[0]
+    lines = [Source("gan.py", number, "", "") for number in (12, 16)]
+    kinds = tuple([StepKind("backward", line, last=24 + n, count=13) for n, line in enumerate(lines)])
+    steps = tuple([replace(step, number=number, kind=number % 2) for number in (0, 1, 24, 25)])
+    told = report(Trace("gan.py", steps, total_steps=26, kinds=kinds), None, Path(), last=True)
+    assert [text for label, text in told if label == "step"] == [
+        f"{number}, ended in gan.py:{line}" for number, line in [(1, 12), (2, 16), (25, 12), (26, 16)]
+    ]
+
+
+def test_that_the_step_which_failed_was_not_followed_is_told() -> None:
+    step = replace(one(leaf(0, "x"), operation(1)).steps[0], kind=0, number=64)
+    kinds = (StepKind("backward", last=99, count=100),)
+    trace = Trace("expr.py", (step,), total_steps=100, kinds=kinds, failure="ValueError")
+    told = dict(report(trace, None, Path(), last=True))
+    assert told["failed"].endswith("but the step that failed was not followed: autograph explain expr.py")
+    told = dict(report(replace(trace, engine="pytorch"), None, Path(), last=True))
+    assert told["failed"].endswith("autograph run --engine torch --steps 101 expr.py")
 
 
 def test_what_ran_after_the_last_backward_pass_is_told_apart() -> None:
     step = one(leaf(0, "x"), operation(1)).steps[0]
     passed = replace(step, graph=replace(step.graph, passes=(Pass(0, "backward", 1, False),)))
-    trace = Trace("expr.py", (passed, replace(passed, number=15), replace(step, number=64)), total_steps=65)
+    passed = replace(passed, kind=0)
+    kinds = (StepKind("backward", last=63, count=64),)
+    trace = Trace(
+        "expr.py", (passed, replace(passed, number=15), replace(step, number=64)), total_steps=65, kinds=kinds
+    )
     told = [text for label, text in report(trace, None, Path(), last=True) if label == "step"]
-    assert told[1].startswith("15, the last one that was followed")
-    assert told[2] == "64, without a backward pass: drawn by --step last"
+    assert told[1].startswith("16, the last one that was followed")
+    assert told[2] == "65, without a backward pass: drawn by --step last"
 
 
 def test_steps_that_did_not_come_are_no_lack_of_a_graph(capsys: pytest.CaptureFixture[str]) -> None:
     print_report(Trace("expr.py", (), total_steps=4), None, Path())
-    sentence = "autograph: expr.py made 4 steps, numbered from 0, and none of those asked for is among them.\n"
+    sentence = "autograph: expr.py made 4 steps, numbered from 1, and none of those asked for is among them.\n"
     assert capsys.readouterr().err == sentence
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
+from msgspec.structs import replace
 
+from autograph_cli import __version__
 from autograph_cli.graph import Graph, Step, Trace
 from autograph_cli.record.run import store
 
@@ -31,18 +33,20 @@ def test_report_is_on_stderr_and_names_what_was_recorded(cli: Cli, recorded: obj
         "  leaves   w float32[3]\n"
         "  nodes    order 0: 1\n"
         "  memory   24 B kept for backward\n"
+        f"  engine   autograph {__version__}\n"
         "  trace    .autograph/trace.json.gz\n"
     )
 
 
 def test_trace_is_kept_as_the_last_one(cli: Cli, recorded: object, trace: Trace, script: Path) -> None:
     cli("run", "expr.py")
-    assert store.load(store.find(script.parent)) == trace
+    digest = store.digest_of(script.read_bytes())
+    assert store.load(store.find(script.parent)) == replace(trace, digest=digest)
 
 
 def test_output_names_another_place(cli: Cli, recorded: object, trace: Trace, script: Path) -> None:
     assert "other.json" in cli("run", "-o", "other.json", "expr.py").stderr
-    assert store.load(script.parent / "other.json") == trace
+    assert store.load(script.parent / "other.json").steps == trace.steps
     assert not (script.parent / ".autograph").exists()
 
 

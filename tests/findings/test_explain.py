@@ -222,7 +222,7 @@ for i in range(6):
 def test_a_nan_of_a_step_that_was_not_kept_is_of_no_operation_of_this_one(found: Explain) -> None:
     (finding,) = found(LOST)
     assert (finding.code, finding.step) == ("AG301", 5)
-    assert finding.said.startswith("w: float32[3] had NaN when step 5 began")
+    assert finding.said.startswith("w: float32[3] had NaN when step 6 began")
     assert finding.facts == ("4 steps before it were not kept",)
     assert "`autograph explain --steps all expr.py`" in finding.remedy
 

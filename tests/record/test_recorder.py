@@ -12,6 +12,8 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.graph import Graph, Step, Trace, from_json, to_json, tracked
+from autograph_cli.record import recorder
+from autograph_cli.record.graphs.derive import derive
 from autograph_cli.record.log import forgetting
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.run import runner
@@ -401,14 +403,36 @@ def test_code_of_the_script_that_runs_for_it_prints_nothing(capsys: pytest.Captu
     assert step.derived.endswith("failed with ValueError: no")
 
 
-def test_later_steps_have_one_only_where_they_were_named() -> None:
-    def script() -> dict[str, Any]:
-        for _ in range(3):
-            cube()["loss"].backward()
+@pytest.mark.parametrize("steps", ["all", "2:", "3", "first,last", "last"])
+def test_every_step_that_is_kept_has_one(steps: str) -> None:
+    def script(end: int = 3) -> dict[str, Any]:
+        for size in (3, 3, 3, 3, end):
+            x = torch.ones(size, requires_grad=True)
+            loss = (x * x * x).sum()
+            loss.backward()
         return {}
 
-    doubles = {steps: [step.double is not None for step in record(script, steps).steps] for steps in ("all", "1:", "2")}
-    assert doubles == {"all": [True, False, False], "1:": [True, True], "2": [True]}
+    for end in (3, 4):
+        for step in record(lambda end=end: script(end), steps).steps:
+            assert step.double is not None
+            own = [node for node in step.double if not node.order]
+            assert [node.outputs[0].type for node in own] == [node.outputs[0].type for node in step.graph]
+            assert len(step.double) > len(step.graph)
+
+
+def test_equal_steps_are_differentiated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    monkeypatch.setattr(recorder, "derive", lambda *args, **kwargs: made.append(0) or derive(*args, **kwargs))
+
+    def script() -> dict[str, Any]:
+        x = torch.ones(3, requires_grad=True)
+        for power in (2, 2, 2, 3, 2, 3, 2):
+            loss = (x**power).sum()
+            loss.backward()
+        return {}
+
+    record(script, "all")
+    assert len(made) == 3  # the first one has the leaf that it met; then one of each power
 
 
 # ---------------------------------------------------------------- the observer's slot
@@ -544,7 +568,7 @@ def test_a_backward_call_that_the_script_did_not_ask_for_is_told_apart_from_thos
         loss.backward()
         return {"w": w, "v": v, "g": g, "loss": loss}
 
-    graph = record(script, "0,1").steps[-1].double
+    graph = record(script, "1,2").steps[-1].double
     assert graph is not None
     made = [node for node in graph if node.pass_id is not None]
     assert made and all(graph.passes[node.pass_id].order == node.order for node in made)

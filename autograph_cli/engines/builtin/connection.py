@@ -37,6 +37,8 @@ class Builtin(Tensors, Measuring):
     """A connection of one recorder to the engine; see `protocol.Engine`."""
 
     name = "autograph"
+    version = ""
+    costly = False
     folders: tuple[str, ...] = ()
     telling: tuple[str, ...] = ("applies", "created", "untracked", "begins", "ends")
     replaced: ClassVar[dict[str, Any]] = {}
@@ -50,14 +52,18 @@ class Builtin(Tensors, Measuring):
         """The change in place that was told last, of a view."""
 
     def start(self) -> None:
-        process_state.observer = self
+        process_state.observer, process_state.passed = self, self._passed
 
     def stop(self) -> None:
+        if process_state.passed == self._passed:
+            process_state.passed = None
         if process_state.observer is self:
             process_state.observer = None
 
     def follow(self, on: bool) -> None:
-        """All is told: what hangs on a step that is not followed may be kept later."""
+        """Turn telling on or off; what is not told costs next to nothing."""
+        if process_state.passed == self._passed and process_state.observer is (None if on else self):
+            process_state.observer = self if on else None
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -66,6 +72,15 @@ class Builtin(Tensors, Measuring):
             yield
         finally:
             process_state.observer = before
+
+    def _passed(self) -> None:
+        """A backward pass has run that was not told."""
+        if not thread_state.unobserved:
+            with self.listener.lock:
+                try:
+                    self.listener.passed()
+                except Exception as error:
+                    self.listener.failed(error)
 
     def applies(self, inputs: Sequence[Any]) -> Applied | None:
         """A custom Function is about to run, which may change its inputs: what they are before."""

@@ -46,6 +46,8 @@ class PyTorch(Nodes, Measuring):
     """A connection of one recorder to the installed PyTorch; see `protocol.Engine`."""
 
     name = "pytorch"
+    version = str(torch.__version__)
+    costly = True
     folders = (os.path.join(os.path.dirname(torch.__file__), ""),)
     telling: tuple[str, ...] = ("tell",)
     between = staticmethod(uncounted)

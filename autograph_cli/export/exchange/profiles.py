@@ -18,7 +18,7 @@ def to_chrome(step: Step, title: str) -> str:
     its_costs = costs(step)
     events: list[dict[str, Any]] = [
         {"ph": "M", "name": "process_name", "pid": _PROCESS, "tid": 1, "args": {"name": title}},
-        {"ph": "M", "name": "thread_name", "pid": _PROCESS, "tid": 1, "args": {"name": f"step {step.number}"}},
+        {"ph": "M", "name": "thread_name", "pid": _PROCESS, "tid": 1, "args": {"name": f"step {step.nth}"}},
     ]
     forwards = {cost.node.id: cost for cost in its_costs if not cost.backward}
     for number, cost in enumerate(its_costs):
@@ -45,7 +45,7 @@ def to_chrome(step: Step, title: str) -> str:
         events.append(
             {"ph": "C", "name": "memory", "pid": _PROCESS, "tid": 1, "ts": _micro(moment), "args": {"bytes": size}}
         )
-    return _lines({"displayTimeUnit": "ns", "otherData": {"script": title, "step": step.number}}, "traceEvents", events)
+    return _lines({"displayTimeUnit": "ns", "otherData": {"script": title, "step": step.nth}}, "traceEvents", events)
 
 
 def to_speedscope(step: Step, title: str) -> str:
@@ -59,7 +59,7 @@ def to_speedscope(step: Step, title: str) -> str:
     shared = [{"name": name} | ({"file": file, "line": line} if file else {}) for name, file, line in frames]
     profile = {
         "type": "sampled",
-        "name": f"{title}, step {step.number}",
+        "name": f"{title}, step {step.nth}",
         "unit": "nanoseconds",
         "startValue": 0,
         "endValue": sum(weights),
@@ -95,7 +95,7 @@ def to_json(step: Step, title: str) -> str:
     most = peak(profile.allocations)
     data = {
         "script": title,
-        "step": step.number,
+        "step": step.nth,
         "wall_ns": profile.wall,
         "measuring_ns": profile.measuring,
         "total": _sum(whole(step.graph, its_costs)),

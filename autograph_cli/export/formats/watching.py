@@ -46,7 +46,7 @@ def to_csv(trace: Trace) -> str:
     for each in _checked(trace):
         for row in each.rows:
             numbers = [f"{x:g}" for x in row[1:]]
-            writer.writerow([each.name, each.kind, f"{row[0]:g}", *numbers, *[""] * (len(COLUMNS) - len(numbers))])
+            writer.writerow([each.name, each.kind, f"{row[0] + 1:g}", *numbers, *[""] * (len(COLUMNS) - len(numbers))])
     return text.getvalue()
 
 
@@ -72,7 +72,9 @@ def to_svg(trace: Trace) -> str:
         parts.append(_text(_EDGE, _TOP + number * (_HEIGHT + _GAP / 2) + _HEIGHT / 2 + 3, visible(name), SMALL, INK))
     width = left + len(kinds) * (_WIDTH + _GAP) - _GAP + _EDGE
     bottom = _TOP + min(len(names), MOST) * (_HEIGHT + _GAP / 2)
-    notes = [f"from step 0 to {last:g}, logarithmic, one scale for each column · dark: norm, of an update its ratio"]
+    notes = [
+        f"from step 1 to {last + 1:g}, logarithmic, one scale for each column · dark: norm, of an update its ratio"
+    ]
     dashed = " · dashed grey: 0.001" if "updates" in scales and scales["updates"].has(_LARGE_STEP) else ""
     notes += [f"pale: largest number · dashed green: size of the mean · ground: zeros · red: NaN or infinity{dashed}"]
     notes += [f"{len(names) - MOST} more parameters: -f csv has all"] if len(names) > MOST else []
@@ -153,7 +155,7 @@ def curves(watched: Sequence[Watched], width: float, height: float) -> dict[tupl
             if points:
                 lines[name] = _points(points if len(points) > 1 else [points[0], (points[0][0] + 1, points[0][1])])
         sick = [round(width * row[0] / (last or 1), 1) for row in each.rows if not all(map(math.isfinite, row))]
-        words = f"{_drawn(each, each.rows[-1])[0]:g} in step {each.rows[-1][0]:g}; the scale is {scale.words()}"
+        words = f"{_drawn(each, each.rows[-1])[0]:g} in step {each.rows[-1][0] + 1:g}; the scale is {scale.words()}"
         drawn[each.name, each.kind] = {"lines": lines, "sick": sick, "words": words}
     return drawn
 
@@ -195,7 +197,9 @@ def _panel(each: Watched, scale: _Scale, last: float, x: float, y: float) -> str
     for row in each.rows:
         if not all(map(math.isfinite, row)):
             parts.append(f'<path d="M{across(row[0]):.1f},{y:.1f}v{_HEIGHT:.0f}" stroke="{WRONG}" fill="none"/>')
-    told = f"{visible(each.name)}, {each.kind}: last {_drawn(each, each.rows[-1])[0]:g} in step {each.rows[-1][0]:g}"
+    told = (
+        f"{visible(each.name)}, {each.kind}: last {_drawn(each, each.rows[-1])[0]:g} in step {each.rows[-1][0] + 1:g}"
+    )
     return f"<g><title>{html.escape(told, quote=False)}</title>\n" + "\n".join(parts) + "\n</g>\n"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -92,6 +92,13 @@ def _passes(span: Span, events: Iterable[Event]) -> list[BackwardEvent]:
     makers = {entry.number: entry for entry in span.step.passes}
     makers |= {maker.number: maker for maker in {event.made_by for event in events} if maker is not None}
     return [makers[number] for number in sorted(makers)]
+
+
+def types_of(event: Event, types: Callable[[Any, Any], list[TensorType]]) -> list[TensorType]:
+    """The types of what an event made, as the `types` of an engine read them."""
+    if event.kind != UNTRACKED:
+        return types(event.cls, event.like)
+    return [types(None, like)[0] for like in event.like]
 
 
 class _Edges(dict[Output | None, Edge | None]):
@@ -237,9 +244,7 @@ class _Builder:
         return event.owner if tensor is None else self.log.modules.owner(tensor)
 
     def _types(self, event: Event) -> list[TensorType]:
-        if event.kind != UNTRACKED:
-            return self.log.engine.types(event.cls, event.like)
-        return [self.log.engine.types(None, like)[0] for like in event.like]
+        return types_of(event, self.types)
 
     def _call(self, event: Event) -> CallEvent | None:
         """The call of a module that a node belongs to: a derivative to that of what it is one of."""

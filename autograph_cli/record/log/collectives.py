@@ -44,6 +44,11 @@ class Collectives:
         self._gradients: dict[int, int] = {}
         """The leaf whose gradient is in some memory."""
 
+    @property
+    def any(self) -> bool:
+        """Return whether there were any."""
+        return bool(self._begun)
+
     def begins(self, call: CollectiveCall) -> None:
         """One is about to run in this thread."""
         log, running = self.log, self.log.step.running

@@ -13,6 +13,7 @@ from autograph_cli.record.names.modules import CallEvent
 from autograph_cli.record.names.source_locations import Site
 
 OPERATION, LEAF, INPUT, UNTRACKED = "operation", "leaf", "input", "untracked"
+COMPUTED = (OPERATION, UNTRACKED)
 
 
 class BackwardEvent:
@@ -136,6 +137,8 @@ class StepLog:
         self.sharing: dict[int, Output] = {}
         """Of events that only made tensors over the memory of their first argument, or changed it, by key: that one."""
         self.passes: list[BackwardEvent] = []
+        self.sites: tuple[Site, ...] = ()
+        """Where the last backward call was made that is in no other, and from where its function was called."""
         self.running: list[BackwardEvent] = []
         """The backward calls that are going on, the innermost last."""
         self.variables: list[tuple[str, Output]] = []
@@ -150,6 +153,13 @@ class StepLog:
         self.seen = 0
         self.found: Any = None
         """What was measured, if anything was to be."""
+
+    def leave_out(self, before: int, needed: Collection[int]) -> None:
+        """Leave out its first events, as far as they are not needed."""
+        kept = [event for event in self.events[:before] if event.key in needed or event.kind == LEAF]
+        if len(kept) < before:
+            self.events[:before] = kept
+            self.used_by = max(self.used_by - before + len(kept), 0)
 
     def begins_at(self, newest: int) -> int:
         """Return the number of its first event; `newest` is that of the last event of all, which is before it if it has

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,15 +54,18 @@ def closure(log: EventLog, keys: Iterable[int]) -> set[int]:
     return met
 
 
-def drop(log: EventLog, newest: StepLog) -> None:
-    """Forget the steps that are over, as far as nothing of them lives and no later one hangs on them.
+def drop(log: EventLog, wanted: Sequence[StepLog]) -> None:
+    """Forget the steps that are over, as far as nothing of them lives and none of those that are `wanted` still hangs
+    on them.
 
     This is quick, so that the memory of their events is used again at once: the garbage collector runs as often as it
     does without a recorder.
     """
     over, known, kept = log.over, log.known, []
-    if len(log.steps) == 1 + len(over) and len(newest.events) == newest.seen:  # else another thread may hang on them
-        needed = newest.outer.union(*[entry.ran for entry in newest.passes])
+    seen = all(len(step.events) == step.seen for step in wanted)
+    if seen and len(log.steps) == len(wanted) + len(over):  # else another thread may hang on them
+        needed = set[int]().union(*[step.outer for step in wanted])
+        needed.update(*[entry.ran for step in wanted for entry in step.passes])
         while over:
             step, dead = over.pop(), []
             for event in step.events:

@@ -64,6 +64,8 @@ class Books:
         self._log, self._number, self._line = log, number, line
         self.steps = 0
         """How many steps have ended."""
+        self.stepped: Callable[[], None] = lambda: None
+        """Called before an optimizer takes a step."""
         self._clock = 0
         self._counts: list[int] = [0]
         """How many events the log had at each tick of the clock."""
@@ -153,6 +155,7 @@ class Books:
         return self._made(optimizer, None)
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self.stepped()
         if self.hears:
             self._guarded(self._begin, optimizer, site_of(_caller()))
         else:

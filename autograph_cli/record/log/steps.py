@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+import sys
 
-ALL_UNTIL, EACH = 16, 64
-"""Nobody knows which step is the last. Where it costs something to follow a step, so many at the beginning may be it,
-and each one of so many after them."""
+from msgspec import Struct
 
 USUAL = "first,last"
 """The steps that are kept unless told."""
@@ -15,47 +13,47 @@ COMPARED = "0:8,last"
 
 
 class Selection(Struct, frozen=True):
-    """A choice of steps; ranges are as Python's, their end left out.
+    """A choice of steps, which count from 1; ranges are as Python's, their end left out.
 
     >>> chosen = Selection.parse("first,last,10:12")
     >>> [number for number in range(20) if chosen.keeps(number)], chosen.last
-    ([0, 10, 11], True)
+    ([0, 9, 10], True)
     """
 
     ranges: tuple[tuple[int, int | None], ...] = ()
-    """The steps that are kept by number."""
+    """The steps that are kept by number; here, and wherever a number is not spoken of, they count from 0."""
     last: bool = False
-    """Whether the last step is kept, whichever it is."""
+    """Whether the last step of each kind is kept, whichever it is."""
     named: tuple[tuple[int, int | None], ...] = ()
     """The steps that were asked for one by one or by a range, and the first one: few enough to be worth extra work."""
+    first: bool = False
+    """Whether the first step of each kind is kept."""
 
     @classmethod
     def parse(cls, text: str) -> Selection:
         """Read what `--steps` takes; raises `ValueError` for a part that is none of its forms."""
         ranges: list[tuple[int, int | None]] = []
         named: list[tuple[int, int | None]] = []
-        last = False
-        for part in (part.strip() for part in text.split(",")):
-            if part == "last":
-                last = True
-            elif part == "all":
+        parts = [part.strip() for part in text.split(",")]
+        for part in parts:
+            if part == "all":
                 ranges.append((0, None))
-            else:
+            elif part != "last":
                 named.append(_range(part))
-        return cls((*ranges, *named), last, tuple(named))
+        return cls((*ranges, *named), "last" in parts, tuple(named), "first" in parts)
 
     def keeps(self, number: int) -> bool:
         """Return whether this step is kept by its number."""
         return _within(number, self.ranges)
 
+    def after(self, number: int) -> int:
+        """Return the next step after this one that is kept by its number, or a number that no step comes to."""
+        following = [max(start, number + 1) for start, stop in self.ranges if stop is None or stop > number + 1]
+        return min(following, default=sys.maxsize)
+
     def names(self, number: int) -> bool:
         """Return whether this step was asked for by its number, as `first`, or by a range."""
         return _within(number, self.named)
-
-
-def may_be_last(number: int) -> bool:
-    """Return whether this step is followed for the case that it is the last one."""
-    return number < ALL_UNTIL or number % EACH == 0
 
 
 def _range(part: str) -> tuple[int, int | None]:
@@ -64,9 +62,9 @@ def _range(part: str) -> tuple[int, int | None]:
     start, colon, stop = part.partition(":")
     try:
         if not colon:
-            return int(start), int(start) + 1
+            return int(start) - 1, int(start)
         if start or stop:
-            return int(start or 0), int(stop) if stop else None
+            return max(int(start or 1) - 1, 0), max(int(stop) - 1, 0) if stop else None
     except ValueError:
         pass
     raise ValueError(f"{part!r} is none of: first, last, all, a number such as 3, a range such as 10:20.")

@@ -213,7 +213,7 @@ def _of_graph(step: Step, node: Node, nr: int, *, several: bool, live: bool) -> 
     if measured is not None and nr < len(measured.gradients) and (values := measured.gradients[nr]):
         yield "gradient that came", values_lines(values)
     if several:
-        yield "step", step.number
+        yield "step", step.nth
     what = {"leaf": "a leaf", "input": "an input, which needs no gradient"}.get(node.kind, node.op)
     yield "made by", f"{what} ({node.name})" if node.op and node.name else what
     if node.source is not None:

@@ -91,6 +91,21 @@ def site_of(frame: FrameType | None, outside: Site | None = None) -> Site | None
     return None
 
 
+def callers_of(frame: FrameType | None) -> tuple[Site, ...]:
+    """The innermost position in the user's code, from this frame on, and that of its caller, as far as there are."""
+    files = engine_files
+    found: list[Site] = []
+    while frame is not None:
+        if frame.f_code.co_filename not in files:
+            kind = kind_of(frame.f_code.co_filename)
+            if kind == USER:
+                found.append((frame.f_code, frame.f_lasti))
+            if kind == RUNNER or len(found) == 2:
+                break
+        frame = frame.f_back
+    return tuple(found)
+
+
 def script_frames(depth: int = 1, frame: FrameType | None = None) -> list[FrameType]:
     """The frames of the script that are running now, or from this one on, without installed packages, the innermost
     first.

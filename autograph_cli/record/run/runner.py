@@ -23,13 +23,14 @@ from msgspec.structs import replace
 
 from autograph_cli import AutographError, engines
 from autograph_cli.graph import Source, Trace
+from autograph_cli.record.run import store
 from autograph_cli.record.run.imports import serve
 from autograph_cli.record.run.own_imports import OwnImports
 from autograph_cli.record.run.tracebacks import details, line_that_raised, print_exception, summary
 
 INTERRUPTED = -signal.SIGINT
 """As that of a process which a signal ended."""
-STDIN = "<stdin>"
+STDIN, CODE = "<stdin>", "<string>"
 _excepthook = sys.excepthook
 _held: list[contextlib.ExitStack] = []
 """What stays in place until exit: a forked child forgets its parent's atexit functions, but must keep this."""
@@ -42,7 +43,7 @@ class TargetError(AutographError):
 class Target(Struct, frozen=True):
     """What to run, and the arguments that it is given."""
 
-    kind: Literal["file", "module", "stdin"]
+    kind: Literal["file", "module", "stdin", "code"]
     name: str
     args: tuple[str, ...] = ()
     source: bytes | None = None
@@ -62,7 +63,7 @@ class Target(Struct, frozen=True):
     @property
     def label(self) -> str:
         """Return how the trace names it: the same in whichever folder it is run."""
-        return {"file": Path(self.name).name, "module": self.name, "stdin": STDIN}[self.kind]
+        return {"file": Path(self.name).name, "module": self.name, "stdin": STDIN, "code": CODE}[self.kind]
 
 
 class Result(Struct, frozen=True):
@@ -215,10 +216,11 @@ def record(
     record: Collection[str] = (),
     watch: Collection[str] = (),
     engine: str = "builtin",
+    each: bool = True,
 ) -> tuple[Result, Trace]:
     """Run the target under a recorder; the trace holds what was recorded, up to the failure if there was one."""
     session = recording(
-        target, steps, recorder=recorder, until_exit=until_exit, record=record, watch=watch, engine=engine
+        target, steps, recorder=recorder, until_exit=until_exit, record=record, watch=watch, engine=engine, each=each
     )
     return driven(session)
 
@@ -232,24 +234,35 @@ def recording(
     record: Collection[str] = (),
     watch: Collection[str] = (),
     engine: str = "builtin",
+    each: bool = True,
 ) -> Session[tuple[Result, Trace]]:
     """A session that runs the target under a recorder (see `running`).
 
     `record` names what is recorded beside the graph (`measures.KINDS`), `watch` what of parameters in each step
-    (`watch.KINDS`); `engine` is what `--engine` takes.
+    (`watch.KINDS`); `engine` is what `--engine` takes, `each` as of `Recorder`.
     """
     connection = engines.connect(engine)
     if recorder is None:
         from autograph_cli.record.recorder import Recorder  # with the engine, which --help needs not
 
-        recorder = Recorder(steps=steps, script=target.label, record=record, watch=watch, engine=connection)
+        recorder = Recorder(steps=steps, script=target.label, record=record, watch=watch, engine=connection, each=each)
     traces: list[Trace] = []
     finish = recorder.finish
 
     def after(result: Result) -> None:
-        how = {"failure": result.failure, "failed_at": result.failed_at, "details": result.details}
-        traces.append(replace(finish(result.scope), **how))
+        traces.append(
+            replace(
+                finish(result.scope),
+                failure=result.failure,
+                failed_at=result.failed_at,
+                details=result.details,
+                digest=digest,
+            )
+        )
 
+    if target.kind == "file" and target.source is None:
+        target = replace(target, source=read(target))
+    digest = store.digest_of(target.source) if target.kind == "file" and target.source is not None else ""
     served = engines.chosen(engine) == "builtin"
     with contextlib.nullcontext() if until_exit else connection.kept():
         result = yield from running(target, before=recorder.start, after=after, until_exit=until_exit, served=served)
@@ -261,19 +274,26 @@ def read(target: Target) -> bytes:
 
     Raises `TargetError` for a file that is not there.
     """
+    if target.kind == "code" and target.source is not None:
+        _show_lines(CODE, target.source)
     if target.source is not None:
         return target.source
     if target.kind == "module":
         return b""
     if target.kind == "stdin":
         source = sys.stdin.buffer.read()
-        text = io.TextIOWrapper(io.BytesIO(source), encoding="utf-8", errors="replace").read()
-        linecache.cache[STDIN] = (len(text), None, text.splitlines(keepends=True), STDIN)
+        _show_lines(STDIN, source)
         return source
     try:
         return Path(target.name).read_bytes()
     except OSError as error:
         raise TargetError(f"Cannot read {target.name}: {error.strerror or error}.") from None
+
+
+def _show_lines(name: str, source: bytes) -> None:
+    """Let tracebacks, and the trace, show the lines of what is in no file."""
+    text = io.TextIOWrapper(io.BytesIO(source), encoding="utf-8", errors="replace").read()
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
 
 
 @contextlib.contextmanager
@@ -282,7 +302,7 @@ def _as_main(target: Target) -> Iterator[tuple[ModuleType, OwnImports]]:
     kept apart from what is found there."""
     main = ModuleType("__main__")
     main.__dict__["__builtins__"] = sys.modules["builtins"]
-    first = {"file": os.path.dirname(os.path.realpath(target.name)), "module": os.getcwd(), "stdin": ""}[target.kind]
+    first = {"file": os.path.dirname(os.path.realpath(target.name)), "module": os.getcwd()}.get(target.kind, "")
     if target.kind == "file":
         main.__file__ = os.path.abspath(target.name)
         main.__loader__ = SourceFileLoader("__main__", main.__file__)
@@ -363,7 +383,7 @@ def _join(known: list[threading.Thread]) -> None:
 def _compile(target: Target, source: bytes, main: ModuleType) -> CodeType:
     if target.kind == "module":
         return _module_code(target.name, main)
-    name = STDIN if target.kind == "stdin" else str(main.__file__)
+    name = {"stdin": STDIN, "code": CODE}.get(target.kind) or str(main.__file__)
     return compile(source, name, "exec", dont_inherit=True)
 
 

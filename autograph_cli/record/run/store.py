@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,8 @@ LAST = "trace.json.gz"
 PREVIOUS = "previous.json.gz"
 OF_RANKS = "trace.zip"
 """The last trace, where several ranks made it."""
+WITHOUT = "without.txt"
+"""The name of the script that ran after the last trace was made, and recorded nothing."""
 FORMER = "trace.json"
 """What the last trace was called before it was compressed."""
 
@@ -85,6 +88,8 @@ def keep(trace: Trace, folder: Path) -> Path | None:
     None; when one failed after it recorded something, the trace before it moves to `previous.json.gz`.
     """
     if not has_graph(trace):
+        if (folder / FOLDER).is_dir():
+            write(folder / FOLDER / WITHOUT, f"{trace.script}\n".encode("utf-8", "replace"), follow=False)
         return None
     store = made(folder)
     last = store / LAST
@@ -99,6 +104,23 @@ def keep(trace: Trace, folder: Path) -> Path | None:
     return last
 
 
+def ran_without(path: Path) -> str:
+    """Return the script that ran after the trace in this file was made, and recorded nothing; empty if none did."""
+    try:
+        return (path.parent / WITHOUT).read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def digest_of(source: bytes) -> str:
+    """Return a digest of a script's text.
+
+    >>> digest_of(b"import torch")
+    'cf1070d3a16f24b2'
+    """
+    return hashlib.sha256(source).hexdigest()[:16]
+
+
 def set_aside(folder: Path) -> None:
     """Move the last trace of the folder's store, if there is one, to `previous`: one of a failure takes its place."""
     for name in (OF_RANKS, LAST, FORMER):
@@ -109,7 +131,7 @@ def set_aside(folder: Path) -> None:
 
 def forget_others(last: Path) -> None:
     """Remove what was the last trace, where this is it now."""
-    for name in (OF_RANKS, LAST, FORMER):
+    for name in (OF_RANKS, LAST, FORMER, WITHOUT):
         if name != last.name:
             (last.parent / name).unlink(missing_ok=True)
 

@@ -50,10 +50,18 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
     try:
         edges = [edge for edge in map(root_edge, call.roots) if edge is not None]
         call.found = Pass(call, bool([g for g in grads if isinstance(g, Wrapped)])).run(edges, grads)
-        return call.found
     finally:
         if observer is not None:
             observer.ends(call)
+    if observer is None and process_state.passed is not None:
+        tell_passed(call)
+    return call.found
+
+
+def tell_passed(call: BackwardCall) -> None:
+    """Tell that a pass is over of which no observer was told."""
+    if process_state.passed is not None and not call.keeps_graph and thread_state.walk is None:
+        process_state.passed()
 
 
 def queue_callback(callback: Callable[[], Any]) -> None:

@@ -82,6 +82,7 @@ class ProcessState:
         "function_modes",
         "observer",
         "op_hook",
+        "passed",
         "special",
         "transforms",
         "without_grad",
@@ -107,6 +108,8 @@ class ProcessState:
         self.without_grad = 0
         """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
+        self.passed: Callable[[], None] | None = None
+        """Called after each backward pass that freed its graph, is in no other, and of which no observer is told."""
         self.op_hook: OpHook | None = None
         """Sees every operation, in full dispatch only: who sets it counts `special` up as well."""
         self.change_hook: Callable[[Any, tuple[Any, ...]], None] | None = None

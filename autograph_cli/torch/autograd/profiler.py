@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.backward_pass import tell_passed
 from .._core.node import Node
 from .._core.operation import Operation
 from .._core.state import BackwardCall, process_state, thread_state
@@ -206,6 +207,8 @@ class _Followed:
             self._ended(self._running.pop())
         if self._inner is not None:
             self._inner.ends(call)
+        else:
+            tell_passed(call)
 
     def _ended(self, opened: list[FunctionEvent]) -> None:
         while opened:

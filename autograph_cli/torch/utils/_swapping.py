@@ -41,7 +41,8 @@ def _is_ours(ref: Any, t: Tensor) -> bool:
     """Return whether a weak reference may be that of a recorder that follows the engine, or of a node that keeps the
     gradient of `t`."""
     retained = t._ag_meta is not None and t._ag_meta.retains
-    return type(ref) is weakref.ref and ref.__callback__ is None and (process_state.observer is not None or retained)
+    followed = process_state.observer is not None or process_state.passed is not None
+    return type(ref) is weakref.ref and ref.__callback__ is None and (followed or retained)
 
 
 def _poison(leaf: Tensor) -> None:

@@ -33,9 +33,9 @@ def test_a_row_for_each_parameter_and_a_column_for_each_kind() -> None:
     assert [text for text in texts if text and text.startswith("net.")] == ["net.<w>", "net.b"]
     told = [group.findtext(f"{_SVG}title") for group in picture.iter(f"{_SVG}g")]
     assert told == [
-        "net.<w>, gradients: last nan in step 2",
-        "net.b, gradients: last 2 in step 1",
-        "net.<w>, updates: last 0.0001 in step 1",
+        "net.<w>, gradients: last nan in step 3",
+        "net.b, gradients: last 2 in step 2",
+        "net.<w>, updates: last 0.0001 in step 2",
     ]
 
 
@@ -63,7 +63,7 @@ def test_rows_have_all_the_numbers() -> None:
     assert found[0] == {
         "parameter": "net.<w>",
         "kind": "gradients",
-        "step": "0",
+        "step": "1",
         "norm": "1",
         "mean": "0.1",
         "max": "0.5",

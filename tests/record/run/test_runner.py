@@ -295,7 +295,9 @@ def test_recorder_is_started_and_finished_and_told_the_failure(
     result, trace = record(Target.of(str(folder / "script.py")), recorder=recorder)
     assert recorder.events == ["start", "finish 1"]
     line = Source("script.py", 2, "1 / 0")
-    assert trace == Trace("script.py", total_steps=2, failure="ZeroDivisionError: division by zero", failed_at=line)
+    digest = store.digest_of((folder / "script.py").read_bytes())
+    failure = "ZeroDivisionError: division by zero"
+    assert trace == Trace("script.py", total_steps=2, failure=failure, failed_at=line, digest=digest)
     assert result.exit_code == 1
 
 

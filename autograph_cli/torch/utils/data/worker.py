@@ -100,7 +100,7 @@ def _prepare(number: int, seed: int) -> None:
     workers have the other cores."""
     threads.use(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    process_state.observer = None
+    process_state.observer = process_state.passed = None
     thread_state.grad = True
     random.seed(seed + number)
     manual_seed(seed + number)

@@ -1,0 +1,160 @@
+"""The kinds of steps: those that a backward call at one line, from one caller, ends are turns of one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from autograph_cli.engines.protocol import Output
+from autograph_cli.graph import Memory, Source, StepKind
+from autograph_cli.graph.records import is_small
+from autograph_cli.record.log.events import StepLog
+from autograph_cli.record.names.source_locations import Site
+
+ALL_UNTIL, EACH = 16, 64
+"""Nobody knows which step is the last. Where it costs something to follow a step, so many of each kind may be it at the
+beginning, and each one of so many after them; of more than 1,024 fewer and fewer, so that the last one of these was at
+most a sixteenth of them ago."""
+MOST = 8
+"""So many kinds are told apart; the steps that end elsewhere are of one more."""
+_OTHER = ()
+Sites = tuple[Site, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Finished:
+    """A finished step; what is kept only if it turns out to be the last of its kind waits as such."""
+
+    number: int
+    step: StepLog
+    roots: list[tuple[str, Output]]
+    memory: Memory | None
+    kind: Kind | None
+
+    def ran(self) -> int:
+        """Return how many nodes its passes ran."""
+        return sum(len(entry.ran) for entry in self.step.passes)
+
+
+@dataclass(slots=True, eq=False)
+class Kind:
+    """The steps of one kind so far."""
+
+    position: int
+    sites: Sites
+    first: int
+    last: int
+    count: int = 0
+    gap: int = 1
+    """How many steps after the one before the last one came."""
+    followed: int = 0
+    """Which of them was followed last."""
+    seen: int = 0
+    """How many were."""
+    call: str = ""
+    roots: list[str] = field(default_factory=list)
+    nodes: int = 0
+    """Those that the last one ran that was followed."""
+    stepped: bool = False
+    """Whether an optimizer took a step after one."""
+    opening: Finished | None = None
+    """The first one that was followed, as long as no second is."""
+    newest: Finished | None = None
+    """The last one that was followed."""
+
+    def is_due(self) -> bool:
+        """Return whether one is to be followed again."""
+        each = max(EACH, 1 << self.count.bit_length() >> 5)
+        return self.count < ALL_UNTIL or self.count // each > self.followed // each
+
+    def may_be(self, number: int) -> bool:
+        """Return whether the step of this number is expected to be one."""
+        return (number - self.last) % self.gap == 0
+
+
+class Kinds:
+    """The kinds of steps of one run."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[tuple[int, ...], Kind] = {}
+        self._newest: Kind | None = None
+        """That of the last step."""
+        self._due: list[Kind] = []
+        """Those of which one is to be followed again."""
+        self._waiting: list[Kind] = []
+        """Those of the backward calls since an optimizer took a step."""
+
+    def known(self, sites: Sites) -> Kind | None:
+        """The kind of a step that is ended here, if there was one before."""
+        return self._kinds.get(_key(sites))
+
+    def ended(self, sites: Sites, number: int, call: str = "") -> Kind:
+        """A step was ended here, by a call of this kind where it was followed."""
+        kind = self._newest
+        if kind is None or kind.sites != sites:
+            kind = self._newest = self._of(sites, number)
+        kind.gap, kind.last = number - kind.last, number
+        if call:
+            kind.call, kind.followed, kind.seen = call, kind.count, kind.seen + 1
+            if kind in self._due:
+                self._due.remove(kind)
+        kind.count += 1
+        if not kind.stepped and call != "grad" and kind not in self._waiting:
+            self._waiting.append(kind)
+        if (not kind.count % EACH or kind.count < ALL_UNTIL) and kind not in self._due and kind.is_due():
+            self._due.append(kind)
+        return kind
+
+    def _of(self, sites: Sites, number: int) -> Kind:
+        key = _key(sites)
+        if key not in self._kinds and len(self._kinds) >= MOST:
+            sites, key = (), _OTHER
+        return self._kinds.setdefault(key, Kind(len(self._kinds), sites, number, number - 1))
+
+    def stepped(self) -> None:
+        """An optimizer takes a step, for which the backward calls were made that were made since it took one before."""
+        for kind in self._waiting:
+            kind.stepped = kind.call == "backward"
+        self._waiting.clear()
+
+    def may_be_last(self, number: int) -> bool:
+        """Return whether this step is followed for the case that it is the last one of its kind."""
+        return number < ALL_UNTIL or (bool(self._due) and any(kind.may_be(number) for kind in self._due))
+
+    def newest(self) -> list[Finished]:
+        """The steps that are kept if no other comes: the last of each kind that came again; of the others only the last
+        of all, and if that is small beside another, the last that is not."""
+        found = [kind.newest for kind in self._kinds.values() if kind.newest is not None]
+        found.sort(key=lambda each: each.number)
+        most = max((each.ran() for each in found), default=0)
+        large = [each for each in found if not is_small(each.ran(), most)]
+        again = [each for each in found if each.kind is not None and each.kind.count > 1]
+        wanted = [*again, *found[-1:], *large[-1:]]
+        return [each for each in found if each in wanted]
+
+    def held(self) -> Iterator[Finished]:
+        """The steps that wait for what comes."""
+        for kind in self._kinds.values():
+            yield from (each for each in (kind.opening, kind.newest) if each is not None)
+
+    def found(self, source: Callable[[Site | None], Source | None]) -> tuple[StepKind, ...]:
+        """Return what is known of each kind."""
+        return tuple(
+            StepKind(
+                kind.call,
+                source(kind.sites[0] if kind.sites else None),
+                source(kind.sites[1] if len(kind.sites) > 1 else None),
+                tuple(kind.roots),
+                kind.first,
+                kind.last,
+                kind.count,
+                kind.nodes,
+                kind.stepped,
+            )
+            for kind in self._kinds.values()
+        )
+
+
+def _key(sites: Sites) -> tuple[int, ...]:
+    """By ids: the hash of code is that of all that is in it."""
+    return tuple([part for code, offset in sites for part in (id(code), offset)])

@@ -1,0 +1,215 @@
+"""Steps are told apart by the line and the caller of the backward call that ends them; of each kind two are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from autograph_cli import torch
+from autograph_cli.graph import Trace, step_table
+from autograph_cli.record.log import kinds
+from autograph_cli.record.log.kinds import Kinds
+from autograph_cli.record.recorder import Recorder
+
+
+def record(script: Callable[[], Any], steps: str = "first,last", *, each: bool = True) -> Trace:
+    recorder = Recorder(steps, "script.py", each=each)
+    recorder.start()
+    try:
+        script()
+    finally:
+        trace = recorder.finish({})
+    return trace
+
+
+def shown(trace: Trace) -> tuple[list[int], list[tuple[str, ...]], int]:
+    """The steps that are kept, the roots of each kind, and the step that is shown."""
+    main = trace.main_step()
+    assert main is not None
+    return [step.nth for step in trace.steps], [kind.roots for kind in trace.kinds], main.nth
+
+
+def models() -> tuple[Any, Any, Any]:
+    torch.manual_seed(0)
+    model = torch.nn.Linear(2, 1)
+    return model, torch.optim.SGD(model.parameters(), lr=0.1), torch.ones(4, 2)
+
+
+def one_loop(count: int) -> None:
+    model, optimizer, x = models()
+    for _ in range(count):
+        optimizer.zero_grad()
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+
+
+def gan(turns: int = 20, critics: int = 1) -> None:
+    g, g_opt, x = models()
+    d, d_opt = torch.nn.Linear(1, 1), torch.optim.SGD(g.parameters(), lr=0.1)
+    for _ in range(turns):
+        for _ in range(critics):
+            d_opt.zero_grad()
+            d_loss = d(g(x).detach()).mean()
+            d_loss.backward()
+            d_opt.step()
+        g_opt.zero_grad()
+        g_loss = d(g(x)).mean()
+        g_loss.backward()
+        g_opt.step()
+
+
+def helper() -> None:
+    """One line ends the steps of two models, which the caller tells apart."""
+
+    def update(loss: Any, optimizer: Any) -> None:
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    one, one_opt, x = models()
+    two, two_opt, _ = models()
+    for _ in range(4):
+        update(one(x).mean(), one_opt)
+        update(two(x).pow(2).mean(), two_opt)
+
+
+def trains_then_looks() -> None:
+    model, optimizer, x = models()
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+    for _ in range(3):
+        given = torch.ones(1, 2, requires_grad=True)
+        score = model(given).exp().sin().sum()
+        torch.autograd.grad(score, given)
+
+
+def accumulates() -> None:
+    model, optimizer, x = models()
+    for i in range(8):
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        if i % 4 == 3:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def by_closure() -> None:
+    model, _, x = models()
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=3)
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        return loss
+
+    for _ in range(2):
+        optimizer.step(closure)
+
+
+def straight() -> None:
+    x = torch.ones(3, requires_grad=True)
+    a = x.sin().sum()
+    a.backward()
+    b = x.cos().sum()
+    b.backward()
+    c = x.exp().sum()
+    c.backward()
+
+
+@pytest.mark.parametrize(
+    ("script", "kept", "roots", "main", "optimizers"),
+    [
+        (lambda: one_loop(5), [1, 5], [("loss",)], 5, ["optimizer: 1 pass, one step"]),
+        (gan, [1, 2, 39, 40], [("d_loss",), ("g_loss",)], 40, None),
+        (lambda: gan(4, 3), [1, 4, 15, 16], [("d_loss",), ("g_loss",)], 16, None),
+        (helper, [1, 2, 7, 8], [("loss",), ("loss",)], 8, None),
+        (trains_then_looks, [1, 4, 5, 7], [("loss",), ("score",)], 4, None),
+        (accumulates, [1, 8], [("loss",)], 8, ["optimizer: 4 passes, one step"]),
+        (straight, [1, 3], [("a",), ("b",), ("c",)], 3, []),
+    ],
+)
+def test_the_first_and_the_last_of_each_kind_are_kept(
+    script: Callable[[], Any],
+    kept: Sequence[int],
+    roots: Sequence[tuple[str, ...]],
+    main: int,
+    optimizers: list[str] | None,
+) -> None:
+    trace = record(script)
+    assert shown(trace) == (kept, roots, main)
+    if optimizers is not None:
+        assert step_table.optimizers(trace) == optimizers
+    assert sum(kind.count for kind in trace.kinds) == trace.total_steps
+
+
+def test_steps_within_a_closure_are_told() -> None:
+    assert step_table.optimizers(record(by_closure)) == ["optimizer: backward runs within its steps, by a closure"]
+
+
+@pytest.mark.parametrize("critics", [1, 3, 5])
+def test_where_not_every_step_is_followed_each_kind_is(critics: int) -> None:
+    trace = record(lambda: gan(150, critics), each=False)
+    assert trace.total_steps == 150 * (critics + 1)
+    assert [kind.count for kind in trace.kinds] == [150 * critics, 150]
+    of = {kind: [step.number for step in trace.steps if step.kind == kind] for kind in (0, 1)}
+    for kind, numbers in of.items():
+        assert len(numbers) == 2
+        assert numbers[0] == trace.kinds[kind].first
+        assert trace.kinds[kind].last - numbers[1] <= 64 * (critics + 1)
+
+
+def test_a_loop_that_begins_late_is_followed() -> None:
+    def script() -> None:
+        one_loop(40)
+        w = torch.ones(3, requires_grad=True)
+        for _ in range(5):
+            later = w.exp().sum()
+            later.backward()
+
+    trace = record(script, each=False)
+    assert [root.name for step in trace.steps for root in step.graph.roots if step.number > 40] == ["later", "later"]
+
+
+def test_what_runs_between_two_turns_belongs_to_none() -> None:
+    def script() -> None:
+        model, optimizer, x = models()
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = model(x).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            with torch.no_grad():
+                score = model(x).abs().max()
+            watched = model(x).exp().sum()
+        assert score is not None and watched is not None
+
+    first, last = record(script).steps[:2]
+    assert [node.op for node in first.graph if node.op] == [node.op for node in last.graph if node.op]
+    assert [root.name for root in last.graph.roots] == ["loss"]
+
+
+def test_fewer_and_fewer_are_followed() -> None:
+    found, line = Kinds(), (test_fewer_and_fewer_are_followed.__code__, 0)
+    followed = []
+    for number in range(100_000):
+        follows = found.may_be_last(number)
+        found.ended((line,), number, "backward" if follows else "")
+        followed += [number] if follows else []
+    assert followed[:18] == [*range(16), 64, 128]
+    assert len(followed) < 250
+    assert all(later <= number * 17 // 16 + 65 for number, later in zip(followed, [*followed[1:], number], strict=True))
+
+
+def test_more_lines_than_are_told_apart_are_one_more_kind() -> None:
+    found, code = Kinds(), test_fewer_and_fewer_are_followed.__code__
+    for number in range(3 * kinds.MOST):
+        found.ended(((code, number),), number, "backward")
+    told = found.found(lambda site: None)
+    assert (len(told), told[-1].count) == (kinds.MOST + 1, 2 * kinds.MOST)
