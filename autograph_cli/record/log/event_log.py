@@ -246,7 +246,9 @@ class EventLog:
             if held.number in self.step.changed:
                 self.step.changed[number] = self.step.changed.pop(held.number)
         self.tensors[id(variable)] = Held(ref, number)
-        if not owner:
+        if owner:
+            self.borrowed.add(number, self.modules.name(variable))  # for when no variable leads to its module any more
+        else:
             self._note_where_met(variable, number)
         return number
 
@@ -277,6 +279,8 @@ class EventLog:
         like = engine.like(tensor)
         self.add(Event(self.count, key, kind, ref, None, like, op=op, made_at=at, call=call, owner=owner, base=output))
         self.tensors[id(tensor)] = Held(ref, key)
+        if owner:
+            self.borrowed.add(key, self.modules.name(tensor))
         return key
 
     def drew(self, tensor: Any, op: str) -> None:
