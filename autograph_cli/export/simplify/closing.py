@@ -117,12 +117,12 @@ def closed(scene: Scene, graph: Graph, which: Collection[str], words: str = "", 
         members.setdefault(its, []).append(key)
     boxes, met = [], set()
     for box in scene.boxes:
-        frame = into.get(box.id)
-        if frame is None:
+        home = into.get(box.id)
+        if home is None:
             boxes.append(box)
-        elif frame not in met:
-            met.add(frame)
-            boxes.append(closing.box(frames[frame], members[frame]))
+        elif home not in met:
+            met.add(home)
+            boxes.append(closing.box(frames[home], members[home]))
     notes = [note for note in scene.notes if not note.startswith("closed:")]
     styles = {box.style for box in boxes}
     legend = [entry for entry in scene.legend if entry[0] in styles and entry[0] != "module"]
