@@ -164,6 +164,13 @@ _SLICES = (
         help="Only what is near this variable or operation.",
     ),
     click.option("--radius", type=Whole(0), default=2, show_default=True, help="How near, in edges."),
+    click.option(
+        "--module",
+        "modules",
+        multiple=True,
+        metavar="PATH",
+        help="Only what ran in this module, `model.blocks.3` or the end of its path; may be repeated.",
+    ),
 )
 
 
@@ -172,9 +179,15 @@ def slice_options(command: Command) -> Command:
 
     @functools.wraps(command)
     def wrapped(
-        *args: Any, start: tuple[str, ...], end: tuple[str, ...], around: tuple[str, ...], radius: int, **options: Any
+        *args: Any,
+        start: tuple[str, ...],
+        end: tuple[str, ...],
+        around: tuple[str, ...],
+        radius: int,
+        modules: tuple[str, ...],
+        **options: Any,
     ) -> None:
-        command(*args, part=Slice(start, end, around, radius), **options)
+        command(*args, part=Slice(start, end, around, radius, modules), **options)
 
     for option in reversed(_SLICES):
         wrapped = option(wrapped)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
 from autograph_cli.export.errors import ExportError
@@ -23,29 +25,31 @@ from autograph_cli.export.simplify.partition import cut_across
 from autograph_cli.export.simplify.repeats import fold_repeats
 from autograph_cli.export.simplify.rolling import roll, rolled_if_smaller
 from autograph_cli.export.simplify.said_once import said_once
+from autograph_cli.export.simplify.smaller import smaller
 from autograph_cli.graph import Graph
 from autograph_cli.graph.reader_level import USER
 
 LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
-MANY, FEWER, MANY_FEWER = 2_000, 0.6, 0.25
-"""The part of its boxes that a picture is to get down to, each time that it does not fit a page, where there were no
-more boxes than this, or more."""
 
 
 def placed(picture: Picture) -> Placed:
     """Lay out the scene as it fits a page: to the right, or broken into columns; by default folded until it does."""
     options = picture.options
-    whole = opened(picture, options.max_nodes)
-    first = _drawable(finished(made_small(whole, picture.graph, options.depth, options.max_nodes), picture))
     if options.level != USER or options.max_nodes is None or options.depth is not None:
-        return fitted(first, options.direction, columns=options.columns)
+        return fitted(drawable(picture), options.direction, columns=options.columns)
+    return within_budget(_ever_smaller(picture), options.direction, columns=options.columns)
 
-    def folded(limit: int) -> Scene:
-        return finished(made_small(whole, picture.graph, None, limit, across=False), picture)
 
-    fewer = FEWER if len(whole.boxes) <= MANY else MANY_FEWER
-    return within_budget(first, folded, fewer, options.direction, columns=options.columns)
+def _ever_smaller(picture: Picture) -> Iterator[Scene]:
+    """Yield the scene of a picture with fewer and fewer boxes, as they are drawn."""
+    whole = opened(picture, picture.options.max_nodes)
+    yield finished(split(whole), picture)
+    if picture.options.roll is None:
+        whole = in_modules(roll(boxes_and_arrows(picture), picture.graph), picture)
+        yield finished(split(whole), picture)
+    for scene in smaller(whole, picture.graph):
+        yield finished(scene, picture)
 
 
 def drawable(picture: Picture) -> Scene:
@@ -72,9 +76,12 @@ def scene_of(picture: Picture, limit: int | None = None) -> Scene:
 def opened(picture: Picture, limit: int | None) -> Scene:
     """Make the scene with all modules open; where there is a limit, loops are rolled if that makes it much smaller."""
     scene = boxes_and_arrows(picture)
-    scene = with_loops(scene, picture, limit)
-    scene = framed(scene, picture.graph, picture.single)
-    return with_parameters(scene, picture)
+    return in_modules(with_loops(scene, picture, limit), picture)
+
+
+def in_modules(scene: Scene, picture: Picture) -> Scene:
+    """Draw frames around what ran in modules, and write their parameters on what uses them."""
+    return with_parameters(framed(scene, picture.graph, picture.single), picture)
 
 
 def boxes_and_arrows(picture: Picture) -> Scene:

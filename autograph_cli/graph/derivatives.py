@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from autograph_cli.graph.names import output_names, shown_name
 from autograph_cli.graph.records import Edge, Graph, Node
 
-MOST = 4
-"""Derivatives that are listed; of more, their number is told."""
+MOST, LONGEST = 4, 52
+"""Derivatives that are listed, and characters that they take together; of more, their number is told."""
 ONES = {"1", "1."}
 _ENTRY = re.compile(r"(.+)\[(\d+)\]")
 
@@ -32,8 +34,10 @@ def derivatives_text(graph: Graph, order: int) -> str:
         root = f"({root})" if len(entry.roots) > 1 else root
         found.update((f"d{root}/d{name(edge)}", None) for edge in kept or entry.inputs)
     listed = _in_runs(found)
-    more = f" and {len(listed) - MOST} more" if len(listed) > MOST else ""
-    return ", ".join(listed[:MOST]) + more
+    length = list(accumulate(len(words) + 2 for words in listed))
+    most = max(1, min(MOST, bisect_right(length, LONGEST)))
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more
 
 
 def _in_runs(words: Iterable[str]) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 
 from msgspec import Struct
 
@@ -21,6 +23,8 @@ LONGEST = 500
 """Items of one turn up to which another beginning of the turns is looked for."""
 MOST_BODIES = 50
 """Loops of which single turns are looked for."""
+_PLACE = re.compile(r"(?<![^.\[])\d+(?![^.\]])", re.ASCII)
+"""The place of a module in a list."""
 
 
 class Seat(Struct, frozen=True):
@@ -56,15 +60,15 @@ Item = int | Loop
 def find_turns(graph: Graph) -> dict[int, Seat]:
     """The seat of every operation that is part of a loop, loops of each order by themselves.
 
-    Two turns are alike if their operations have the same names, lines and modules, their tensors the same dtype and
-    number of dimensions, and if every edge leads to the same position of the same turn or of the one before, to the
-    same
-    node outside, or to a leaf or an input of the same kind. In the first turn, what others take from the turn before
-    comes from outside, and may be without a gradient.
+    Two turns are alike if their operations have the same names, lines and modules, or equal modules of one list, their
+    tensors the same dtype and number of dimensions, and if every edge leads to the same position of the same turn or of
+    the one before, to the same node outside, or to a leaf or an input of the same kind. In the first turn, what others
+    take from the turn before comes from outside, and may be without a gradient, or a number.
     """
     finder = _Finder(graph)
     for order in sorted({node.order for node in graph}):
         row: list[Item] = [node.id for node in graph if node.order == order and node.computes]
+        finder.order = order
         finder.seat(order, finder.rolled(row))
     return finder.seats
 
@@ -83,6 +87,8 @@ class _Finder:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.seats: dict[int, Seat] = {}
+        self.order = 0
+        """The order that loops are looked for in."""
         self.sums = leaf_sums(graph)
         kinds: dict[object, int] = {}
         self.kinds = kinds
@@ -187,12 +193,14 @@ class _Finder:
 
     def carries(self, start: int, period: int, size: int) -> bool:
         """Return whether items at the same position of several turns hang together, sums of the gradients of leaves
-        apart."""
+        apart, or lead into a loop."""
         top = list(range(size))
         for at in range(size):
             for number, _ in _nodes(self.row[start + at]):
                 node = self.graph.nodes[number]
                 for edge in filter(None, (*node.args, *node.next)) if number not in self.sums else ():
+                    if edge.node in self.seats:
+                        return True
                     there = self.position.get(edge.node, (-1, ()))[0] - start
                     if 0 <= there < size and edge.node not in self.sums:
                         one, other = _top(top, at), _top(top, there)
@@ -246,9 +254,21 @@ class _Finder:
         assert isinstance(one, int) and isinstance(other, int)
         a, b = self.graph.nodes[one], self.graph.nodes[other]
         at = self.position[one][0]
-        return self.kind[one] == self.kind[other] and all(
-            self.same(x, y, pair, at) for x, y in zip((*a.args, *a.next), (*b.args, *b.next), strict=True)
-        )
+        if self.kind[one] != self.kind[other]:
+            return False
+        mine, its = (*a.args, *a.next), (*b.args, *b.next)
+        if len(mine) == len(its) and all(map(self.same, mine, its, repeat(pair), repeat(at))):
+            return True
+        added_up = [edge for edge in its if edge and self.added_up(edge, other, pair)]
+        left = [edge for edge in its if edge and edge not in added_up] if added_up else []
+        given = list(filter(None, mine)) if left else []
+        return 0 < len(left) == len(given) and all(map(self.same, given, left, repeat(pair), repeat(at)))
+
+    def added_up(self, edge: Edge, user: int, pair: _Pair) -> bool:
+        """Return whether an edge of the second turn leads to the same operation of the first, which began with a number
+        there."""
+        at, path = self.position[user]
+        return self.position.get(edge.node) == (at - pair.period, path) and at - pair.period < pair.start + pair.period
 
     def same(self, one: Edge | None, other: Edge | None, pair: _Pair, at: int) -> bool:
         """Return whether an edge from item `at` is the same as another, one turn later."""
@@ -278,6 +298,8 @@ class _Finder:
         mine, its = self.seats.get(one.node), self.seats.get(other.node)
         if mine and its and mine.path == its.path and one.nr == other.nr:
             return True
+        if self.order < a.order == b.order and self.kind[one.node] == self.kind[other.node]:
+            return True  # derivatives, of which loops are looked for later
         return fed and (here is None or here[0] < pair.start)
 
     def seat(self, order: int, row: Sequence[Item]) -> None:
@@ -332,8 +354,17 @@ def _tops(graph: Graph) -> list[str]:
     """For each call of a module the outermost one that it ran in; of several ranks, that is the frame of the rank."""
     tops: list[str] = []
     for call in graph.calls:
-        tops.append(call.path if call.parent is None else tops[call.parent])
+        tops.append(in_any(call.path) if call.parent is None else tops[call.parent])
     return tops
+
+
+def in_any(path: str) -> str:
+    """The path of a module, whichever of a list it is in.
+
+    >>> in_any("net.layers.3.fc1")
+    'net.layers.*.fc1'
+    """
+    return _PLACE.sub("*", path)
 
 
 def _kind(graph: Graph, node: Node, tops: Sequence[str]) -> tuple[object, ...]:
@@ -341,4 +372,13 @@ def _kind(graph: Graph, node: Node, tops: Sequence[str]) -> tuple[object, ...]:
     parent = None if node.parent is None else graph.nodes[node.parent].name
     types = tuple([_plain(node, nr) for nr in range(len(node.outputs))])
     top = None if node.call is None else tops[node.call]
-    return node.name, node.op, node.order, line, node.module, top, types, parent, len(node.args), len(node.next)
+    path, colon, layer = node.op.partition(": ")
+    op = f"{in_any(path)}{colon}{layer}" if colon and node.module.endswith(path) else node.op
+    return node.name, op, node.order, line, in_any(node.module), _state(graph, node), top, types, parent
+
+
+def _state(graph: Graph, node: Node) -> tuple[tuple[int, ...], ...]:
+    """The shapes of the parameters that an operation is given: those of equal modules are equal."""
+    ends = filter(None, (*node.args, *node.next))
+    leaves = (graph.nodes[edge.node] for edge in ends if graph.nodes[edge.node].kind == "leaf")
+    return tuple([leaf.outputs[0].type.shape for leaf in leaves if leaf.module])

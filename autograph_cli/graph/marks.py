@@ -16,7 +16,8 @@ CUT, UNREACHED, MISSING = "cut here", "gets no gradient", "second derivative mis
 PASSED, NONE = "left out of the gradient", "returned None"
 NAN, NAN_GRADIENT, CHANGED = "NaN", "gradient NaN", "changed in place"
 _DERIVATIVE = "grad"
-_CUTTING = ("detach", _DERIVATIVE)
+DETACHED = "detach"
+_CUTTING = (DETACHED, _DERIVATIVE)
 """What leaves no node whether or not gradients are switched on."""
 _REFUSED = "Error"
 """The node that a backward leaves which is marked as once differentiable: to differentiate it is an error."""
@@ -80,9 +81,11 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
     there the gradient ends, or where it was computed in place, goes on as if it had not been.
 
     Of several in a row it is the last, which the gradient comes to first. Where gradients are switched off and whatever
-    they would go to has one all the same, as around a solver whose last turn is recorded, none is cut.
+    they would go to has one all the same, as around a solver whose last turn is recorded, none is cut; nor where a
+    `detach` keeps a second gradient from leaves that have one, as of a target, or where a copy of a model computes one.
     """
     cuts = cutting(graph)
+    led, copied = (_led(graph), _copies(graph)) if cuts else (set(), set())
     ran = {number for entry in graph.passes for number in entry.ran} if cuts else set()
     trained = {number for entry in graph.passes if entry.call == "backward" for number in entry.ran} if cuts else set()
     for number, met in cuts.items():
@@ -94,6 +97,9 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
         severed = [_before(graph, node.args[position]) for position in node.cut]
         if kind == PASSED and severed[0].kind == "leaf":
             continue  # a leaf's own history begins with what it holds
+        behind = [at for at in walk(graph, [each.id for each in severed], backward_edges) if graph[at].kind == "leaf"]
+        if copied.issuperset(behind) or (node.op == DETACHED and kind == CUT and led.issuperset(behind)):
+            continue
         if kind == PASSED or node.op in _CUTTING or not ran.issuperset(each.id for each in severed):
             yield _mark(kind, f"{kind}: {node.op}", node, *used)
 
@@ -150,15 +156,43 @@ def _unreached(graph: Graph) -> Iterator[Mark]:
     calls = [entry for entry in graph.passes if entry.call == "backward" and entry.roots]
     if not calls:
         return
-    ends = [edge.node for entry in graph.passes for edge in entry.roots]
-    led = set(walk(graph, ends, backward_edges))
+    led = _led(graph)
     made_from = set(walk(graph, [edge.node for entry in calls for edge in entry.roots], data_edges))
     leaves = [node for node in graph if node.kind == "leaf"]
     required = {edge.node for node in graph for edge in _required(node)}
-    unreached = [node for node in leaves if node.id in (made_from & required) - led]
+    unreached = [node for node in leaves if node.id in (made_from & required) - led - _copies(graph)]
     for path, its in _by_module(leaves, unreached).items():
         words = f"{len(its)} leaves of {path} get no gradient" if len(its) > 1 else UNREACHED
         yield Mark(UNREACHED, words, tuple(node.id for node in its))
+
+
+def _led(graph: Graph) -> set[int]:
+    """All that gradients of the passes went to."""
+    ends = [edge.node for entry in graph.passes for edge in entry.roots]
+    return set(walk(graph, ends, backward_edges))
+
+
+def _copies(graph: Graph) -> set[int]:
+    """The leaves of modules without any gradient that are built as another module is that has one, and that nothing of
+    this other one hangs on: those of a teacher, or of the model that a target comes from."""
+    led = _led(graph)
+    leaves: dict[str, set[int]] = {}
+    for node in graph:
+        for path in _around(node) if node.kind == "leaf" else ():
+            leaves.setdefault(path, set()).add(node.id)
+
+    def built(path: str) -> list[tuple[str, tuple[int, ...]]]:
+        its = (graph[number] for number in sorted(leaves[path]))
+        return [(leaf.module[len(path) :], leaf.outputs[0].type.shape) for leaf in its]
+
+    found: set[int] = set()
+    bare = [path for path, its in leaves.items() if led.isdisjoint(its)]
+    for path in (path for path in bare if path.rpartition(".")[0] not in bare):
+        for other in (other for other, its in leaves.items() if led >= its and built(other) == built(path)):
+            users = [node.id for node in graph if any(edge.node in leaves[other] for edge in node.args)]
+            if leaves[path].isdisjoint(walk(graph, users, data_edges)):
+                found |= leaves[path]
+    return found
 
 
 def _by_module(leaves: Iterable[Node], some: Iterable[Node]) -> dict[str, list[Node]]:

@@ -117,10 +117,14 @@ class _Grouping:
                 yield key
 
     def _alone(self) -> Iterator[Key]:
-        """Expressions of which a single operation is left in this view."""
+        """Expressions of which a single operation is left in this view, but for an index with tensors in it."""
         for key, members in self._members().items():
-            if key[0] != "call" and len(members) < 2:
+            if key[0] != "call" and len(members) < 2 and not self._is_index(members[0]):
                 yield key
+
+    def _is_index(self, number: int) -> bool:
+        written = self.graph[number].written
+        return written is not None and written[1].startswith("[") and len(self.graph[number].args) > 1
 
     def _members(self) -> dict[Key, list[int]]:
         members: dict[Key, list[int]] = {}

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.names import output_names, visible
-from autograph_cli.graph.records import Graph
+from autograph_cli.graph.records import Graph, Root
 from autograph_cli.graph.views import bordering, take
 
 LISTED = 12
@@ -34,15 +34,19 @@ class Slice(Struct, frozen=True):
     around: tuple[str, ...] = ()
     """Keep what is at most `radius` edges from one of these."""
     radius: int = 2
+    modules: tuple[str, ...] = ()
+    """Keep what ran in one of these modules, by their paths, or the ends of these."""
 
     def __bool__(self) -> bool:
-        return bool(self.start or self.end or self.around)
+        return bool(self.start or self.end or self.around or self.modules)
 
     def words(self) -> str:
         """The request in words."""
         parts = [f"{word} {', '.join(names)}" for word, names in (("from", self.start), ("to", self.end)) if names]
         if self.around:
             parts.append(f"around {', '.join(self.around)} (radius {self.radius})")
+        if self.modules:
+            parts.append(f"in {', '.join(self.modules)}")
         return " ".join(map(visible, parts))
 
     def of(self, graph: Graph) -> Graph:
@@ -64,9 +68,11 @@ class Slice(Struct, frozen=True):
             kept &= _near(find_nodes(graph, self.end), [used])
         if self.around:
             kept &= _near(find_nodes(graph, self.around), [users, used], self.radius)
+        if self.modules:
+            kept &= _within(graph, self.modules)
         if not kept:
             raise GraphError(f"Nothing lies {self.words()}: no path leads there.")
-        return _cut_out(graph, kept, used)
+        return _cut_out(graph, kept, used, _outputs(graph, kept) if self.modules else [])
 
 
 def find_nodes(graph: Graph, names: Iterable[str]) -> list[int]:
@@ -120,8 +126,36 @@ def _near(starts: Iterable[int], neighbours: Sequence[list[list[int]]], radius: 
     return met
 
 
-def _cut_out(graph: Graph, kept: set[int], used: Sequence[list[int]]) -> Graph:
+def _within(graph: Graph, names: Iterable[str]) -> set[int]:
+    """The nodes that ran in one of these modules, and their parameters and buffers; raises `GraphError` for a module
+    that is not there, with similar ones."""
+    paths = dict.fromkeys(call.path for call in graph.calls)
+    wanted: list[str] = []
+    for name in names:
+        its = [name] if name in paths else [path for path in paths if path.endswith(f".{name}")]
+        if not its:
+            close = difflib.get_close_matches(name, paths, LISTED) or list(paths)[:LISTED]
+            raise GraphError(f"There is no module {name!r} here; modules: {', '.join(map(repr, close)) or 'none'}.")
+        wanted += its
+    inside = tuple([f"{path}." for path in wanted])
+    return {node.id for node in graph if f"{node.module}.".startswith(inside)}
+
+
+def _outputs(graph: Graph, kept: set[int]) -> list[Root]:
+    """What is used outside of these nodes, as roots of their own: by the names that it has."""
+    names, known = output_names(graph), {(root.node, root.nr) for root in graph.roots}
+    found: dict[tuple[int, int], Root] = {}
+    for node in graph:
+        for edge in filter(None, (*node.args, *node.next)) if node.id not in kept else ():
+            at = edge.node, edge.nr
+            if edge.node in kept and graph[edge.node].computes and at not in known:
+                name = names[edge.node][edge.nr]
+                found.setdefault(at, Root("output" if name.startswith("%") else name, *at))
+    return list(found.values())
+
+
+def _cut_out(graph: Graph, kept: set[int], used: Sequence[list[int]], outputs: Sequence[Root] = ()) -> Graph:
     border = {other for number in kept for other in used[number]} - kept
     numbers = sorted(kept | border)
     nodes = [bordering(graph.nodes[number]) if number in border else graph.nodes[number] for number in numbers]
-    return take(graph, numbers, [root for root in graph.roots if root.node in kept], nodes)
+    return take(graph, numbers, [*(root for root in graph.roots if root.node in kept), *outputs], nodes)

@@ -33,7 +33,7 @@ def test_the_tables_and_the_memory(cli: Cli, script: str) -> None:
     result = cli("profile", script)
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("expr.py, step 1, the last of 2: ") and "which is taken off" in lines[0]
+    assert lines[0].startswith("expr.py, the last of 2 steps: ") and "which is taken off" in lines[0]
     titles = [line.split("  ")[0] for line in lines if line.startswith("by ")]
     assert titles == ["by operation", "by line", "by module", "by order"]
     assert any(line.startswith("expr.py:6  loss = net(") for line in lines)
@@ -56,7 +56,7 @@ def test_what_is_shown_can_be_chosen(cli: Cli, script: str) -> None:
 
 def test_the_last_run_is_profiled_where_it_was_recorded_so(cli: Cli, script: str) -> None:
     assert cli("run", "--record", "time,flops,memory", script).exit_code == 0
-    assert cli("profile", "--by", "order").stdout.startswith("expr.py, step 1, the last of 2: ")
+    assert cli("profile", "--by", "order").stdout.startswith("expr.py, the last of 2 steps: ")
     assert cli("render", "--colour", "time", "-o", "-").exit_code == 0
     assert cli("run", script).exit_code == 0
     result = cli("profile")

@@ -118,8 +118,8 @@ def test_the_training_step_is_drawn_and_what_ran_after_it_on_request(
 
 
 def test_a_part_can_be_chosen(cli: Cli, kept: Trace, drawn: Drawn) -> None:
-    cli("render", "--from", "w", "--to", "y", "--to", "z", "--around", "mul", "--radius", "3")
-    assert drawn[0]["part"] == Slice(("w",), ("y", "z"), ("mul",), 3)
+    cli("render", "--from", "w", "--to", "y", "--to", "z", "--around", "mul", "--radius", "3", "--module", "fc")
+    assert drawn[0]["part"] == Slice(("w",), ("y", "z"), ("mul",), 3, ("fc",))
 
 
 def test_trace_file_is_drawn_under_its_own_name(cli: Cli, trace: Trace, drawn: Drawn, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from autograph_cli.graph import (
     to_text,
     verify,
 )
+from tests.export.nets import layers
 
 VIEWS = (forward, backward, double_backward, slice_to_roots)
 
@@ -37,6 +38,19 @@ def test_around_a_node_lies_what_is_near_it(traces: dict[str, Trace]) -> None:
     assert sizes[-1] == len(graph)
     assert sizes == sorted(sizes)
     assert [node.op for node in Slice(around=("z",), radius=0).of(graph)] == ["…squeeze", "", "add"]
+
+
+def test_a_module_has_what_comes_in_at_its_border_and_what_goes_out_as_its_roots() -> None:
+    graph = layers(4)
+    for name in ("model.blocks.2", "blocks.2"):
+        part = Slice(modules=(name,)).of(forward(graph))
+        verify(part)
+        assert [(node.op, node.module) for node in part if node.computes and node.args] == [
+            ("mul", "model.blocks.2.fc"),
+            ("add", "model.blocks.2"),
+        ]
+        assert [node.op for node in part if not node.args] == ["…add", ""]
+        assert [(root.name, part[root.node].op) for root in part.roots] == [("output", "add")]
 
 
 def test_every_part_of_every_graph_is_a_whole_graph(traces: dict[str, Trace]) -> None:
@@ -64,6 +78,7 @@ def test_an_operation_is_found_by_its_names(traces: dict[str, Trace], name: str)
     [
         (Slice(start=("scroes",)), "There is no 'scroes' here; names: 'scores'"),
         (Slice(end=("%99",)), "There is no '%99' here; names: "),
+        (Slice(modules=("encoder",)), "There is no module 'encoder' here; modules: none"),
         (Slice(start=("scores",), end=("w1",)), "Nothing lies from scores to w1: no path leads there."),
     ],
 )

@@ -220,7 +220,7 @@ class Builtin(Tensors, Measuring):
                     args.append(self._earlier(x, edge.edge))  # a view has its new history already
                 else:
                     plain |= self._take(x, args)
-                cut += args[before:] if edge is not None else ()
+                cut += args[before:] if edge is not None and x.requires_grad else ()
             elif x.__class__ is tuple or isinstance(x, list):
                 plain |= self._take_list(getattr(x, "given", x), args, cut)
             elif x is not None:
@@ -235,7 +235,7 @@ class Builtin(Tensors, Measuring):
         for item in items:
             if isinstance(item, Tensor):
                 self._take(item, args)
-                cut += args[-1:] if item._ag_edge is not None else ()
+                cut += args[-1:] if item._ag_edge is not None and item.requires_grad else ()
         return not all(isinstance(item, Tensor) for item in items)
 
     def collective(self, call: Any, tensors: Sequence[Any]) -> None:

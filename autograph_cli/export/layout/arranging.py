@@ -19,7 +19,7 @@ from autograph_cli.export.layout.routes import Fixed, Row, label_points, routes
 from autograph_cli.export.scene.records import Frame
 from autograph_cli.export.style import text_width
 
-BARE, RISE, CROWDED = 18.0, 28.0, 36.0
+BARE, RISE, CROWDED = 18.0, 25.0, 34.0
 """The least height between two rows: with no label at the arrows between them, with a few, and with many aside."""
 FEW, ALMOST = 2, 2.0
 """How many are few, and by how many points an arrow leads aside that counts as straight."""

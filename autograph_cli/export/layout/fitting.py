@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -18,17 +19,16 @@ BETTER = 0.3
 """How much better a picture to the right must fit a page than one that runs down, which is read more easily."""
 MOST_TRIED = 400
 """Boxes up to which a picture is tried both ways."""
-WIDE, HIGH = 900.0, 1_200.0
-"""Pixels that a page has for a picture."""
+WIDE, HIGH = 900.0, 1_200.0 * 1.05
+"""Pixels that a page has for a picture; what is a little higher than 1,200 is not folded for that."""
 SMALLEST = 8.0
 """The height of text that can be read."""
 FLATTEST, STEEPEST = 0.42, 1.75
 """Heights over widths between which a picture is neither a ribbon nor a tower."""
 WHOLE = 30
 """Boxes below which no picture along the data is broken into columns."""
-CAREFUL, CAREFULLY = 60, 0.8
-"""Boxes from which on a picture is folded a little at a time, and to what part of them."""
-FEWEST = 8
+MOST_SEEN = 120
+"""Boxes of which a page has room."""
 
 
 def fitted(scene: Scene, direction: str, *, columns: bool) -> Placed:
@@ -60,12 +60,10 @@ def _is_small(placed: Placed) -> bool:
     return placed.height <= LOW and placed.width <= WIDEST
 
 
-def within_budget(
-    first: Scene, folded: Callable[[int], Scene], fewer: float, direction: str, *, columns: bool
-) -> Placed:
-    """The scene laid out, folded again and again until it fits a page; if nothing fits, what comes nearest.
+def within_budget(scenes: Iterable[Scene], direction: str, *, columns: bool) -> Placed:
+    """The first of these scenes that fits a page, laid out; if none does, the one that comes nearest.
 
-    `folded` makes the scene with about as many boxes as it is told, each time `fewer` of them.
+    They have fewer and fewer boxes; of those with too many for any page only the last is tried.
     """
 
     def laid_out(scene: Scene) -> Placed:
@@ -74,13 +72,19 @@ def within_budget(
             return whole
         return min(whole, fitted(scene, direction, columns=True), key=excess)
 
-    best, limit = laid_out(first), len(first.boxes)
-    while excess(best) > 1 and limit > FEWEST:
-        limit = int(limit * (fewer if limit > CAREFUL else CAREFULLY))
-        scene = folded(limit)
-        if len(scene.boxes) < len(best.scene.boxes):
-            best = min(best, laid_out(scene), key=excess)
-    return shaped(best)
+    best, waiting, least = None, None, math.inf
+    for scene in scenes:
+        if len(scene.boxes) >= least:
+            continue
+        least, waiting = len(scene.boxes), scene
+        if least > MOST_SEEN:
+            continue
+        placed = laid_out(scene)
+        best, waiting = placed if best is None else min(best, placed, key=excess), None
+        if excess(best) <= 1:
+            break
+    assert best is not None or waiting is not None, "there is a scene"
+    return shaped(best or laid_out(waiting))
 
 
 def excess(placed: Placed) -> float:

@@ -59,6 +59,8 @@ class _Framing:
         self.home = self._homes()
         homes = {(self.home[box.id], box.band) for box in scene.boxes}
         self.seen = {(call, band) for home, band in homes for call in self.nesting.around(home) if call not in single}
+        self.alike: dict[tuple[int, int], dict[int, None]] = {}
+        """For each call and band the calls that it is drawn for."""
         self.times = self._times()
         self.turn = _turns(graph)
 
@@ -72,11 +74,13 @@ class _Framing:
 
     def _short(self, box: Box, call: int) -> str:
         """A name without what the frames around it say: the path of their modules, by whichever variable."""
+        shown = shown_by(box.id, self.graph, self.scene.data)
+        own = shown is not None and shown.module == self.graph.calls[call].path and shown.call is None
+        if own and "…" in box.title:
+            return box.title.rpartition(".")[2]  # of equal modules
         for path in map(self._path, self.nesting.around(call)):
             if box.title.startswith(f"{path}."):
                 return box.title[len(path) + 1 :]
-        shown = shown_by(box.id, self.graph, self.scene.data)
-        own = shown is not None and shown.module == self.graph.calls[call].path and shown.call is None
         return box.title.rpartition(".")[2] if own else box.title
 
     def frames(self) -> Iterator[Frame]:
@@ -85,8 +89,17 @@ class _Framing:
             parent = "" if record.parent is None else frame_id(record.parent, band)
             times = self.times.get((call, band), 1)
             around = 1 if record.parent is None else self.times.get((record.parent, band), 1)
-            title = title_of(self.graph, record, times if times != around else 1, self.turn.get(call, 0))
-            yield Frame(frame_id(call, band), title, parent, band, tooltip_of(record), call, times)
+            paths = list(dict.fromkeys(self._path_within(its) for its in self.alike.get((call, band), (call,))))
+            whole = {self.graph.calls[its].path for its in self.alike.get((call, band), ())}
+            equal, several = times > 1 and len(whole) > 1, times if times != around else 1
+            title = titled(in_a_row(paths), record.cls, several, self.turn.get(call, 0))
+            yield Frame(frame_id(call, band), title, parent, band, tooltip_of(record), call, times, equal)
+
+    def _path_within(self, call: int) -> str:
+        """The path of the module of a call, from the module that it ran in."""
+        record = self.graph.calls[call]
+        around = "" if record.parent is None else f"{self.graph.calls[record.parent].path}."
+        return record.path.removeprefix(around)
 
     def _homes(self) -> dict[str, int | None]:
         """The call that each box stands in; a result outside of the module that made it, if it is not used there."""
@@ -145,29 +158,40 @@ class _Framing:
 
     def _times(self) -> dict[tuple[int, int], int]:
         """The number of turns of each call that a rolled loop draws once."""
-        inner = {node.call for node in self.graph if node.computes}
-        ran = {call for its in inner for call in self.nesting.around(its)}
-        bands = {band for _, band in self.seen}
-        gone = Counter((self._position(call), band) for band in bands for call in ran if (call, band) not in self.seen)
-        told: dict[tuple[int | None, int], set[str]] = {}
-        for box in self.scene.boxes:
-            if box.style in OPERATIONS:
-                told.setdefault((self.home[box.id], box.band), set()).add(box.subtitle)
         turns: dict[tuple[int, int], set[int]] = {}
-        for (home, band), words in told.items():
-            matches = map(_TURNS.match, words)
-            many = {int(match[1].replace(",", "")) if match else 1 for match in matches}
-            for call in self.nesting.around(home):
-                turns.setdefault((call, band), set()).update(many)
+        for box in self.scene.boxes:
+            shown = shown_by(box.id, self.graph, self.scene.data)
+            if box.style not in OPERATIONS or shown is None or not shown.computes:
+                continue
+            match = _TURNS.match(box.subtitle)
+            many = int(match[1].replace(",", "")) if match else 1
+            for call in self.nesting.around(self.home[box.id]):
+                turns.setdefault((call, box.band), set()).add(many)
+            self._add_alike(box)
         return {
             seat: max(its)
             for seat, its in turns.items()
-            if len(its) == 1 and 1 < max(its) <= 1 + gone[self._position(seat[0]), seat[1]]
+            if len(its) == 1 and 1 < max(its) <= len(self.alike.get(seat, ()))
         }
 
-    def _position(self, call: int) -> tuple[str, str]:
-        record = self.graph.calls[call]
-        return record.path, "" if record.parent is None else self.graph.calls[record.parent].path
+    def _add_alike(self, box: Box) -> None:
+        """Note the calls of the other turns of a loop for which those around this box are drawn."""
+        mine = list(self.nesting.around(self.home[box.id]))[::-1]
+        for key in box.others if mine else ():
+            node = shown_by(key, self.graph, self.scene.data)
+            its = [] if node is None else list(self.nesting.around(node.call))[::-1]
+            for one, other in zip(mine, its, strict=False):
+                self.alike.setdefault((one, box.band), {one: None})[other] = None
+
+
+def in_a_row(paths: Sequence[str]) -> str:
+    """One path for those of equal modules of a list.
+
+    >>> in_a_row(["net.layers.0.fc", "net.layers.1.fc", "net.layers.2.fc"])
+    'net.layers.0–2.fc'
+    """
+    steps = zip(*(path.split(".") for path in paths), strict=False)
+    return ".".join(step[0] if len(set(step)) == 1 else f"{step[0]}–{step[-1]}" for step in steps)
 
 
 def _turns(graph: Graph) -> dict[int, int]:
@@ -229,11 +253,9 @@ def is_foreign(box: Box, graph: Graph, data: bool) -> bool:
     return shown is not None and shown.call is None and not shown.module
 
 
-def title_of(graph: Graph, call: ModuleCall, times: int = 1, turn: int = 0) -> str:
-    """`conv1: Conv2d`; the path leads from the module that it ran in."""
-    around = "" if call.parent is None else f"{graph.calls[call.parent].path}."
-    path = call.path.removeprefix(around)
-    title = short(path if path == call.cls else f"{path}: {call.cls}", LONGEST_TITLE)
+def titled(path: str, cls: str, times: int = 1, turn: int = 0) -> str:
+    """`conv1: Conv2d`, of several times or of a later call; the path leads from the module that it ran in."""
+    title = short(path if path == cls else f"{path}: {cls}", LONGEST_TITLE)
     if times > 1:
         return f"{title} × {times:,}"
     return f"{title} (call {turn})" if turn else title

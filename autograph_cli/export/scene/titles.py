@@ -30,13 +30,13 @@ def title_of(title: str, view: str, source: Graph | Step, total_steps: int, chos
 
 
 def step_words(step: Step, total: int) -> str:
-    """Return which of so many steps this is: they count from 0.
+    """Return which of so many steps this is; the numbers of `--step` count from 0.
 
     >>> step_words(Step(3, Graph()), 4), step_words(Step(1, Graph()), 4)
-    ('step 3, the last of 4', 'step 1 of 0–3')
+    ('the last of 4 steps', 'step 1 of 0–3')
     """
     last = step.number == total - 1
-    return f"step {step.number}, the last of {total:,}" if last else f"step {step.number} of 0–{total - 1}"
+    return f"the last of {total:,} steps" if last else f"step {step.number} of 0–{total - 1}"
 
 
 def _differentiated(graph: Graph) -> list[str]:

@@ -94,8 +94,18 @@ def _operations(graph: Graph) -> Counts:
 def _closed(scene: Scene, graph: Graph, depth: int, counts: Counts | None = None) -> Scene:
     """The scene with all frames of this depth closed."""
     deep = depths(scene)
+    which = [frame.id for frame in scene.frames if deep[frame.id] == depth]
+    return closed(scene, graph, which, f" below depth {depth - 1}", counts)
+
+
+def closed(scene: Scene, graph: Graph, which: Collection[str], words: str = "", counts: Counts | None = None) -> Scene:
+    """The scene with each of these frames as one box; the note that tells how many ends in these words."""
     frames = {frame.id: frame for frame in scene.frames}
-    top = {frame.id: _ancestor(frame.id, deep, depth, frames) for frame in scene.frames if deep[frame.id] >= depth}
+    chosen, top = set(which), dict[str, str]()
+    for frame in scene.frames:
+        around = top.get(frame.parent, "") or (frame.id if frame.id in chosen else "")
+        if around:
+            top[frame.id] = around
     if not top:
         return scene
     scene = _without_strangers(scene, graph, {frame: frames[its] for frame, its in top.items()})
@@ -107,12 +117,12 @@ def _closed(scene: Scene, graph: Graph, depth: int, counts: Counts | None = None
         members.setdefault(its, []).append(key)
     boxes, met = [], set()
     for box in scene.boxes:
-        frame = into.get(box.id)
-        if frame is None:
+        home = into.get(box.id)
+        if home is None:
             boxes.append(box)
-        elif frame not in met:
-            met.add(frame)
-            boxes.append(closing.box(frames[frame], members[frame]))
+        elif home not in met:
+            met.add(home)
+            boxes.append(closing.box(frames[home], members[home]))
     notes = [note for note in scene.notes if not note.startswith("closed:")]
     styles = {box.style for box in boxes}
     legend = [entry for entry in scene.legend if entry[0] in styles and entry[0] != "module"]
@@ -121,7 +131,7 @@ def _closed(scene: Scene, graph: Graph, depth: int, counts: Counts | None = None
         boxes=tuple(boxes),
         arrows=arrows,
         frames=tuple(frame for frame in scene.frames if frame.id not in top),
-        notes=(*notes, _note(boxes, depth)),
+        notes=(*notes, _note(boxes, words)),
         legend=(*legend, ("module", "closed module")),
     )
     return replace(scene, notes=still_true(scene))
@@ -153,9 +163,9 @@ def _ancestor(frame: str, deep: dict[str, int], depth: int, frames: dict[str, Fr
     return frame
 
 
-def _note(boxes: Iterable[Box], depth: int) -> str:
+def _note(boxes: Iterable[Box], words: str) -> str:
     closed = len({re.match(r"m\d+|", box.id)[0] for box in boxes if box.style == "module"})  # type: ignore[index]
-    return f"closed: {closed:,} module{'s' * (closed > 1)} below depth {depth - 1}"
+    return f"closed: {closed:,} module{'s' * (closed > 1)}{words}"
 
 
 def _joined(scene: Scene, into: dict[str, str]) -> Iterator[Arrow]:

@@ -21,7 +21,8 @@ def fold(scene: Scene, limit: int) -> Scene:
     """The scene with as many of its longest chains folded as it takes to get down to `limit` boxes, or with all folded.
 
     A chain is a row of operations of one band, each the only one that the next is made from; leaves and inputs that are
-    used there alone go with it, each drawn once. A note tells how much was folded.
+    used there alone go with it, each drawn once. Of one that is longer than it takes, a part is folded. A note tells
+    how much was folded.
     """
     excess = len(scene.boxes) - limit
     if excess <= 0:
@@ -32,6 +33,7 @@ def fold(scene: Scene, limit: int) -> Scene:
     for chain in sorted(web.chains(), key=lambda chain: -len(chain)):
         if excess <= 0:
             break
+        chain = web.lightest(chain, excess + 1)
         tags = web.equivalents(chain)
         into |= dict.fromkeys(chain[1:], chain[0]) | tags
         titles[chain[0]] = _folded([web.boxes[key] for key in chain])
@@ -81,6 +83,13 @@ class _Web:
                 chain.append(following[chain[-1]])
             chains.append(chain)
         return chains
+
+    def lightest(self, chain: list[str], count: int) -> list[str]:
+        """So many of a chain that stand side by side, with as few modules and leaves among them as can be."""
+        weights = [(self.boxes[key].style == "module") + bool(self.boxes[key].lines) for key in chain]
+        starts = range(max(1, len(chain) - count + 1))
+        start = min(starts, key=lambda start: sum(weights[start : start + count]))
+        return chain[start : start + count]
 
     def equivalents(self, chain: list[str]) -> dict[str, str]:
         """Map each leaf or input of a chain to the first one that shows the same tensor."""

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from autograph_cli.export.ranks import rows_of
-from autograph_cli.export.scene.modules import shown_by
+from autograph_cli.export.scene.labels import short
+from autograph_cli.export.scene.modules import LONGEST_TITLE, shown_by
 from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
@@ -96,7 +97,7 @@ def _piece(key: str, members: Sequence[Box], graph: Graph, data: bool) -> Box:
     told = ", ".join(f"{count:,} {name}" for name, count in names.most_common())
     tooltip = "\n".join(filter(None, (f"{counts[0]}: {told}", ", ".join(counts[1:]))))
     style, band = styles.most_common(1)[0][0], members[0].band
-    return Box(key, style, shown, counts[0], (), tooltip, band, others=whole.others)
+    return Box(key, style, short(shown, LONGEST_TITLE), counts[0], (), tooltip, band, others=whole.others)
 
 
 def _counts(whole: Box, members: Sequence[Box], graph: Graph, data: bool) -> list[str]:

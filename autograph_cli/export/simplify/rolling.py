@@ -138,7 +138,9 @@ def _one_of(boxes: Sequence[Box], graph: Graph, data: bool) -> Box:
         named = list(dict.fromkeys(its.subtitle for its in boxes if its.subtitle))
         if len(named) > 1:
             box = replace(box, subtitle=short(names_of(named), LONGEST_SUBTITLE))
-        return replace(box, title=span(titles)) if len(titles) > 1 and box.style != "derivative" else box
+        if len(titles) == 1 or box.style == "derivative":
+            return box
+        return replace(box, title=titles[1] if _began(boxes, graph) else span(titles))
     nodes = {node.id: its.title for its in boxes if (node := shown_by(its.id, graph, data)) is not None}
     if box.style not in ("leaf", "input") or len(nodes) < 2:
         return box
@@ -146,6 +148,12 @@ def _one_of(boxes: Sequence[Box], graph: Graph, data: bool) -> Box:
     return replace(
         box, title=told, tooltip="\n".join([box.tooltip, f"{len(nodes):,} tensors: {', '.join(nodes.values())}"])
     )
+
+
+def _began(boxes: Sequence[Box], graph: Graph) -> bool:
+    """Return whether the first turn began with a number what each of the others takes from the turn before."""
+    first, *others = [node for box in boxes if (node := shown_by(box.id, graph, True)) is not None]
+    return bool(others) and len({its.title for its in boxes[1:]}) == 1 and len(first.args) < len(others[0].args)
 
 
 def names_of(names: Sequence[str]) -> str:

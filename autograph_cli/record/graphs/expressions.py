@@ -20,10 +20,14 @@ _SIGNS: dict[type[ast.operator], str] = {ast.MatMult: "matmul", ast.Pow: "pow", 
 
 
 def written_together(events: Iterable[Event]) -> dict[int, Written]:
-    """Return the number of the expression and its words for each event of one that ran several."""
+    """Return the number of the expression and its words for each event of one that ran several, or of an index with
+    tensors in it."""
     found: dict[int, Written] = {}
     for run in _runs(events):
         words = ""
+        if len(run) == 1 and len(run[0].args) > 1 and (words := words_of(run[0].site)).startswith("["):
+            found[run[0].number] = run[0].number, words
+            continue
         for part in _connected(run):
             for turn in _turns(part):
                 if len(turn) > 1:
@@ -37,7 +41,7 @@ def written_together(events: Iterable[Event]) -> dict[int, Written]:
 
 
 def _runs(events: Iterable[Event]) -> Iterator[list[Event]]:
-    """Several operations of order 0 in a row that one instruction of the script ran, in one call of a module.
+    """The operations of order 0 in a row that one instruction of the script ran, in one call of a module.
 
     What runs inside of a layer of `torch.nn` the script did not write. What was made from nothing is met where it is
     first used, which may be long after it was made.
@@ -50,14 +54,14 @@ def _runs(events: Iterable[Event]) -> Iterator[list[Event]]:
         if event.site is None:
             continue
         if not (run and _is_written(event) and _together(run[-1], event)):
-            if len(run) > 1:
+            if run:
                 yield run
             run = []
         if _is_written(event):
             run += [other for other in made if _together(event, other)]
             run.append(event)
         made = []
-    if len(run) > 1:
+    if run:
         yield run
 
 

@@ -251,7 +251,9 @@ class EventLog:
             if held.number in self.step.changed:
                 self.step.changed[number] = self.step.changed.pop(held.number)
         self.tensors[id(variable)] = Held(ref, number)
-        if not owner:
+        if owner:
+            self.borrowed.add(number, self.modules.name(variable))  # for when no variable leads to its module any more
+        else:
             self._note_where_met(variable, number)
         return number
 
@@ -285,6 +287,8 @@ class EventLog:
             Event(self.count, key, kind, ref, None, like, op=op, made_at=at, call=call, owner=owner, base=output), drawn
         )
         self.tensors[id(tensor)] = Held(ref, key)
+        if owner:
+            self.borrowed.add(key, self.modules.name(tensor))
         return key
 
     def drew(self, tensor: Any, op: str, by: Facts | None = None) -> None:

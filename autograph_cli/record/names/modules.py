@@ -104,8 +104,8 @@ class Modules:
         """The class of tensors."""
         self.known: dict[tuple[int, int | None], About] = {}
         """By the id of the module and of the one that called it."""
-        self.owners: dict[int, tuple[weakref.ref[Any], str]] = {}
-        """Of parameters and buffers by id: the tensor, and the path of its module."""
+        self.owners: dict[int, tuple[weakref.ref[Any], str, str]] = {}
+        """Of parameters and buffers by id: the tensor, the path of its module, and its name there."""
         self.limit = MANY
         self.entered: list[Callable[[ModuleCall, str], None]] = []
         """Told of each call of a module that is in no other's, with its path."""
@@ -119,12 +119,14 @@ class Modules:
             depth -= 1
         del known[depth:]
         outer = known[-1] if depth else None
+        counted: dict[int, int] = {}
         for call in calls[depth:]:
             module = call.module
             key = id(module), None if outer is None else outer.about.id
             about = self.known.get(key)
             if about is None or about.ref() is not module:
                 about = self.known[key] = self._met(module, outer)
+                self._describe(about, module, counted)  # it may be gone when its call is over
                 self.waiting.append(about)
             if outer is None:
                 for tell in self.entered:
@@ -153,17 +155,24 @@ class Modules:
         for about in self.waiting:
             module = about.ref()
             if module is not None:
-                if id(module) not in counted:
-                    counted |= _counted(module)
-                about.parameters = counted[id(module)]
-                if about.layer is not None:
-                    about.layer = made_with(module)
+                self._describe(about, module, counted)
         self.waiting = []
+
+    def _describe(self, about: About, module: Any, counted: dict[int, int]) -> None:
+        if id(module) not in counted:
+            counted |= _counted(module)
+        about.parameters = counted[id(module)]
+        if about.layer is not None:
+            about.layer = made_with(module)
 
     def owner(self, tensor: Any) -> str:
         """The path of the module that a tensor is a parameter or a buffer of."""
-        ref, path = self.owners.get(id(tensor), _NOBODY)
+        ref, path, _ = self.owners.get(id(tensor), _NOBODY)
         return path if ref is not None and ref() is tensor else ""
+
+    def name(self, tensor: Any) -> str:
+        """The name of a parameter or a buffer, with the path of its module."""
+        return ".".join(self.owners[id(tensor)][1:])
 
     def _learn(self, module: Any, path: str) -> Tree:
         """Note the modules within, and the owners of all parameters and buffers."""
@@ -177,12 +186,12 @@ class Modules:
 
     def _own(self, module: Any, path: str) -> None:
         for store in ("_parameters", "_buffers"):
-            for tensor in getattr(module, store, {}).values():
+            for name, tensor in getattr(module, store, {}).items():
                 if isinstance(tensor, self.tensor) and not self.owner(tensor):
-                    self.owners[id(tensor)] = weakref.ref(tensor), path
+                    self.owners[id(tensor)] = weakref.ref(tensor), path, name
 
 
-_NOBODY: tuple[None, str] = None, ""
+_NOBODY: tuple[None, str, str] = None, "", ""
 
 
 def _within(about: About, module: Any) -> tuple[str, Tree | None]:

@@ -69,6 +69,30 @@ CASES = {
         "with torch.no_grad():\n    h = net(v)\nloss = (h * v).sum()\nloss.backward()\n",
         ["4 leaves of net get no gradient", "cut here: addmm, line 6"],
     ),
+    "a target": (
+        "h = w.exp()\nloss = (h * v - h.detach()).sum()\nloss.backward()\n",
+        [],
+    ),
+    "a copy of a model": (
+        "online, target = (torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)) for _ in range(2))\n"
+        "with torch.no_grad():\n    aim = target(v)\nloss = (online(v) - aim).pow(2).sum()\nloss.backward()\n",
+        [],
+    ),
+    "a block before an equal one": (
+        "a, b = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)\n"
+        "with torch.no_grad():\n    h = a(v)\nloss = (b(h) * v).sum()\nloss.backward()\n",
+        ["2 leaves of a get no gradient", "cut here: addmm, line 6"],
+    ),
+    "a layer that is no copy": (
+        "a, b = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2, bias=False)\n"
+        "with torch.no_grad():\n    h = a(v)\nloss = (b(h) * v).sum()\nloss.backward()\n",
+        ["2 leaves of a get no gradient", "cut here: addmm, line 6"],
+    ),
+    "rows by number": (
+        "x = torch.ones(4, 2)\n_, rows = (v * x).topk(2)\nat = rows.T\nloss = (x[at[0]] * v).sum() + (x[rows[1]] * v).sum()\n"
+        "loss.backward()\n",
+        [],
+    ),
     "a derivative without create_graph": (
         "h = (w.sin() * v).sum()\nslope, = torch.autograd.grad(h, w, retain_graph=True)\n"
         "loss = h + (slope * v).sum()\nloss.backward()\n",
@@ -207,7 +231,7 @@ def test_a_long_list_is_told_in_short(run: Callable[[str], Trace]) -> None:
 
 
 def test_what_is_detached_from_a_result_is_a_dashed_arrow_beside_its_mark(run: Callable[[str], Trace]) -> None:
-    trace = run("fake = w.exp()\nd = (fake.detach() * v).sum()\ng = fake.mean()\nd.backward()\ng.backward()\n")
+    trace = run("fake = w.exp()\nd = (fake.detach() * v).sum()\ng = fake.mean()\nd.backward()\n")
     lines = render(trace.steps[0], "forward", "dot").decode().splitlines()
     (pill,) = [line.split()[0] for line in lines if 'label="fake"' in line]
     (mark,) = [line.split()[0] for line in lines if 'label="cut here: detach, line 5"' in line]

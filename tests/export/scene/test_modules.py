@@ -294,6 +294,8 @@ def test_every_format_draws_modules_open_and_closed() -> None:
 
 def test_a_big_picture_of_equal_layers_is_folded() -> None:
     svg = render(layers(40), format="svg", max_nodes=50).decode()
+    assert "blocks.0–39: Block × 40" in svg and "one of n turns of a loop" in svg
+    svg = render(layers(40), format="svg", max_nodes=50, roll=False).decode()
     assert "blocks.0–39: Block × 40" in svg and "equal modules" in svg
 
 

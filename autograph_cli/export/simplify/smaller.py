@@ -1,0 +1,103 @@
+"""A scene made smaller a little at a time, by what costs its reader the least first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from autograph_cli.export.scene.parts import split
+from autograph_cli.export.scene.records import Box, Scene
+from autograph_cli.export.simplify.closing import closed, depths
+from autograph_cli.export.simplify.folding import fold
+from autograph_cli.export.simplify.partition import cut_across
+from autograph_cli.export.simplify.repeats import fold_repeats
+from autograph_cli.graph import Graph
+
+MANY, LEFT = 40, 0.85
+"""Boxes from which on chains are folded several at a time, and the part of the boxes that is then left each time."""
+FEWEST = 6
+
+
+def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
+    """Yield the scene with fewer and fewer boxes: equal modules in a row as one, frames around a single box as a line
+    on it, modules closed from the inside out, those of one class at a time, chains folded, the outermost modules
+    closed, all chains folded, and cut into parts of many rows."""
+    small = split(fold_repeats(scene, graph))
+    yield small
+    small = last = without_lone_frames(small)
+    yield small
+    for last in _closing(small, graph, 2):
+        yield last
+    small = last
+    for last in _folding(small, 0.5):
+        yield last
+    small = last
+    for last in _closing(small, graph, 1):
+        yield last
+    small = last
+    for last in _folding(small, 0.0):
+        yield last
+    for limit in (40, 24, 12):
+        yield cut_across(last, graph, limit)
+
+
+def without_lone_frames(scene: Scene) -> Scene:
+    """The scene with the title of each frame that holds one operation and nothing else as a line on that."""
+    inside: dict[str, list[Box]] = {}
+    for box in scene.boxes:
+        inside.setdefault(box.frame, []).append(box)
+    around = {frame.parent for frame in scene.frames}
+    lone = {
+        frame.id: frame
+        for frame in scene.frames
+        if frame.id not in around and not frame.bare and len(inside.get(frame.id, ())) == 1
+    }
+    if not lone:
+        return scene
+
+    def box_of(box: Box) -> Box:
+        frame = lone.get(box.frame)
+        if frame is None:
+            return box
+        words = f"{frame.title} · {box.subtitle}" if box.subtitle else frame.title
+        return replace(box, subtitle=words, tooltip=f"{box.tooltip}\n{frame.tooltip}", frame=frame.parent)
+
+    frames = tuple(frame for frame in scene.frames if frame.id not in lone)
+    return replace(scene, boxes=tuple(map(box_of, scene.boxes)), frames=frames)
+
+
+def _closing(scene: Scene, graph: Graph, outermost: int) -> Iterator[Scene]:
+    """Yield the scene with the deepest frames closed, those of one class that hold the most together, again and
+    again, down to frames `outermost`."""
+    while True:
+        deep = depths(scene)
+        deepest = max(deep.values(), default=0)
+        if deepest < outermost:
+            return
+        many = Counter(box.frame for box in scene.boxes)
+        held: Counter[str] = Counter()
+        for frame in scene.frames:
+            if deep[frame.id] == deepest:
+                held[_class(graph, frame.call)] += many[frame.id]
+        ((cls, _),) = held.most_common(1)
+        chosen = [its.id for its in scene.frames if deep[its.id] == deepest and _class(graph, its.call) == cls]
+        scene = closed(scene, graph, chosen)
+        yield scene
+
+
+def _class(graph: Graph, call: int | None) -> str:
+    return "" if call is None else graph.calls[call].cls
+
+
+def _folding(scene: Scene, least: float) -> Iterator[Scene]:
+    """Yield the scene with more and more of its chains folded, until so small a part of it is left."""
+    lowest = max(FEWEST, len(scene.boxes) * least)
+    whole, limit = scene, len(scene.boxes)
+    while limit > lowest:
+        limit = int(limit * LEFT) if limit > MANY else limit - 2
+        folded = fold(whole, limit)
+        yield folded
+        if len(folded.boxes) > limit:
+            return
