@@ -116,7 +116,7 @@ def _by_values(
     """Compare the numbers of both sides, and return the exit code."""
     values = importlib.import_module("autograph_cli.cli.diff_values")  # NumPy, which other comparisons do without
     asked = [chosen(engine) for engine in _engines(engines, load())]
-    sides = values.open_sides(_sides(old, new, revisions, engines or ()), asked, step, _checked_out)
+    sides = values.open_sides(_sides(old, new, revisions, engines or ()), asked, step, checked_out)
     code: int = values.show(values.compare(sides), sides, as_json=json)
     return code
 

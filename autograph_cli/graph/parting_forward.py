@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograph_cli.graph.aligned import BLURRED, SHARP, USUAL, Aligned, Compared, behind, noise_of
-from autograph_cli.graph.diff import constants
+from autograph_cli.graph.compared import constants
 from autograph_cli.graph.parting import Kind, Parting
 from autograph_cli.graph.records import Edge, Graph, Node
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autograph_cli.graph.aligned import OTHER, USUAL, Aligned
-from autograph_cli.graph.diff import constants
+from autograph_cli.graph.compared import constants
 from autograph_cli.graph.divergence import Divergence
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.records import Edge, Graph, Measured, Node, Source

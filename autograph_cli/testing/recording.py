@@ -56,8 +56,8 @@ def record(
 ) -> Recording:
     """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails.
 
-    `measured` is what is recorded beside the graph, as `--record` takes it. With `module` the script is run as `python -m`
-    does, from the folder that its package is in.
+    `measured` is what is recorded beside the graph, as `--record` takes it. With `module` the script is run as
+    `python -m` does, from the folder that its package is in.
     """
     label = name or str(script)
     engine = engines.chosen(engine)

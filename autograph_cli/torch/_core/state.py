@@ -27,8 +27,16 @@ class Observer(Protocol):
     def applies(self, inputs: tuple[Any, ...]) -> Any:
         """A custom Function is about to run, which may change its inputs; the answer is what they are before."""
 
-    def untracked(self, name: str, op: Operation | None, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
-        """An operation ran that left no node; `op` tells the names of its arguments, unless it is `detach`."""
+    def untracked(
+        self,
+        name: str,
+        op: Operation | None,
+        inputs: tuple[Any, ...],
+        outputs: tuple[Tensor, ...],
+        drawn: tuple[tuple[str, Any], ...] | None = None,
+    ) -> None:
+        """An operation ran that left no node; `op` tells the names of its arguments, unless it is `detach` or random
+        numbers were `drawn` by these."""
 
     def collective(self, call: Any, tensors: Sequence[Any]) -> None:
         """The ranks of a group exchange `tensors` from now on; `call` tells of it as `torch.distributed` does."""
