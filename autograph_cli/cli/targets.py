@@ -12,7 +12,7 @@ from autograph_cli.cli.options import SCRIPTS, UsageError
 from autograph_cli.record.run import runner
 
 _OPTIONS = (
-    click.option("-m", "--module", is_flag=True, help="FILE is the name of a module, as in python -m."),
+    click.option("-m", "module", is_flag=True, help="FILE is the name of a module, as in python -m."),
     click.option("-c", "--code", metavar="CODE", help="Run this code, as python -c does, and no FILE."),
 )
 
