@@ -58,15 +58,12 @@ class Conversion:
         if order is None:
             if a.__class__ is not np.ndarray:
                 return self.xp.ascontiguousarray(a)
-            return self._in_rows_again(a)
+            return a.copy("C")
         if a.ndim != len(order):
             raise RuntimeError(f"required rank {len(order)} tensor to use {memory_format._name} format")
         if a.__class__ is np.ndarray and a.size:
             return copied(a, permuted_strides(a.shape, channels_last_order(a.ndim)))
         return self.xp.ascontiguousarray(a.transpose(order)).transpose(sorted(range(a.ndim), key=order.__getitem__))
-
-    def _in_rows_again(self, a: Array) -> Any:
-        return a.copy("C")
 
     def _to_copy_device(self, a: Array, dtype: Any, where: Any) -> Any:
         return moved(self.cast(a, dtype) if a.dtype != dtype or 0 in a.strides else a, where)
