@@ -45,7 +45,7 @@ def test_kernels_are_called_by_position() -> None:
     named = [
         f"{path.name}:{node.lineno}"
         for folder in ("_kernels", "_ops")
-        for path in (engine / folder).glob("*.py")
+        for path in (engine / folder).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.keywords
         if node.func.attr in VARIANTS and isinstance(node.func.value, ast.Name) and node.func.value.id in ("self", "f")
