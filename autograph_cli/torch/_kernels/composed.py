@@ -9,10 +9,11 @@ import numpy as np
 
 from .._arrays import Array
 from .._compiled import compiled
-from . import cpu, lapack
+from . import cpu
 from .blockwise import BLOCK
-from .gaussian import ERF_BY_POINT, NARROW_ARRAY, ROOT
-from .selection import follows
+from .elementwise.gaussian import ERF_BY_POINT, NARROW_ARRAY, ROOT
+from .matrices import lapack
+from .reducing.selection import follows
 
 _indexing: Any = compiled("_kernels.fast_indexing")
 _joining: Any = compiled("_kernels.fast_joining")
@@ -102,7 +103,8 @@ def elu_backward(grad: Array, alpha: Any, scale: Any, input_scale: Any, is_resul
 
 
 def _library(name: str, x: Array, series: Any) -> Any:
-    return _special.lgamma(x) if name == "lgamma" else None
+    run = getattr(_special, name, None)
+    return None if run is None else run(x)
 
 
 def error_function(a: Array) -> Any:

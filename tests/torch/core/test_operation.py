@@ -240,6 +240,7 @@ def test_what_computes_with_arrays_stands_in_the_folder_of_kernels() -> None:
             assert not made_here, f"{record.identifier}: {made_here} are to stand in _kernels"
 
 
-def test_a_room_of_operations_has_a_dozen_files_and_a_few() -> None:
-    rooms = (Path(torch.__file__).parent / "_ops").rglob("__init__.py")
+def test_a_room_of_the_engine_has_a_dozen_files_and_a_few() -> None:
+    engine = Path(torch.__file__).parent
+    rooms = [room for name in ("_ops", "_kernels") for room in (engine / name).rglob("__init__.py")]
     assert {str(room): count for room in rooms if (count := len([*room.parent.glob("*.py")])) > 16} == {}

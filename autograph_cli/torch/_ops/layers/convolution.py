@@ -16,7 +16,7 @@ from ..._core.operation import operation
 from ..._core.registry import composite
 from ..._core.tensor import Tensor
 from ..._core.user_warnings import warn_once
-from ..._kernels.convolution import output_size
+from ..._kernels.layers.convolution import output_size
 from ..pointwise.arithmetic import mul_scalar
 from ..pointwise.complexes import view_as_real
 from ..pointwise.unary import resolve_conj

@@ -18,7 +18,7 @@ from ..._core.registry import composite
 from ..._core.tensor import Tensor, make
 from ..._core.user_warnings import warn
 from ..._core.views import bump, changes
-from ..._kernels.indexing import all_below
+from ..._kernels.elements.indexing import all_below
 from ..pointwise.arithmetic import no_derivative
 from ..pointwise.nonlinear import undifferentiated
 from ..positions.indexing import index_beside

@@ -22,7 +22,7 @@ from ..._core.registry import composite
 from ..._core.size import Size
 from ..._core.tensor import Tensor, make
 from ..._core.user_warnings import warn
-from ..._kernels.interpolate import RESIZINGS
+from ..._kernels.layers.interpolate import RESIZINGS
 from ..pointwise.arithmetic import no_derivative
 from . import average_pooling
 from .convolution import wanted

@@ -18,7 +18,7 @@ from ..._core.operation import operation, operations
 from ..._core.registry import composite, functions
 from ..._core.state import thread_state
 from ..._core.tensor import Tensor, inference_result, make
-from ..._kernels.pooling import pooled_size
+from ..._kernels.layers.pooling import pooled_size
 from ..shaping import views
 from ..tensors.conversion import contiguous, has_format
 

@@ -8,7 +8,7 @@ from ..._core import batching_rules, recomputed
 from ..._core.operation import operation
 from ..._core.registry import composite
 from ..._core.tensor import Tensor
-from ..._kernels.normalization import folded
+from ..._kernels.layers.normalization import folded
 from ..reducing.distances import norm_dim
 from ..reducing.reductions import norm_gradient
 

@@ -16,7 +16,7 @@ from ..._core.operation import operation, operations
 from ..._core.registry import with_out
 from ..._core.state import process_state
 from ..._core.tensor import Tensor, make
-from ..._kernels.fourier import BY_N, BY_ROOT, NONE
+from ..._kernels.matrices.fourier import BY_N, BY_ROOT, NONE
 from ..layers.padding import constant_pad
 from ..pointwise import arithmetic, unary as unary
 from ..pointwise.binary import conj_physically

@@ -13,7 +13,7 @@ from ..._core.operation import operation, operations
 from ..._core.registry import composite, functions
 from ..._core.tensor import Tensor
 from ..._core.user_warnings import warn, warn_once
-from ..._kernels.fourier import BY_N, BY_ROOT, NONE
+from ..._kernels.matrices.fourier import BY_N, BY_ROOT, NONE
 from ..layers.padding import constant_pad, pad as pad_function
 from ..pointwise import arithmetic
 from ..shaping import as_strided, broadcasting, views

@@ -9,7 +9,7 @@ from ..._core.registry import composite, overloaded, publish
 from ..._core.tensor import Tensor
 from ..._core.transforms import zero_where
 from ..._core.wrapped_numbers import wrap_number
-from ..._kernels.pointwise import check_addcdiv
+from ..._kernels.elementwise.pointwise import check_addcdiv
 
 
 def check_sub(a: Any, b: Any) -> None:

@@ -15,7 +15,7 @@ from ..._core.operation import operation, operations, right_first
 from ..._core.registry import composite, overloaded, publish
 from ..._core.tensor import Tensor, make
 from ..._core.wrapped_numbers import wrap_number
-from ..._kernels.special import ladder
+from ..._kernels.elementwise.special import ladder
 from ..matrices._errors import not_implemented
 
 ROOT_PI = math.sqrt(math.pi)

@@ -12,7 +12,7 @@ from ..._arrays.stand_in import whole
 from ..._core import dtypes
 from ..._core.errors import refused
 from ..._core.tensor import Tensor
-from ..._kernels.indexing import all_below
+from ..._kernels.elements.indexing import all_below
 
 Sizes = tuple[int, ...]
 _KINDS = (np.dtype(np.int64), np.dtype(np.int32))

@@ -19,8 +19,8 @@ from ..._core.operation import operation, operations
 from ..._core.registry import composite, overloaded
 from ..._core.tensor import Tensor, make
 from ..._core.vmap_fallback import per_sample
-from ..._kernels.indexing import all_below
-from ..._kernels.selection import ordered
+from ..._kernels.elements.indexing import all_below
+from ..._kernels.reducing.selection import ordered
 from ..pointwise import unary
 from ..shaping import broadcasting, views
 from . import indexing

@@ -14,7 +14,7 @@ from ..._core.operation import operation
 from ..._core.registry import composite
 from ..._core.tensor import Tensor, make
 from ..._core.vmap_fallback import per_sample
-from ..._kernels import counting
+from ..._kernels.reducing import counting
 from ..pointwise.arithmetic import no_derivative
 from ..reducing.reductions import wrapped_dims
 from ..tensors.results import named_result

@@ -18,7 +18,7 @@ from ..._core.registry import composite
 from ..._core.tensor import Tensor, make
 from ..._core.vmap_fallback import per_sample
 from ..._core.wrapped_numbers import wrap_number
-from ..._kernels.selection import ordered
+from ..._kernels.reducing.selection import ordered
 from ..pointwise import arithmetic
 from ..reducing.extremes import check_elements, share_evenly
 from ..reducing.reductions import put_back

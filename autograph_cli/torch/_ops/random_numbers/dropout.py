@@ -22,7 +22,7 @@ from ..._core.state import process_state, thread_state
 from ..._core.tensor import Tensor, make
 from ..._core.transforms import beside
 from ..._core.user_warnings import warn
-from ..._kernels.random import in_memory_order
+from ..._kernels.random_numbers.random import in_memory_order
 from ..pointwise import arithmetic
 from ..pointwise.arithmetic import no_derivative
 from ..shaping import views

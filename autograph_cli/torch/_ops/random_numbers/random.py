@@ -25,7 +25,7 @@ from ..._core.registry import composite, functions, methods
 from ..._core.state import process_state, thread_state
 from ..._core.tensor import Tensor, inference_result, make
 from ..._core.transforms import batched
-from ..._kernels.random import in_memory_order, serially
+from ..._kernels.random_numbers.random import in_memory_order, serially
 from ..tensors.creation import finish, lengths, placed
 
 

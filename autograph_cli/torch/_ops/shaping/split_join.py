@@ -20,7 +20,7 @@ from ..._core.registry import composite
 from ..._core.tensor import Tensor, make
 from ..._core.user_warnings import warn
 from ..._core.vmap_fallback import per_sample
-from ..._kernels.shapes import corners
+from ..._kernels.elements.shapes import corners
 from ..matrices._errors import all_tensors
 from ..positions import indexing
 from . import broadcasting, joining, rearrange, views

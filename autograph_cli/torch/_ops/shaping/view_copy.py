@@ -15,7 +15,7 @@ from ..._core.state import thread_state
 from ..._core.tensor import Tensor, counter
 from ..._core.transforms import Batched, Dual
 from ..._core.views import bump, check_inplace
-from ..._kernels.shapes import copy_of_view
+from ..._kernels.elements.shapes import copy_of_view
 from ..pointwise import complexes
 from . import as_strided, broadcasting, joining, rearrange, views
 

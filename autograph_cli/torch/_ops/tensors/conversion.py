@@ -25,7 +25,7 @@ from ..._core.registry import composite, functions, methods
 from ..._core.size import of_shape
 from ..._core.tensor import Tensor
 from ..._core.user_warnings import warn_once
-from ..._kernels.conversion import ORDERS
+from ..._kernels.elements.conversion import ORDERS
 from ..pointwise import unary as unary
 from .creation import target_dtype
 
