@@ -45,7 +45,7 @@ AT_NEED = {
     "the engine": (
         "import autograph_cli.torch",
         "dataclasses difflib multiprocessing numpy.fft numpy.random traceback autograph_cli.torch.nn autograph_cli.torch.optim "
-        "autograph_cli.torch._functorch.vmap autograph_cli.torch._kernels.cuda_kernels autograph_cli.torch._kernels.meta_kernels "
+        "autograph_cli.torch._functorch.vmap autograph_cli.torch._kernels.gpu.cuda_kernels autograph_cli.torch._kernels.meta_kernels "
         "autograph_cli.torch.utils._python_dispatch",
     ),
     "a run of one process": (

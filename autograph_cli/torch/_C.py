@@ -10,7 +10,7 @@ from ._core.device import device
 from ._core.overrides import ALL, DisableTorchFunction, DisableTorchFunctionSubclass
 from ._core.state import thread_state
 from ._core.tensor import Tensor, disabled as _disabled_torch_function_impl
-from ._ops._errors import LinAlgError as _LinAlgError
+from ._ops.matrices._errors import LinAlgError as _LinAlgError
 
 __all__ = (
     "DisableTorchFunction",

@@ -49,8 +49,8 @@ from ._namespace import (
     sparse_csr as sparse_csr,
     strided as strided,
 )
-from ._ops.generators import Generator as Generator, default_generator as default_generator
-from ._ops.untyped_storage import UntypedStorage as UntypedStorage
+from ._ops.random_numbers.generators import Generator as Generator, default_generator as default_generator
+from ._ops.tensors.untyped_storage import UntypedStorage as UntypedStorage
 from ._settings import (
     are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
     compiled_with_cxx11_abi as compiled_with_cxx11_abi,

@@ -14,7 +14,7 @@ from ._core.memory_format import strides_of
 from ._core.node import LEAF
 from ._core.shared_memory import SharedMemory, share, shared_memory_of
 from ._core.tensor import Tensor
-from ._ops.legacy import instance
+from ._ops.tensors.legacy import instance
 from .utils.data.worker import get_worker_info
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ._core import formatting
-from ._ops import printing
-from ._ops.printing import set_printoptions
+from ._ops.tensors import printing
+from ._ops.tensors.printing import set_printoptions
 
 __all__ = ["PRINT_OPTS", "get_printoptions", "printoptions", "set_printoptions"]
 

@@ -7,6 +7,6 @@ tensor([4.+0.j, 0.+0.j, 0.+0.j])
 
 from __future__ import annotations
 
-from ._ops.fft import public as _public
+from ._ops.matrices.fft import public as _public
 
 globals().update(_public)

@@ -9,16 +9,16 @@ tensor(5.)
 from __future__ import annotations
 
 from ._core.registry import functions, with_out
-from ._ops import (
+from ._ops.matrices import (
     decompositions as _decompositions,
     determinants as _determinants,
     ldl as _symmetric,
     lu as _lu,
-    norms as _norms,
     products as _products,
     solvers as _solvers,
 )
-from ._ops._errors import LinAlgError
+from ._ops.matrices._errors import LinAlgError
+from ._ops.reducing import norms as _norms
 
 det, slogdet = with_out(_determinants.det), with_out(_determinants.slogdet)
 matmul, householder_product = functions["matmul"], functions["orgqr"]

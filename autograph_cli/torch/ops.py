@@ -12,7 +12,8 @@ from ._core.dtypes import dtype
 from ._core.operation import Operation, operations
 from ._core.registry import functions
 from ._core.tensor import Tensor
-from ._ops import arithmetic, views
+from ._ops.pointwise import arithmetic
+from ._ops.shaping import views
 
 
 class Overload:

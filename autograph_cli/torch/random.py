@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._ops.generators import (
+from ._ops.random_numbers.generators import (
     default_generator,
     fork_rng,
     get_rng_state,

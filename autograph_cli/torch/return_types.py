@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _missing
-from ._ops import results as _results
+from ._ops.tensors import results as _results
 
 all_return_types = list(_results.TYPES.values())
 

@@ -19,7 +19,7 @@ from ._arrays import cuda
 from ._arrays.meta import without_memory
 from ._core.device import device
 from ._core.dtypes import dtype
-from ._ops.untyped_storage import UntypedStorage
+from ._ops.tensors.untyped_storage import UntypedStorage
 from ._saving import before_zip
 from ._saving.archive import Reader, Writer
 from ._saving.before_zip import OldFile

@@ -7,8 +7,8 @@ from typing import Any
 from ._core.layout import sparse_coo
 from ._core.tensor import Tensor
 from ._core.user_warnings import warn_once
-from ._ops.legacy import TYPED, tensortype
-from ._ops.sparse import addmm, log_softmax, mm, softmax, sparse_coo_tensor, sum
+from ._ops.tensors.legacy import TYPED, tensortype
+from ._ops.tensors.sparse import addmm, log_softmax, mm, softmax, sparse_coo_tensor, sum
 
 __all__ = ["addmm", "log_softmax", "mm", "softmax", "sum"]
 

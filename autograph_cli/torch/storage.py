@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from ._ops.storage import TypedStorage
-from ._ops.untyped_storage import UntypedStorage
+from ._ops.tensors.storage import TypedStorage
+from ._ops.tensors.untyped_storage import UntypedStorage
 from .serialization import load
 
 __all__ = ["TypedStorage", "UntypedStorage"]

@@ -27,7 +27,7 @@ class Loader(machinery.SourceFileLoader):
 class Finder(machinery.PathFinder):
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        spec = super().find_spec(name, path, target) if name == "autograph_cli.torch._ops.special" else None
+        spec = super().find_spec(name, path, target) if name == "autograph_cli.torch._ops.pointwise.special" else None
         if spec is not None:
             spec.loader = Loader(name, spec.origin)
         return spec

@@ -12,7 +12,7 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.torch._arrays import cuda
 from autograph_cli.torch._kernels import Kernels
-from autograph_cli.torch._kernels.fused import FUNCTIONS, Fused
+from autograph_cli.torch._kernels.gpu.fused import FUNCTIONS, Fused
 
 RAW = np.random.default_rng(0).standard_normal((4, 3, 5))
 WEIGHT, BIAS = RAW[0, 0] + 2, RAW[1, 0]

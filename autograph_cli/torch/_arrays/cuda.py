@@ -83,7 +83,7 @@ class Cuda(Backend):
 
     @functools.cached_property
     def kernels(self) -> Any:
-        return above("_kernels.cuda_kernels", "CudaKernels")(self.xp)
+        return above("_kernels.gpu.cuda_kernels", "CudaKernels")(self.xp)
 
     def device(self, raw: Array) -> device:
         return on(raw.device.id)

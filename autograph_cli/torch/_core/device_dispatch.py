@@ -84,7 +84,7 @@ def compute(op: Operation, raws: list[Any]) -> Any:
     """
     given = [raw for i, p in op.positions for raw in (raws[i] if p.is_list else (raws[i],)) if raw is not None]
     if any(isinstance(raw, Sparse) for raw in given):
-        return above("_kernels.sparse", "computed")(op, NUMPY.kernels, op.kernel_function, raws)
+        return above("_kernels.elements.sparse", "computed")(op, NUMPY.kernels, op.kernel_function, raws)
     if process_state.float8:
         check_float8(op, given)
     if op.overwrites:

@@ -96,7 +96,7 @@ class Tensor(Methods, metaclass=Named):
     """The Python number that the engine made it of; unset in all others (see wrapped_numbers.py), so it has no slot."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        return above("_ops.legacy", "legacy_constructor")(cls, *args, **kwargs)
+        return above("_ops.tensors.legacy", "legacy_constructor")(cls, *args, **kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """A class that may be asked instead of functions makes them look."""

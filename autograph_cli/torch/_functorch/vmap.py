@@ -11,7 +11,7 @@ from .._core.interpreter_stack import BatchLevel, running
 from .._core.operation import operations
 from .._core.tensor import Tensor
 from .._core.transforms import Batched, batched
-from .._ops.generators import default_generator
+from .._ops.random_numbers.generators import default_generator
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
 Dims = Any

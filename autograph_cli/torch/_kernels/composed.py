@@ -9,10 +9,11 @@ import numpy as np
 
 from .._arrays import Array
 from .._compiled import compiled
-from . import cpu, lapack
+from . import cpu
 from .blockwise import BLOCK
-from .gaussian import ERF_BY_POINT, NARROW_ARRAY, ROOT
-from .selection import follows
+from .elementwise.gaussian import ERF_BY_POINT, NARROW_ARRAY, ROOT
+from .matrices import lapack
+from .reducing.selection import follows
 
 _indexing: Any = compiled("_kernels.fast_indexing")
 _joining: Any = compiled("_kernels.fast_joining")
@@ -30,10 +31,6 @@ _MOST = 65504
 
 def hypot(a: Array, b: Array) -> Any:
     return _passes.hypot(a, b) if a.dtype.char == "f" else None
-
-
-def addcmul(a: Array, x: Array, y: Array, value: Any = 1) -> Any:
-    return _passes.addcmul(a, x, y, 1) if value == 1 else None
 
 
 def relu(a: Array) -> Any:
@@ -106,7 +103,8 @@ def elu_backward(grad: Array, alpha: Any, scale: Any, input_scale: Any, is_resul
 
 
 def _library(name: str, x: Array, series: Any) -> Any:
-    return getattr(_special, name)(x)
+    run = getattr(_special, name, None)
+    return None if run is None else run(x)
 
 
 def error_function(a: Array) -> Any:
@@ -215,14 +213,6 @@ def amax(a: Array, dim: Any = None, keepdim: bool = False) -> Any:
 
 def amin(a: Array, dim: Any = None, keepdim: bool = False) -> Any:
     return _reductions.extreme(a, dim, keepdim, False) if a.ndim else None
-
-
-def max_dim(a: Array, dim: int, keepdim: bool = False) -> Any:
-    return _order.extremes(a, dim, keepdim, True)
-
-
-def min_dim(a: Array, dim: int, keepdim: bool = False) -> Any:
-    return _order.extremes(a, dim, keepdim, False)
 
 
 def cumsum(a: Array, dim: int, dtype: Any = None) -> Any:

@@ -25,10 +25,6 @@ cdef extern from *:
 DEF MOST = 32
 
 
-cdef enum:
-    SHORT = 8  # elements of a row
-
-
 cdef bint in_one_piece(object a):
     return (
         cnp.PyArray_CheckExact(a)
@@ -139,22 +135,6 @@ cdef int around(object array, object dims, Count *before, Count *n, Count *run) 
     return dim
 
 
-def roll(a, shifts, dims):
-    """The elements moved on along one dimension, those from the end in front; None where it is not simple."""
-    cdef Count before, n, run, by
-    if around(a, dims, &before, &n, &run) < 0:
-        return None
-    shift = shifts[0]
-    by = shift % n * run  # of Python's integers, which are not too large
-    cdef cnp.ndarray out = empty_like(a, cnp.PyArray_NDIM(<cnp.ndarray>a), cnp.PyArray_DIMS(<cnp.ndarray>a))
-    cdef Count whole = n * run
-    cdef char *source = <char *>cnp.PyArray_DATA(<cnp.ndarray>a)
-    cdef char *to = <char *>cnp.PyArray_DATA(out)
-    move(to, whole, source + whole - by, whole, by, before)
-    move(to + by, whole, source, whole, whole - by, before)
-    return out
-
-
 ctypedef fused Word:  # copied by memcpy, as it may be a pair of numbers that lies like one of them
     cnp.uint32_t
     cnp.uint64_t
@@ -188,39 +168,4 @@ def flip(a, dims):
         for i in range(before):
             move(to + (n - 1) * run, -run, source, run, run, n)
             source, to = source + n * run, to + n * run
-    return out
-
-
-cdef void lay(Word kind, const char *a, Word *to, cnp.npy_intp *size, cnp.npy_intp *step, int ndim) noexcept nogil:
-    """The elements in the order of their indices; those of a place in the last dimension but one stay far apart meanwhile."""
-    cdef Count i, j
-    cdef Count many = size[ndim - 2], few = size[ndim - 1], along = step[ndim - 2], across = step[ndim - 1]
-    if ndim > 2:
-        for i in range(size[0]):
-            lay(kind, a + i * step[0], to, size + 1, step + 1, ndim - 1)
-            to += product(size, 1, ndim)
-        return
-    for j in range(few):
-        for i in range(many):
-            memcpy(to + i * few + j, a + j * across + i * along, sizeof(Word))
-
-
-def in_short_rows(a):
-    """A copy in the order of indices of an array with many rows of few elements; None of any other."""
-    cdef int ndim = cnp.PyArray_NDIM(<cnp.ndarray>a) if cnp.PyArray_CheckExact(a) else 0
-    if ndim < 2 or cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>a) or not cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>a) or not cnp.PyArray_ISNUMBER(<cnp.ndarray>a):
-        return None
-    cdef cnp.npy_intp *size = cnp.PyArray_DIMS(<cnp.ndarray>a)
-    cdef cnp.npy_intp *step = cnp.PyArray_STRIDES(<cnp.ndarray>a)
-    cdef int each = cnp.PyArray_ITEMSIZE(<cnp.ndarray>a)
-    if not 1 < size[ndim - 1] <= SHORT or size[ndim - 2] < SHORT or each != 4 and each != 8:
-        return None
-    cdef cnp.ndarray out = cnp.PyArray_SimpleNew(ndim, size, cnp.PyArray_TYPE(<cnp.ndarray>a))
-    cdef char *source = <char *>cnp.PyArray_DATA(<cnp.ndarray>a)
-    cdef void *to = cnp.PyArray_DATA(out)
-    with nogil:
-        if each == 4:
-            lay[cnp.uint32_t](0, source, <cnp.uint32_t *>to, size, step, ndim)
-        else:
-            lay[cnp.uint64_t](0, source, <cnp.uint64_t *>to, size, step, ndim)
     return out

@@ -256,57 +256,6 @@ def kth(a, Count k, bint keepdim, bint stable):
             done = ranked(<double *>source, <double *>to, at, <double *>copy, rows, n, k, stable)
     return (values[()], positions[()]) if done else None
 
-# ---------------------------------------------------------------- extremes along a dimension
-
-
-cdef void extreme(
-    const real *a, real *values, Index *positions, Count before, Count n, Count behind, bint largest
-) noexcept nogil:
-    """The first of equal ones; the first that is no number stands above all."""
-    cdef Count i, j, k
-    cdef real x
-    for i in range(before):
-        for k in range(behind):
-            values[k], positions[k] = a[k], 0
-        for j in range(1, n):
-            a += behind
-            for k in range(behind):
-                x = a[k]
-                if (x > values[k] if largest else x < values[k]) or (x != x and values[k] == values[k]):
-                    values[k], positions[k] = x, j
-        a += behind
-        values += behind
-        positions += behind
-
-
-def extremes(a, Count dim, bint keepdim, bint largest):
-    """The largest (or smallest) along a dimension, and where it is; None where the array is not simple."""
-    if not simple(a):
-        return None
-    cdef int d, ndim = cnp.PyArray_NDIM(<cnp.ndarray>a), kind = kind_of(a)
-    cdef Count before = 1, behind = 1
-    dim = dim + ndim if dim < 0 else dim
-    if not 0 <= dim < ndim:
-        return None
-    for d in range(ndim):
-        if d < dim:
-            before *= cnp.PyArray_DIM(<cnp.ndarray>a, d)
-        elif d > dim:
-            behind *= cnp.PyArray_DIM(<cnp.ndarray>a, d)
-    if behind == 1 and cnp.PyArray_SIZE(<cnp.ndarray>a) > MANY:
-        return None
-    cdef Count n = cnp.PyArray_DIM(<cnp.ndarray>a, dim)
-    cdef cnp.ndarray positions = without(a, dim, keepdim, cnp.NPY_INT64), values = without(a, dim, keepdim, kind)
-    cdef void *source = cnp.PyArray_DATA(<cnp.ndarray>a)
-    cdef void *to = cnp.PyArray_DATA(values)
-    cdef Index *at = <Index *>cnp.PyArray_DATA(positions)
-    with nogil:
-        if kind == cnp.NPY_FLOAT:
-            extreme(<float *>source, <float *>to, at, before, n, behind, largest)
-        else:
-            extreme(<double *>source, <double *>to, at, before, n, behind, largest)
-    return values[()], positions[()]
-
 # ---------------------------------------------------------------- sorted rows
 
 cdef extern from *:

@@ -61,7 +61,6 @@ cdef extern from *:
     PASS(hardswish, real x = a[i] + 3; x = x < 0 ? 0 : x; x = x > 6 ? 6 : x; out[i] = x / 6 * a[i];)
     PASS(lerp, out[i] = a[i] + p * (b[i] - a[i]);)
     PASS(lerp_back, out[i] = b[i] - (b[i] - a[i]) * p;)
-    PASS(addcmul, out[i] = a[i] + b[i] * c[i] * p;)
     /* -|x|, and what follows the logarithm b of 1 + exp(-|x|) */
     PASS(minus_size, out[i] = a[i] < 0 ? a[i] : -a[i];)
     /* c: the target */
@@ -111,7 +110,7 @@ cdef extern from *:
         ROW(elu_low),
         ROW(elu_backward), ROW(log_sigmoid_backward), ROW(softplus_backward), ROW(hardswish_backward), ROW(softplus), ROW(negative), ROW(sigmoid), ROW(silu), ROW(silu_backward), ROW(gelu_inner),
         ROW(gelu_tanh), ROW(gelu_tanh_backward), ROW(artanh_erf), ROW(square_scaled), ROW(gelu_backward), ROW(sign), ROW(clamp),
-        ROW(hardsigmoid), ROW(hardswish), ROW(lerp), ROW(lerp_back), ROW(addcmul), ROW(minus_size),
+        ROW(hardsigmoid), ROW(hardswish), ROW(lerp), ROW(lerp_back), ROW(minus_size),
         ROW(logits_loss), ROW(smooth_l1), ROW(huber), {"hypot", hypot_f, NULL}, {NULL}};
     """
     void widen(const float *, double *, Count) noexcept nogil

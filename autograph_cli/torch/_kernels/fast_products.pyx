@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uintptr_t
 
 from autograph_cli.torch._kernels.fast_arrays cimport Count, real
 
-from . import lapack
+from .matrices import lapack
 
 cnp.import_array()
 

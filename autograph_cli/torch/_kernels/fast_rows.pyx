@@ -17,7 +17,7 @@ from libc.string cimport memcpy
 
 from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_in_rows, kind_of, number, numbers, once, real
 
-from . import lapack
+from .matrices import lapack
 
 cnp.import_array()
 

@@ -7,7 +7,7 @@ Arrays of float32 or float64 in one piece; the result is rounded to their dtype.
 import numpy as np
 
 cimport numpy as cnp
-from libc.math cimport M_PI, NAN, cos, erfc as erfc_of, fabs, floor, fmod, isfinite, isinf, log, round, sin
+from libc.math cimport M_PI, NAN, cos, fabs, floor, fmod, isfinite, isinf, log, round, sin
 
 from autograph_cli.torch._kernels import threads
 from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, real
@@ -90,27 +90,6 @@ def erf(cnp.ndarray a, cnp.ndarray table, double scale=1, cnp.ndarray out=None):
             erf_f(<float *>source, <float *>target, <float>scale, n)
         else:
             erf_d(<double *>source, <double *>target, scale, points, n)
-    return out
-
-
-cdef void complement(const real *a, real *out, Count n) noexcept nogil:
-    cdef Count i
-    for i in range(n):
-        out[i] = <real>erfc_of(a[i])
-
-
-def erfc(cnp.ndarray a):
-    """1 - erf(a), as C's library has it."""
-    cdef cnp.ndarray out = PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0)
-    cdef Count n = cnp.PyArray_SIZE(a)
-    cdef void *source = cnp.PyArray_DATA(a)
-    cdef void *target = cnp.PyArray_DATA(out)
-    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
-    with nogil:
-        if narrow:
-            complement(<float *>source, <float *>target, n)
-        else:
-            complement(<double *>source, <double *>target, n)
     return out
 
 # ---------------------------------------------------------------- log(1 + x) and exp(x) - 1 of float32

@@ -11,10 +11,10 @@ from .._arrays.geometry import c_strides
 from .._arrays.meta import NO_COUNT, NO_DATA, Meta, enlarged, miniature, shape_of
 from .._core.state import thread_state
 from . import Kernels, cpu
-from .bessel import Bessel
-from .embedding import MAX
-from .polynomials import Polynomials
-from .special import Special
+from .elements.embedding import MAX
+from .elementwise.bessel import Bessel
+from .elementwise.polynomials import Polynomials
+from .elementwise.special import Special
 
 
 class _Strides:

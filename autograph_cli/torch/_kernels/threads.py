@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from . import lapack
+from .matrices import lapack
 
 LARGE = 1 << 20
 """Elements from which another thread is worth its start."""

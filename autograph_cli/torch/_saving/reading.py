@@ -14,8 +14,8 @@ from .._core.device import device
 from .._core.dtypes import dtype
 from .._core.size import Size
 from .._core.tensor import Tensor
-from .._ops.legacy import instance, make_wrapper_subclass
-from .._ops.sparse import sparse_coo_tensor, sparse_csr_tensor
+from .._ops.tensors.legacy import instance, make_wrapper_subclass
+from .._ops.tensors.sparse import sparse_coo_tensor, sparse_csr_tensor
 from .storages import STORAGES, Storage, are_valid, rebuild_meta, rebuild_parameter, rebuild_tensor
 from .writing import OURS
 

@@ -16,7 +16,7 @@ from .._core import dtypes
 from .._core.dtypes import dtype
 from .._core.memory_format import strides_of
 from .._core.tensor import Tensor
-from .._ops.legacy import instance
+from .._ops.tensors.legacy import instance
 
 _LEGACY = {
     "FloatStorage": "float32",

@@ -15,7 +15,7 @@ from .._core.dtypes import dtype
 from .._core.layout import layout, strided
 from .._core.size import Size
 from .._core.tensor import Tensor, make
-from .._ops.legacy import instance
+from .._ops.tensors.legacy import instance
 from .storages import BITS, STORAGE_NAMES, StorageTable, parameters, plain_size
 
 OURS = __name__.rpartition(".")[0].rpartition(".")[0]

@@ -12,7 +12,7 @@ from .._arrays.cuda import is_available
 from .._core.dtypes import float16, float32, int32
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
-from .._ops.creation import full
+from .._ops.tensors.creation import full
 
 __all__ = ["GradScaler", "OptState"]
 

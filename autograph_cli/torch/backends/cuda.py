@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from .._core.user_warnings import warn
-from .._ops.attention import KERNELS
+from .._ops.layers.attention import KERNELS
 from .._settings import get_float32_matmul_precision, set_float32_matmul_precision
 
 

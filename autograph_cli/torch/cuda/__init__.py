@@ -11,7 +11,7 @@ from .._arrays.cuda import OutOfMemoryError as OutOfMemoryError, is_available as
 from .._core.device import check
 from .._core.philox import Philox
 from .._core.tensor import Tensor, make
-from .._ops import legacy
+from .._ops.tensors import legacy
 from . import amp, memory, nvtx
 from ._devices import gpu as _gpu, index_of as _index, is_initialized as is_initialized
 from .memory import *  # noqa: F403

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import torch
-from .._ops.random_variates import sample_dirichlet
+from .._ops.random_numbers.random_variates import sample_dirichlet
 from . import constraints
 from .exp_family import ExponentialFamily
 

@@ -11,14 +11,11 @@ from .._core import calling as _calling, delegates as _delegates
 from .._core.overrides import NOBODY as _NOBODY, asked_instead as _asked_instead, looks as _looks
 from .._core.state import process_state as _process_state
 from .._core.user_warnings import warn
-from .._ops.activations import (
-    gumbel_softmax as gumbel_softmax,
-    log_softmax as _log_softmax,
-    softmax as _softmax,
-    softplus_op as _softplus,
+from .._ops.layers.attention import (
+    bilinear as bilinear,
+    scaled_dot_product_attention as scaled_dot_product_attention,
 )
-from .._ops.attention import bilinear as bilinear, scaled_dot_product_attention as scaled_dot_product_attention
-from .._ops.average_pooling import (
+from .._ops.layers.average_pooling import (
     adaptive_avg_pool1d as adaptive_avg_pool1d,
     adaptive_avg_pool2d as adaptive_avg_pool2d,
     adaptive_avg_pool3d as adaptive_avg_pool3d,
@@ -29,16 +26,7 @@ from .._ops.average_pooling import (
     lp_pool2d as lp_pool2d,
     lp_pool3d as lp_pool3d,
 )
-from .._ops.chunked import linear_cross_entropy as linear_cross_entropy
-from .._ops.classification import (
-    cross_entropy as cross_entropy,
-    ctc_loss as ctc_loss,
-    multi_margin_loss as multi_margin_loss,
-    multilabel_margin_loss as multilabel_margin_loss,
-    multilabel_soft_margin_loss as multilabel_soft_margin_loss,
-    nll_loss as nll_loss,
-)
-from .._ops.convolution import (
+from .._ops.layers.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,
     conv3d as conv3d,
@@ -48,28 +36,9 @@ from .._ops.convolution import (
     fold as fold,
     unfold as unfold,
 )
-from .._ops.distances import (
-    cosine_embedding_loss as cosine_embedding_loss,
-    cosine_similarity as cosine_similarity,
-    hinge_embedding_loss as hinge_embedding_loss,
-    margin_ranking_loss as margin_ranking_loss,
-    pairwise_distance as pairwise_distance,
-    pdist as pdist,
-    triplet_margin_loss as triplet_margin_loss,
-    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
-)
-from .._ops.dropout import (
-    alpha_dropout as alpha_dropout,
-    dropout as dropout,
-    dropout1d as dropout1d,
-    dropout2d as dropout2d,
-    dropout3d as dropout3d,
-    feature_alpha_dropout as feature_alpha_dropout,
-)
-from .._ops.embedding import embedding as embedding, embedding_bag as embedding_bag, one_hot as one_hot
-from .._ops.glu import glu as glu
-from .._ops.group_norm import group_norm as group_norm, instance_norm as instance_norm
-from .._ops.interpolate import (
+from .._ops.layers.embedding import embedding as embedding, embedding_bag as embedding_bag, one_hot as one_hot
+from .._ops.layers.group_norm import group_norm as group_norm, instance_norm as instance_norm
+from .._ops.layers.interpolate import (
     affine_grid as affine_grid,
     grid_sample as grid_sample,
     interpolate as interpolate,
@@ -77,13 +46,45 @@ from .._ops.interpolate import (
     upsample_bilinear as upsample_bilinear,
     upsample_nearest as upsample_nearest,
 )
-from .._ops.likelihood_losses import (
+from .._ops.layers.multihead import multi_head_attention_forward as multi_head_attention_forward
+from .._ops.layers.normalization import (
+    batch_norm as batch_norm,
+    layer_norm as layer_norm,
+    local_response_norm as local_response_norm,
+    normalize as normalize,
+    rms_norm as rms_norm,
+)
+from .._ops.layers.padding import pad as pad
+from .._ops.layers.pooling import (
+    adaptive_max_pool1d as adaptive_max_pool1d,
+    adaptive_max_pool2d as adaptive_max_pool2d,
+    adaptive_max_pool3d as adaptive_max_pool3d,
+    fractional_max_pool2d as fractional_max_pool2d,
+    fractional_max_pool3d as fractional_max_pool3d,
+    max_pool1d as max_pool1d,
+    max_pool2d as max_pool2d,
+    max_pool3d as max_pool3d,
+)
+from .._ops.layers.unpooling import (
+    max_unpool1d as max_unpool1d,
+    max_unpool2d as max_unpool2d,
+    max_unpool3d as max_unpool3d,
+)
+from .._ops.loss_functions.chunked import linear_cross_entropy as linear_cross_entropy
+from .._ops.loss_functions.classification import (
+    cross_entropy as cross_entropy,
+    ctc_loss as ctc_loss,
+    multi_margin_loss as multi_margin_loss,
+    multilabel_margin_loss as multilabel_margin_loss,
+    multilabel_soft_margin_loss as multilabel_soft_margin_loss,
+    nll_loss as nll_loss,
+)
+from .._ops.loss_functions.likelihood_losses import (
     gaussian_nll_loss as gaussian_nll_loss,
     kl_div as kl_div,
     poisson_nll_loss as poisson_nll_loss,
 )
-from .._ops.linear import linear as linear
-from .._ops.losses import (
+from .._ops.loss_functions.losses import (
     binary_cross_entropy as binary_cross_entropy,
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
     huber_loss as huber_loss,
@@ -92,8 +93,15 @@ from .._ops.losses import (
     smooth_l1_loss as smooth_l1_loss,
     soft_margin_loss as soft_margin_loss,
 )
-from .._ops.multihead import multi_head_attention_forward as multi_head_attention_forward
-from .._ops.nonlinear import (
+from .._ops.matrices.linear import linear as linear
+from .._ops.pointwise.activations import (
+    gumbel_softmax as gumbel_softmax,
+    log_softmax as _log_softmax,
+    softmax as _softmax,
+    softplus_op as _softplus,
+)
+from .._ops.pointwise.glu import glu as glu
+from .._ops.pointwise.nonlinear import (
     celu as celu,
     celu_ as celu_,
     elu as elu,
@@ -121,34 +129,29 @@ from .._ops.nonlinear import (
     threshold as threshold,
     threshold_ as threshold_,
 )
-from .._ops.normalization import (
-    batch_norm as batch_norm,
-    layer_norm as layer_norm,
-    local_response_norm as local_response_norm,
-    normalize as normalize,
-    rms_norm as rms_norm,
+from .._ops.pointwise.unary import relu as _relu, sigmoid as sigmoid, tanh as tanh
+from .._ops.random_numbers.dropout import (
+    alpha_dropout as alpha_dropout,
+    dropout as dropout,
+    dropout1d as dropout1d,
+    dropout2d as dropout2d,
+    dropout3d as dropout3d,
+    feature_alpha_dropout as feature_alpha_dropout,
 )
-from .._ops.padding import pad as pad
-from .._ops.pixel_shuffle import (
+from .._ops.reducing.distances import (
+    cosine_embedding_loss as cosine_embedding_loss,
+    cosine_similarity as cosine_similarity,
+    hinge_embedding_loss as hinge_embedding_loss,
+    margin_ranking_loss as margin_ranking_loss,
+    pairwise_distance as pairwise_distance,
+    pdist as pdist,
+    triplet_margin_loss as triplet_margin_loss,
+    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
+)
+from .._ops.shaping.pixel_shuffle import (
     channel_shuffle as channel_shuffle,
     pixel_shuffle as pixel_shuffle,
     pixel_unshuffle as pixel_unshuffle,
-)
-from .._ops.pooling import (
-    adaptive_max_pool1d as adaptive_max_pool1d,
-    adaptive_max_pool2d as adaptive_max_pool2d,
-    adaptive_max_pool3d as adaptive_max_pool3d,
-    fractional_max_pool2d as fractional_max_pool2d,
-    fractional_max_pool3d as fractional_max_pool3d,
-    max_pool1d as max_pool1d,
-    max_pool2d as max_pool2d,
-    max_pool3d as max_pool3d,
-)
-from .._ops.unary import relu as _relu, sigmoid as sigmoid, tanh as tanh
-from .._ops.unpooling import (
-    max_unpool1d as max_unpool1d,
-    max_unpool2d as max_unpool2d,
-    max_unpool3d as max_unpool3d,
 )
 
 

@@ -10,8 +10,8 @@ from .._core.dtype_checks import check_differentiable
 from .._core.errors import refused
 from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped, disabled, share
-from .._ops.legacy import instance
-from .._ops.printing import text
+from .._ops.tensors.legacy import instance
+from .._ops.tensors.printing import text
 
 
 class _FlagMeta(Named):

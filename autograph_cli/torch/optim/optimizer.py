@@ -14,7 +14,7 @@ from .._core.registry import functions
 from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
-from .._ops.sparse import no_rows
+from .._ops.tensors.sparse import no_rows
 
 Hooks = OrderedDict[int, Callable[..., Any]]
 _before_every_step: Hooks = OrderedDict()

@@ -16,7 +16,7 @@ from .._core.schema import REQUIRED
 from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.wrapped_numbers import number_of
-from .._ops.legacy import instance
+from .._ops.tensors.legacy import instance
 from ..ops import Overload, aten, overload_of
 from ._pytree import tree_map
 from ._selective import Watcher

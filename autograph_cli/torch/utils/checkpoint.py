@@ -17,7 +17,7 @@ from .._core.saved_tensors import Packed, given_back, origin, taken_over, versio
 from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
-from .._ops.generators import get_rng_state, set_rng_state
+from .._ops.random_numbers.generators import get_rng_state, set_rng_state
 from ..amp.autocast_mode import autocast, get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
 from ..autograd import Function, backward
 from ..autograd.grad_mode import enable_grad, no_grad

@@ -15,7 +15,7 @@ from autograph_cli.torch._core.errors import is_refusal, refused
 
 ROOT = Path(autograph_cli.torch.__file__).parent
 FILES = [
-    *(path for part in ("_core", "_ops", "_kernels", "_arrays") for path in sorted((ROOT / part).glob("*.py"))),
+    *(path for part in ("_core", "_ops", "_kernels", "_arrays") for path in sorted((ROOT / part).rglob("*.py"))),
     *(ROOT / "nn" / "functional.py", ROOT / "signal" / "windows.py"),
 ]
 """Where the functions stand that explain what went wrong inside them."""

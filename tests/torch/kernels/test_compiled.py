@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from autograph_cli.torch import optim
-from autograph_cli.torch._kernels import (
-    cpu,
-    indexing,
-)
+from autograph_cli.torch._kernels import cpu
+from autograph_cli.torch._kernels.elements import indexing
 from autograph_cli.torch._kernels.inplace import updates
 from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, odd, same, spread_out
 

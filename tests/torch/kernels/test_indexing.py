@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autograph_cli.torch._kernels import cpu
-from autograph_cli.torch._kernels.indexing import all_below
+from autograph_cli.torch._kernels.elements.indexing import all_below
 
 A = np.arange(24.0).reshape(2, 3, 4)
 

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograph_cli.torch._core import layout
 from autograph_cli.torch._kernels import cpu
 from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, spread_out
 
@@ -42,22 +41,3 @@ def test_joining_what_differs() -> None:
     for wrong in ([row, numbers("float32", 2, 2)], [numbers("float32", 2, 3), numbers("float32", 3, 2)]):
         with pytest.raises(ValueError, match="dimension"):
             cpu.cat(wrong, 0)
-
-
-@pytest.mark.parametrize(
-    "kind", [*KINDS, "int64", "int32", "int16", "bool", "complex64", "float16", ">f4", "complex128"]
-)
-@pytest.mark.parametrize(
-    "shape", [(9, 2), (40, 3), (2, 8, 8), (3, 2, 63, 2), (2, 3, 9, 9), (0, 9, 2), (9, 0), (3, 2), (9, 1)]
-)
-def test_short_rows_are_copied(kind: str, shape: tuple[int, ...]) -> None:
-    a = numbers("float32", *shape).astype(kind)
-    wide = np.zeros((*shape[:-1], shape[-1] + 3), kind)
-    wide[..., :-3] = a
-    turned = np.ascontiguousarray(a.T).T
-    around = [wide[..., :-3], turned, turned[::-1], turned[..., ::-1], np.broadcast_to(a[:1], shape) if shape[0] else a]
-
-    def run() -> Any:
-        return tuple(cpu.clone_format(x, layout.contiguous_format) for x in [a, *around])
-
-    both(run)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograph_cli.torch._core.device_dispatch import kernels
-from autograph_cli.torch._kernels import lapack
+from autograph_cli.torch._kernels.matrices import lapack
 from tests.torch.kernels.compared import without_variants
 
 KINDS = ("f4", "f8", "c8", "c16")

@@ -10,7 +10,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._core.device_dispatch import kernels
-from autograph_cli.torch._kernels import lapack
+from autograph_cli.torch._kernels.matrices import lapack
 from tests.torch.kernels.compared import without_variants
 
 WAYS: dict[str, Callable[[Any, Any, Any], Any]] = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._kernels import selection
+from autograph_cli.torch._kernels.reducing import selection
 
 
 def rows(kinds: int, dtype: str) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograph_cli.torch._compiled import compiled
-from autograph_cli.torch._kernels import triangular
+from autograph_cli.torch._kernels.matrices import triangular
 from tests.torch.kernels.compared import KINDS, both, numbers, odd, spread_out
 
 needs_compiled = pytest.mark.skipif(

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from autograph_cli.torch import _kernels
-from autograph_cli.torch._kernels import Kernels, cpu, indexing, lapack, triangular
+from autograph_cli.torch._kernels import Kernels, cpu
+from autograph_cli.torch._kernels.elements import indexing
+from autograph_cli.torch._kernels.matrices import lapack, triangular
 from autograph_cli.torch._kernels.variants import VARIANTS
 from tests.torch.kernels.compared import KINDS, chooser, needs_compiled, numbers, spread_out
 
@@ -32,7 +34,7 @@ def test_each_variant_stands_before_a_kernel() -> None:
 def test_no_kernel_asks_for_a_compiled_module() -> None:
     asking = {
         path.name
-        for path in Path(_kernels.__path__[0]).glob("*.py")
+        for path in Path(_kernels.__path__[0]).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "compiled"
     }
@@ -45,7 +47,7 @@ def test_kernels_are_called_by_position() -> None:
     named = [
         f"{path.name}:{node.lineno}"
         for folder in ("_kernels", "_ops")
-        for path in (engine / folder).glob("*.py")
+        for path in (engine / folder).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.keywords
         if node.func.attr in VARIANTS and isinstance(node.func.value, ast.Name) and node.func.value.id in ("self", "f")

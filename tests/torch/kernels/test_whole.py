@@ -125,11 +125,6 @@ def turns(make: Made) -> Iterator[tuple[Any, ...]]:
     yield spread_out(make(3, 4)), (0,)
 
 
-def moves(make: Made) -> Iterator[tuple[Any, ...]]:
-    for a, dims in turns(make):
-        yield from ((a, (by, 2)[: len(dims)], dims) for by in (0, 1, -1, 12345678901234567890))
-
-
 def vectors(make: Made) -> Iterator[tuple[Any, ...]]:
     for n in (1, 2, 4, 33, 20000):
         a, b = make(n), make(n)[::-1].copy()
@@ -173,7 +168,6 @@ CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     "cast_in_format": casts,
     "flip": turns,
     "lerp_Scalar": between,
-    "roll": moves,
     "dot": vectors,
     "constant_pad_nd": lambda make: ((*call, value) for call in pads(make) for value in (0, 1.5, -3, float("inf"))),
 }
@@ -181,7 +175,6 @@ MAY_BE_LEFT = {
     "convolution",
     "logsumexp",
     "flip",
-    "roll",
     "dot",
     "scatter_add",
     "cast_in_format",
@@ -191,7 +184,7 @@ MAY_BE_LEFT = {
 """Kernels that leave some of these calls to their steps."""
 OPERATIONS = {"cast_in_format": "_to_copy"}
 """The operations of kernels that are named otherwise."""
-ANY_KIND = {"flip", "roll"}
+ANY_KIND = {"flip"}
 """Kernels that move elements of any kind."""
 VIEWS = {
     "slice",

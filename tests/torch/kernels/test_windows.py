@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograph_cli.torch._kernels import convolution, cpu
+from autograph_cli.torch._kernels import cpu
+from autograph_cli.torch._kernels.layers import convolution
 from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, odd, same, spread_out
 
 pytestmark = needs_compiled

@@ -1,6 +1,6 @@
-"""Computes the coefficients in autograph_cli/torch/_kernels/_series.py from functions in high precision (needs mpmath).
+"""Computes the coefficients in autograph_cli/torch/_kernels/elementwise/_series.py from functions in high precision (needs mpmath).
 
-python tests/torch/ops/make_series.py > autograph_cli/torch/_kernels/_series.py
+python tests/torch/ops/make_series.py > autograph_cli/torch/_kernels/elementwise/_series.py
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
-from ..._ops.attention import KERNELS
+from ..._ops.layers.attention import KERNELS
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
 

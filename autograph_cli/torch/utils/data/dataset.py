@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from ..._core.registry import functions
 from ..._core.tensor import Tensor
 from ..._core.user_warnings import warn
-from ..._ops.generators import default_generator
+from ..._ops.random_numbers.generators import default_generator
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sized
 from typing import Any
 
 from ..._core.registry import functions
-from ..._ops.generators import Generator
+from ..._ops.random_numbers.generators import Generator
 from .sampler import Sampler
 
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from ..._core.dtypes import float64, int64
 from ..._core.registry import functions
-from ..._ops.generators import Generator
+from ..._ops.random_numbers.generators import Generator
 
 T_co = TypeVar("T_co", covariant=True)
 DRAWN_AT_ONCE = 32

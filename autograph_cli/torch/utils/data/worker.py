@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._core.state import process_state, thread_state
 from ..._kernels import threads
-from ..._ops.generators import manual_seed
+from ..._ops.random_numbers.generators import manual_seed
 from .fetching import FETCHERS, Failure
 
 

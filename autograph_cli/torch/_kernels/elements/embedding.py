@@ -1,0 +1,156 @@
+"""Rows of a table: lookups, bags of rows, and the gradients of the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._arrays import Array
+from ..._arrays.meta import readable
+from ..._arrays.sparse import Coo
+from ..._core.errors import refused
+from .indexing import all_below
+
+SUM, MEAN, MAX = 0, 1, 2
+
+
+class Embedding:
+    """Kernels of lookups."""
+
+    xp: Any
+    number: Any
+    added_at: Any
+
+    def rows_added(self, rows: Any, positions: Any, count: int) -> Any:
+        """A table of `count` rows, each the sum of the rows that belong to its position."""
+        out = self.xp.zeros((count, *rows.shape[1:]), rows.dtype)
+        if positions.size == 0:
+            return out
+        self.added_at(out, (positions,), rows)
+        return out
+
+    def _per_frequency(self, rows: Any, positions: Any, count: int) -> Any:
+        return rows / self.xp.bincount(positions, minlength=count)[positions][:, None].astype(rows.dtype)
+
+    def embedding(self, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
+        self.check_rows(indices, weight.shape[0])
+        rows = weight.__class__ is np.ndarray and weight.flags.c_contiguous
+        return weight.take(indices, 0) if rows else weight[indices]
+
+    def check_rows(self, indices: Array, n: int) -> None:
+        """IndexError for a row that is not there."""
+        if indices.__class__ is np.ndarray and indices.size and all_below(indices, n):
+            return
+        if readable(indices) and (indices.min() < 0 or indices.max() >= n):
+            raise refused(IndexError, "index out of range in self")
+
+    def embedding_dense_backward(
+        self, grad: Array, indices: Array, count: int, padding_idx: int, scale_grad_by_freq: bool
+    ) -> Any:
+        positions = indices.reshape(-1)
+        rows = grad.reshape(positions.size, grad.shape[-1])
+        if padding_idx >= 0:
+            rows, positions = rows[positions != padding_idx], positions[positions != padding_idx]
+        if scale_grad_by_freq:
+            rows = self._per_frequency(rows, positions, count)
+        return self.rows_added(rows, positions, count)
+
+    def embedding_sparse_backward(
+        self, grad: Array, indices: Array, count: int, padding_idx: int, scale_grad_by_freq: bool
+    ) -> Any:
+        if scale_grad_by_freq:
+            raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+        positions = indices.reshape(-1)
+        rows = grad.reshape(positions.size, grad.shape[-1])
+        if padding_idx >= 0:
+            rows, positions = rows[positions != padding_idx], positions[positions != padding_idx]
+        return Coo(positions.astype("int64")[None], rows, (count, rows.shape[-1]))
+
+    def _bag(
+        self,
+        weight: Array,
+        indices: Array,
+        offsets: Any,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample: Any,
+        include_last_offset: bool,
+        padding_idx: int,
+    ) -> Any:
+        """The bags, the bag of each index, the sizes of the bags without padding, and for 'max' where each maximum is
+        from."""
+        if readable(indices) and (indices.min() < 0 or indices.max() >= weight.shape[0]):
+            raise RuntimeError(
+                f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
+                f"{indices.min() if indices.min() < 0 else indices.max()}"
+            )
+        bags = offsets.size - (1 if include_last_offset else 0)
+        bag_of = self.xp.searchsorted(offsets[:bags], self.xp.arange(indices.size), side="right") - 1
+        kept = indices != padding_idx if padding_idx >= 0 else self.xp.ones(indices.shape, bool)
+        sizes = self.xp.bincount(bag_of[kept], minlength=bags)
+        rows, owner = weight[indices[kept]], bag_of[kept]
+        if per_sample is not None:
+            rows = rows * per_sample[kept][:, None]
+        if mode == MAX:
+            out, positions = self._largest(rows, owner, indices[kept], bags)
+            return out, bag_of, sizes, positions
+        out = self.rows_added(rows, owner, bags)
+        if mode == MEAN:
+            out = out / self.xp.maximum(sizes, 1)[:, None].astype(out.dtype)
+        sizes = sizes if mode == MEAN else self.xp.zeros_like(sizes)
+        return out, bag_of, sizes, sizes
+
+    def _largest(self, rows: Any, owner: Any, indices: Array, bags: int) -> Any:
+        out = self.xp.zeros((bags, rows.shape[1]), rows.dtype)
+        positions = self.xp.zeros((bags, rows.shape[1]), "int64")
+        if owner.size:
+            starts = self.xp.flatnonzero(self.xp.concatenate([self.xp.ones(1, bool), owner[1:] != owner[:-1]]))
+            out[owner[starts]] = self.xp.maximum.reduceat(rows, starts, axis=0)
+            line = self.xp.arange(owner.size)[:, None]
+            first = self.xp.where(rows == out[owner], line, owner.size)
+            chosen = self.xp.minimum.reduceat(first, starts, axis=0)
+            positions[owner[starts]] = indices[self.xp.minimum(chosen, owner.size - 1)]
+        return out, positions
+
+    def _embedding_bag(self, *args: Any) -> Any:
+        return self._bag(*args)
+
+    def _embedding_bag_backward(
+        self,
+        grad: Array,
+        indices: Array,
+        bag_of: Any,
+        sizes: Any,
+        positions: Any,
+        count: int,
+        scale_grad_by_freq: bool,
+        mode: int,
+        per_sample: Any,
+        padding_idx: int,
+    ) -> Any:
+        if mode == MAX:
+            out = self.xp.zeros((count, grad.shape[1]), grad.dtype)
+            inside = self.xp.broadcast_to(sizes[:, None] > 0, positions.shape)
+            columns = self.xp.broadcast_to(self.xp.arange(grad.shape[1]), positions.shape)
+            self.xp.add.at(out, (positions[inside], columns[inside]), grad[inside])
+            return out
+        kept = indices != padding_idx if padding_idx >= 0 else self.xp.ones(indices.shape, bool)
+        rows, owner = grad[bag_of[kept]], bag_of[kept]
+        if mode == MEAN:
+            rows = rows / sizes[owner][:, None].astype(grad.dtype)
+        if per_sample is not None:
+            rows = rows * per_sample[kept][:, None]
+        if scale_grad_by_freq:
+            rows = self._per_frequency(rows, indices[kept], count)
+        return self.rows_added(rows, indices[kept], count)
+
+    def _embedding_bag_per_sample(
+        self, grad: Array, weight: Array, indices: Array, bag_of: Any, padding_idx: int
+    ) -> Any:
+        found = self.xp.add.reduce(grad[bag_of] * weight[indices], axis=1)
+        return found if padding_idx < 0 else self.xp.where(indices == padding_idx, self.number(0, grad), found)
+
+    def one_hot(self, a: Array, classes: int) -> Any:
+        return (a[..., None] == self.xp.arange(classes)).astype("int64")

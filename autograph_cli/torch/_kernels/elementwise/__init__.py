@@ -1,0 +1,1 @@
+"""Kernels that work on each element alone."""

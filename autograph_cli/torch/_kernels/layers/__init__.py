@@ -1,0 +1,1 @@
+"""Kernels of layers: windows of images, normalizations, attention, recurrent layers, losses."""

@@ -1,0 +1,1 @@
+"""Products, factors, systems and transforms of matrices."""

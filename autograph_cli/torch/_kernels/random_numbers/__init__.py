@@ -1,0 +1,1 @@
+"""Random numbers, and the gradients of what is drawn."""

@@ -1,0 +1,1 @@
+"""Kernels that make few elements of many, or put them in order."""

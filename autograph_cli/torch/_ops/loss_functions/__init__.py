@@ -1,0 +1,1 @@
+"""Losses, and the operations that they are made of."""

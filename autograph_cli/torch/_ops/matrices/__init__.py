@@ -1,0 +1,1 @@
+"""Products, factors and systems of matrices, and transforms."""

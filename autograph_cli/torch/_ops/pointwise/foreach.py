@@ -1,0 +1,124 @@
+"""`torch._foreach_*`: one function on each tensor of a list, which optimizers and averages of parameters use."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..._core.errors import refused
+from ..._core.inplace import run_inplace
+from ..._core.op_namespace import table
+from ..._core.registry import functions, methods
+from ..._core.state import thread_state
+from ..._core.tensor import Tensor
+
+_OF_ONE = (
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "
+    "rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
+)
+_OF_SEVERAL = "add addcdiv addcmul clamp_max clamp_min div lerp mul pow sub"
+
+
+def _per_tensor(name: str, count: int, argument: Any, listed: str) -> list[Any]:
+    """An argument for each tensor: one of a list, or the same for all."""
+    if not isinstance(argument, (tuple, list)) and not (listed == "scalars" and isinstance(argument, Tensor)):
+        if isinstance(argument, Tensor) and argument.ndim:
+            raise RuntimeError(
+                f"scalar tensor expected to be 0 dim but it has {argument.ndim} dimensions and {argument.numel()} "
+                "elements."
+            )
+        return [argument] * count
+    values = argument.tolist() if isinstance(argument, Tensor) else list(argument)
+    if len(values) != count and all(isinstance(x, Tensor) for x in values):
+        raise RuntimeError(f"Tensor lists must have the same number of tensors, got {count} and {len(values)}")
+    if len(values) != count:
+        raise RuntimeError("Tensor list must have same number of elements as scalar list.")
+    return values
+
+
+def _each(name: str, run: Callable[..., Any], in_place: bool) -> Callable[..., Any]:
+    """`run` on each tensor of a list, with the other arguments' part for it."""
+    public = f"_foreach_{name}"
+
+    def foreach(self: Any, *args: Any, **options: Any) -> Any:
+        swapped = name == "pow" and not isinstance(self, (tuple, list)) and args and isinstance(args[0], (tuple, list))
+        lists: tuple[Any, ...] = (args[0], self, *args[1:]) if swapped else (self, *args)
+        tensors = lists[0]
+        if not isinstance(tensors, (tuple, list)) or not all(isinstance(t, Tensor) for t in tensors):
+            raise refused(
+                TypeError,
+                f"{public}(): argument 'self' (position 1) must be tuple of Tensors, not {type(self).__name__}",
+            )
+        if not tensors:
+            raise RuntimeError("Tensor list must have at least one tensor.")
+        if (
+            (not in_place or name in _WITHOUT_NODES)
+            and thread_state.grad
+            and any(t.requires_grad for x in lists if isinstance(x, (tuple, list)) for t in x if isinstance(t, Tensor))
+        ):
+            raise NotImplementedError(
+                f"torch.{public} of tensors that require a gradient is not available in autograph's engine: use "
+                f"torch.no_grad, or torch.{name.rstrip('_')} on each"
+            )
+        columns = [_per_tensor(public, len(tensors), x, "scalar") for x in lists[1:]]
+        options = {key: _per_tensor(public, len(tensors), x, key) for key, x in options.items() if key != "ord"} | {
+            key: [x] * len(tensors) for key, x in options.items() if key == "ord"
+        }
+        made = []
+        for position, tensor in enumerate(tensors):
+            rest, named = [c[position] for c in columns], {_NAMES.get(k, k): c[position] for k, c in options.items()}
+            if name.startswith(("addcdiv", "addcmul")) and len(rest) > 2:
+                named["value"] = rest.pop()
+            with_number = in_place and _with_number(name.rstrip("_"), rest, named)
+            if with_number:
+                made.append(run_inplace(with_number, with_number.bind(tensor, rest[0])))
+                continue
+            made.append(run(rest[0], tensor) if swapped else run(tensor, *rest, **named))
+        return self if in_place else tuple(made)
+
+    foreach.__name__ = foreach.__qualname__ = public
+    foreach.__doc__ = f"`torch.{name}` on each tensor of a list."
+    return foreach
+
+
+def _with_number(name: str, rest: list[Any], named: dict[str, Any]) -> Any:
+    """The operation of a tensor and a number, which leaves a node of its own here; None where another is meant."""
+    if len(rest) != 1 or named or name not in ("add", "sub", "mul", "div"):
+        return None
+    if name in ("add", "sub") and isinstance(rest[0], Tensor) and not rest[0].ndim and not rest[0].requires_grad:
+        rest[0] = rest[0].item()
+    return None if isinstance(rest[0], Tensor) else table[f"{name}_Scalar"]
+
+
+_WITHOUT_NODES = ("copy_", "maximum_", "minimum_")
+"""The in-place functions that leave other nodes in PyTorch than those of one tensor."""
+_NAMES = {"scalars": "value", "scalar": "other", "tensors": "other"}
+
+
+def _define(name: str, run: Callable[..., Any], in_place: bool = False) -> None:
+    functions[f"_foreach_{name}"] = _each(name, run, in_place)
+
+
+for _name in f"{_OF_ONE} {_OF_SEVERAL}".split():
+    _define(_name, functions[_name])
+    _define(f"{_name}_", methods[f"{_name}_"], in_place=True)
+for _name, _run in (("maximum", "clamp_min"), ("minimum", "clamp_max")):  # which take numbers too
+    _define(_name, functions[_run])
+    _define(f"{_name}_", methods[f"{_run}_"], in_place=True)
+_define("clone", functions["clone"])
+_define("mm", functions["mm"])
+_define("max", functions["max"])
+_define("zero_", methods["zero_"], in_place=True)
+_define("copy_", methods["copy_"], in_place=True)
+
+
+def _norm(tensor: Tensor, ord: Any = 2, dtype: Any = None) -> Any:
+    return functions["norm"](tensor, ord, dtype=dtype)
+
+
+_define("norm", functools.wraps(_norm)(_norm))
+_define(
+    "powsum",
+    lambda tensor, ord=2, dtype=None: functions["sum"](functions["pow"](functions["abs"](tensor), ord), dtype=dtype),
+)

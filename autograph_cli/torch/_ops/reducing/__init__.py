@@ -1,0 +1,1 @@
+"""Operations that make few elements of many."""

@@ -1,0 +1,1 @@
+"""Operations that show the same elements in another shape, or put them elsewhere."""

@@ -1,0 +1,1 @@
+"""Operations that make tensors, convert, show and hand them over."""
