@@ -116,7 +116,12 @@ for _name in _OPERATIONS:
 _LOOKED_AT = ("detach_", "is_inference", "requires_grad_", "retain_grad")
 _METHODS = registry.methods | {name: vars(Tensor)[name] for name in _LOOKED_AT}
 _OWN = {name: run for name, run in vars(Tensor).items() if not name.startswith(("__", "_ag_"))}
-_SHOWN = calling.overridable(_OWN | _METHODS, arg_check.guard("Tensor", _METHODS))
+_TAKE_NOTHING = {
+    name: calling.public_function(run.op, arg_check.Check("Tensor", name, run))
+    for name, run in _METHODS.items()
+    if arg_check.stands_alone(name, run) and len(run.op.names) == 1
+}
+_SHOWN = calling.overridable(_OWN | _METHODS, arg_check.guard("Tensor", _METHODS) | _TAKE_NOTHING)
 _ALONE = {
     "detach": calling.detach,
     "_make_subclass": staticmethod(legacy.make_subclass),

@@ -12,9 +12,11 @@ import pytest
 from msgspec.structs import replace
 
 from autograph_cli.graph import (
+    Edge,
     Graph,
     Node,
     Output,
+    Saved,
     Step,
     TensorType,
     Trace,
@@ -169,3 +171,14 @@ def test_the_most_alike_trace_is_not_taken_for_a_bomb() -> None:
     assert len(plain) < 50 * len(packed)
     assert len(gzip.compress(plain, 9)) * 100 > len(plain)
     assert read_trace(packed) == trace
+
+
+def test_what_nodes_have_in_common_is_one_object() -> None:
+    def node(number: int) -> Node:
+        saved = (Saved("_saved_self", "float32[]", "", 4, number),)
+        given = (Edge(0),) if number else ()
+        return Node(number, "operation", "ExpBackward0", "exp", (Output(TYPE),), given, tuple(given), saved=saved)
+
+    _, first, second = read_trace(written(trace_of(Graph(tuple(map(node, range(3))))))).steps[0].graph.nodes
+    assert first.name is second.name and first.op is second.op and first.saved[0].name is second.saved[0].name
+    assert first.args is first.next == second.next

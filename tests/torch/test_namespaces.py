@@ -42,6 +42,11 @@ def test_what_is_not_there_says_so(act, kind, text):
         act()
 
 
+def test_a_package_says_so_however_it_was_imported(python):
+    code = "import importlib; cuda = importlib.import_module('autograph_cli.torch.cuda'); cuda.Frob"
+    assert "torch.cuda.Frob is not available" in python("-c", code).stderr
+
+
 @pytest.mark.parametrize(
     "compile, name",
     [

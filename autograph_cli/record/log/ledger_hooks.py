@@ -97,11 +97,15 @@ class Hooks:
 
     def end(self) -> None:
         """No pass goes on: the script finds its own functions where it put them."""
+        self._show(own=True)
+        self._aside.clear()
+
+    def _show(self, *, own: bool) -> None:
+        """Put the script's own functions in their places, or what stands for them."""
         for known, hook, telling in self._aside:
             hooks, there = known.place()
-            if there is telling:
-                hooks[known.handle.id] = hook
-        self._aside.clear()
+            if there is (telling if own else hook):
+                hooks[known.handle.id] = hook if own else telling
 
     def through(self, module: Any, hooks: list[Any]) -> list[Any]:
         """Return what stands for the hooks of a module in one call of it, and tells what they do."""
@@ -117,7 +121,11 @@ class Hooks:
                 return hook(*args, **kwargs)
             given = _first(args[0].grad if leaf else args[-1] if len(args) == 1 else args[1])
             before = self._guarded(self._copy, given)
-            result = hook(*args, **kwargs)
+            self._show(own=True)
+            try:
+                result = hook(*args, **kwargs)
+            finally:
+                self._show(own=False)
             after = args[0].grad if leaf else given if result is None else _first(result)
             self._guarded(self._look, known, before, after)
             return result

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._compiled import FILES, compiled
-from .calling import public_function
 from .class_names import type_name
 from .errors import is_refusal
 from .overrides import NOBODY, asked_instead, is_function, record_of, unasked
@@ -143,15 +142,19 @@ _ENGINE = os.path.dirname(os.path.dirname(__file__))
 def guard(space: str, found: Mapping[str, Any], names: Iterable[str] | None = None) -> dict[str, Any]:
     """The functions of a part of the namespace, which look at their arguments."""
     home = PUBLIC if space in ("torch", "Tensor") else f"{PUBLIC}.{space}"
-    made = {}
-    for name, run in found.items():
-        if not is_function(run) or name.startswith("_") or not (names is None or name in names):
-            continue
-        if not ((name in BARE or name in QUICK) and looks_itself(run)):
-            made[name] = guarded(Check(space, name, run), home)
-        elif space == "Tensor" and len(run.op.names) == 1:
-            made[name] = public_function(run.op, Check(space, name, run))
-    return made
+    return {
+        name: guarded(Check(space, name, run), home)
+        for name, run in found.items()
+        if is_function(run)
+        and not name.startswith("_")
+        and (names is None or name in names)
+        and not stands_alone(name, run)
+    }
+
+
+def stands_alone(name: str, run: Any) -> bool:
+    """Return whether nothing is to stand before a function."""
+    return (name in BARE or name in QUICK) and looks_itself(run)
 
 
 def looks_itself(run: Any) -> bool:

@@ -45,18 +45,60 @@ CALLS = [f"torch._foreach_{name}(a)" for name in OF_ONE.split()] + [
     "torch._foreach_add([], 1)",
     "torch._foreach_add(torch.ones(2), 1)",
     "torch._foreach_mul(a, torch.ones(2))",
+    "torch._foreach_addcmul(a, b, b, torch.tensor([2.0, 3.0]))",
+    "torch._foreach_addcdiv_(a, b, b, torch.tensor([2.0, 3.0]))",
 ]
+ONE = OF_ONE.replace(" clone max norm", "")
+CHANGES = [
+    *(f"{name.rstrip('_')}_(a)" for name in ONE.split()),
+    *(
+        f"{name}_(a, {o})"
+        for name in ("add", "sub", "mul", "div", "pow", "clamp_max", "clamp_min")
+        for o in ("2.0", "[2, 3.0]", "b")
+    ),
+    *(f"{name}_(a, {o})" for name in ("add", "mul", "div") for o in ("one", "one.requires_grad_()")),
+    *("maximum_(a, b)", "minimum_(a, b)", "maximum_(a, 2.0)", "minimum_(a, [2, 3.0])", "copy_(a, b)"),
+    *("add_(a, b, alpha=2)", "sub_(a, b, alpha=2)", "lerp_(a, b, 0.5)", "lerp_(a, b, [0.5, 0.25])", "lerp_(a, b, b)"),
+    *(
+        f"{name}_(a, b, b{more})"
+        for name in ("addcmul", "addcdiv")
+        for more in ("", ", -1", ", [2.0, 3.0]", ", torch.ones(2)")
+    ),
+]
+"""What changes tensors with a history, by themselves or with others that require a gradient."""
 
 
-def outcome(torch, call):
-    """The results, the list afterwards, or the error's class."""
-    names = {
+def names_of(torch):
+    return {
         "torch": torch,
         "a": [torch.tensor([0.25, 0.75]), torch.tensor([[0.5], [0.9]])],
         "b": [torch.tensor([2.0, 4.0]), torch.tensor([[-1.5], [8.0]])],
         "m": torch.tensor([[1.0, 2.0], [3.0, 4.0]]),
         "one": torch.tensor(3.0),
     }
+
+
+def differentiated(torch, call):
+    """The names of the nodes after a change, those behind them, the numbers and all gradients; None where PyTorch has
+    no derivative."""
+    names = names_of(torch)
+    leaves = [x.requires_grad_() for x in (*names["a"], *names["b"])]
+    names["a"] = made = [x * 1 for x in names["a"]]
+    try:
+        eval(f"torch._foreach_{call}", names)
+        grads = torch.autograd.grad(sum(x.sum() for x in made), leaves, allow_unused=True)
+    except (RuntimeError, NotImplementedError) as error:
+        assert "not implemented" in str(error) or "not available" in str(error), (call, error)
+        return None
+    nodes = [
+        [x.grad_fn.name(), *(f and f.name().rpartition(":")[2] for f, _ in x.grad_fn.next_functions)] for x in made
+    ]
+    return [nodes, [x.tolist() for x in made], [None if g is None else g.tolist() for g in grads]]
+
+
+def outcome(torch, call):
+    """The results, the list afterwards, or the error's class."""
+    names = names_of(torch)
     try:
         found = eval(call, names)
     except Exception as error:
@@ -67,6 +109,6 @@ def outcome(torch, call):
 if __name__ == "__main__":
     import torch
 
-    found = {call: outcome(torch, call) for call in CALLS}
+    found = {call: outcome(torch, call) for call in CALLS} | {call: differentiated(torch, call) for call in CHANGES}
     EXPECTED.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()) + "\n}\n")
     print(len(found))

@@ -52,16 +52,12 @@ def _each(name: str, run: Callable[..., Any], in_place: bool) -> Callable[..., A
             )
         if not tensors:
             raise RuntimeError("Tensor list must have at least one tensor.")
-        if (
-            (not in_place or name in _WITHOUT_NODES)
-            and thread_state.grad
-            and any(t.requires_grad for x in lists if isinstance(x, (tuple, list)) for t in x if isinstance(t, Tensor))
-        ):
+        columns = [_per_tensor(public, len(tensors), x, _listed(name, i)) for i, x in enumerate(lists[1:])]
+        if (not in_place or _has_no_node(name, (*lists, *options.values()))) and thread_state.grad and _asks(lists):
             raise NotImplementedError(
                 f"torch.{public} of tensors that require a gradient is not available in autograph's engine: use "
                 f"torch.no_grad, or torch.{name.rstrip('_')} on each"
             )
-        columns = [_per_tensor(public, len(tensors), x, "scalar") for x in lists[1:]]
         options = {key: _per_tensor(public, len(tensors), x, key) for key, x in options.items() if key != "ord"} | {
             key: [x] * len(tensors) for key, x in options.items() if key == "ord"
         }
@@ -70,9 +66,9 @@ def _each(name: str, run: Callable[..., Any], in_place: bool) -> Callable[..., A
             rest, named = [c[position] for c in columns], {_NAMES.get(k, k): c[position] for k, c in options.items()}
             if name.startswith(("addcdiv", "addcmul")) and len(rest) > 2:
                 named["value"] = rest.pop()
-            with_number = in_place and _with_number(name.rstrip("_"), rest, named)
-            if with_number:
-                made.append(run_inplace(with_number, with_number.bind(tensor, rest[0])))
+            other = _another(name.rstrip("_"), rest, named) if in_place else None
+            if other:
+                made.append(run_inplace(other, other.bind(tensor, rest[0])))
                 continue
             made.append(run(rest[0], tensor) if swapped else run(tensor, *rest, **named))
         return self if in_place else tuple(made)
@@ -82,8 +78,29 @@ def _each(name: str, run: Callable[..., Any], in_place: bool) -> Callable[..., A
     return foreach
 
 
-def _with_number(name: str, rest: list[Any], named: dict[str, Any]) -> Any:
-    """The operation of a tensor and a number, which leaves a node of its own here; None where another is meant."""
+def _listed(name: str, position: int) -> str:
+    """Return what an argument behind the list is: those of `addcmul` and `addcdiv` end with a number for each."""
+    return "scalars" if name.startswith(("addcdiv", "addcmul")) and position == 2 else "scalar"
+
+
+def _asks(lists: tuple[Any, ...]) -> bool:
+    """Return whether a tensor of these lists requires a gradient."""
+    return any(t.requires_grad for x in lists if isinstance(x, (tuple, list)) for t in x if isinstance(t, Tensor))
+
+
+def _has_no_node(name: str, lists: tuple[Any, ...]) -> bool:
+    """Return whether an in-place function has no derivative in PyTorch: copies, numbers for each in a tensor, and the
+    larger or the smaller of a tensor and a number."""
+    if name in ("maximum_", "minimum_"):
+        return not isinstance(lists[1], (tuple, list)) or not all(isinstance(t, Tensor) for t in lists[1])
+    return name == "copy_" or (len(lists) > 3 and isinstance(lists[3], Tensor))
+
+
+def _another(name: str, rest: list[Any], named: dict[str, Any]) -> Any:
+    """The operation that is meant where it is not that of the name: of a tensor and a number, which leaves a node of
+    its own here, or the larger or the smaller of two tensors."""
+    if len(rest) == 1 and name in ("maximum", "minimum") and isinstance(rest[0], Tensor):
+        return table[name]
     if len(rest) != 1 or named or name not in ("add", "sub", "mul", "div"):
         return None
     if name in ("add", "sub") and isinstance(rest[0], Tensor) and not rest[0].ndim and not rest[0].requires_grad:
@@ -91,8 +108,6 @@ def _with_number(name: str, rest: list[Any], named: dict[str, Any]) -> Any:
     return None if isinstance(rest[0], Tensor) else table[f"{name}_Scalar"]
 
 
-_WITHOUT_NODES = ("copy_", "maximum_", "minimum_")
-"""The in-place functions that leave other nodes in PyTorch than those of one tensor."""
 _NAMES = {"scalars": "value", "scalar": "other", "tensors": "other"}
 
 
