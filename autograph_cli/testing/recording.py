@@ -50,13 +50,15 @@ def record(
     steps: str = "first,last",
     extras: Sequence[str] = (),
     measured: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
     name: str = "",
     engine: str = "builtin",
 ) -> Recording:
     """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails.
 
-    `measured` is what is recorded beside the graph, as `--record` takes it.
+    `measured` is what is recorded beside the graph, as `--record` takes it; `environment` are variables that it is
+    given.
     """
     label = name or str(script)
     engine = engines.chosen(engine)
@@ -67,6 +69,7 @@ def record(
         "steps": steps,
         "extras": list(extras),
         "measured": list(measured),
+        "environment": dict(environment or {}),
         "engine": engine,
     }
     with (
@@ -105,6 +108,7 @@ def main() -> None:
 def answer(request: str) -> str:
     """Return what came of the script that a request names."""
     asked = json.loads(request)
+    os.environ.update(asked["environment"])
     target = runner.Target.of(asked["script"], tuple(asked["arguments"]))
     result, trace = runner.record(target, asked["steps"], record=asked["measured"], engine=asked["engine"])
     extras = asked["extras"]
