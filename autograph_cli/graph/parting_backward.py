@@ -177,8 +177,9 @@ class _Call:
             sent = at(flows[0].sent, nr), at(flows[1].sent, nr)
             wanted = self._goes(mine, self.ran), self._goes(its, self.like_ran)
             if wanted[0] != wanted[1]:
-                gone = Compared("parted", Apart(False, math.inf))
-                self._add("cut", one.id, other.id, gone, nr, lost=wanted[0])
+                gone, which = Compared("parted", Apart(False, math.inf)), (self.old, self.new)[wanted[0]]
+                ended = _ends(which, (one, other)[wanted[0]], self.aligned)
+                self._add("cut", one.id, other.id, gone, nr, lost=wanted[0], ends=ended)
                 continue
             if mine is None or its is None or sent == (None, None):
                 continue
@@ -219,8 +220,28 @@ class _Call:
                 if lost and self._behind_parted([sender]):
                     continue
                 gone = Compared("parted", Apart(False, math.inf))
-                self._add("part", sender if lost else old, None if lost else sender, gone, nr, lost=lost)
+                one_side, other_side = (sender, None) if lost else (old, sender)
+                olds, news = ((sender,), ()) if lost else ((), (sender,))
+                self._add("part", one_side, other_side, gone, nr, lost=lost, olds=olds, news=news)
                 return
+
+
+def _ends(graph: Graph, node: Node, aligned: Aligned) -> int | None:
+    """What the operation was given, in the graph in which no gradient goes on, and ends the history of: a `detach`, or
+    what ran without a gradient."""
+    seen, stack = set(), [edge.node for edge in node.args]
+    matched = aligned.likes if graph is aligned.new else aligned.pairs
+    other = aligned.old if graph is aligned.new else aligned.new
+    while stack:
+        number = stack.pop(0)
+        if number in seen or graph[number].kind != "untracked":
+            continue
+        seen.add(number)
+        like = matched.get(number)
+        if graph[number].cut and (like is None or not other[like].cut):
+            return number
+        stack += [edge.node for edge in graph[number].args]
+    return None
 
 
 def _senders(graph: Graph, ran: Iterable[int]) -> dict[tuple[int, int], list[tuple[int, int]]]:
