@@ -80,15 +80,16 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
     carried: dict[int, dict[str, float]] = {}
     worst, before = 0.0, None
     for one, other in pairs:
-        exact = old.engine == new.engine and not worst
+        exact = old.engine == new.engine and not counts["rounding"]
         aligned = Aligned(one.graph, other.graph, same_engine=exact, rtol=rtol)
-        aligned.carried = carried.get(one.number - 1, None if worst else {})
+        aligned.carried = carried.get(one.number - 1, None if counts["rounding"] else {})
         found = partings(aligned)
         counts.update(aligned.levels)
         worst = max(worst, aligned.largest)
         carried[one.number] = {each.name: each.relative for each in _spread(aligned, noise=True)}
         if found:
-            parted = _parted(one, other, aligned, found[0], counts, before)
+            first = _hooked(found[0], one, (old, new)) if found[0].kind == "seed" else found[0]
+            parted = _parted(one, other, aligned, first, counts, before)
             is_leaf = found[0].kind == "state" and one.graph[found[0].old or 0].kind == "leaf"
             stepped = _stepped(old, one.number - 1) if is_leaf and before == one.number - 1 else None
             total = min(old.total_steps, new.total_steps)
@@ -96,7 +97,7 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
         before = one.number
     ended = _other_lengths(old, new, pairs)
     looked, unseen = sum(counts.values()) - counts["unknown"], counts["unknown"]
-    verdict: Verdict = "incomparable" if ended else "rounding" if worst else "equal"
+    verdict: Verdict = "incomparable" if ended else "rounding" if counts["rounding"] else "equal"
     return Divergence(
         verdict,
         ended,
@@ -106,6 +107,15 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
         largest=worst,
         total=min(old.total_steps, new.total_steps),
     )
+
+
+def _hooked(parting: Parting, step: Step, traces: tuple[Trace, Trace]) -> Parting:
+    """What is known of a call that begins with another gradient: a hook of the tensor may have changed it."""
+    assert parting.old is not None
+    names = ("", *step.graph[parting.old].outputs[parting.nr].names)
+    hooks = [each for trace in traces if trace.ledger is not None for each in trace.ledger.hooks]
+    is_hook = any(each.kind == "register_hook" and each.on in names for each in hooks)
+    return replace(parting, kind="hook") if is_hook else parting
 
 
 def _stepped(trace: Trace, number: int) -> Source | None:

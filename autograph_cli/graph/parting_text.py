@@ -125,7 +125,7 @@ def _what(found: Divergence, parting: Parting) -> str:
     if parting.kind == "formula":
         return f"the backward of {_op(node)} sends on another gradient, though it was given the same"
     if parting.kind == "hook":
-        return f"the gradient of {called} is another one, though all that was sent to it is the same: a hook changes it"
+        return f"the gradient of {called} is another one, though what was sent to it is the same: a hook changes it"
     if parting.kind == "cut":
         to = node.next[parting.nr] if one is not None and parting.lost else None
         whom = f" to {_called(_graph(found, 0)[to.node])}" if to is not None else ""
