@@ -107,6 +107,8 @@ def diff(
     """
     with as_command_error():
         if by_values or compiled:
+            if output is not None or format_ not in (None, "text", "json") or views or include is not None:
+                raise UsageError("--values prints text, or --json: it takes no -o, -f, --view and --include.")
             sides = _sides(old, new, revisions, engines or ()) if not compiled else [_at(old), _at(old)]
             running = _engines(engines, load()) if engines or not compiled else ("torch", "torch")
             ctx.exit(_by_values(sides, running, step, compiled, as_json or format_ == "json"))

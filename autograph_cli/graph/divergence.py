@@ -15,7 +15,7 @@ from autograph_cli.graph.aligned import Aligned, Compared, at, flow_in
 from autograph_cli.graph.numbers import Apart, numbers
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.parting_backward import partings
-from autograph_cli.graph.records import Edge, Exact, Pass, Source, Step, Trace
+from autograph_cli.graph.records import Edge, Exact, Pass, Source, Step, Trace, above
 
 Verdict = Literal["equal", "rounding", "parted", "incomparable"]
 _NOISE = 1e-5
@@ -63,6 +63,14 @@ class Divergence(Struct, frozen=True):
     gap: tuple[int, int] | None = None
     """Where they part in steps that were not kept: the last one that is equal, or -1, and the first that begins with
     other numbers."""
+
+    def __str__(self) -> str:
+        """The report, as `autograph diff --values` prints it."""
+        return "\n".join(above("parting_text").text(self, ("the first", "the second")))
+
+    def __repr__(self) -> str:
+        """In short, for it holds graphs."""
+        return f"<Divergence: {self.verdict}{f', {self.parting.kind}' if self.parting else ''}>"
 
 
 def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:

@@ -77,3 +77,4 @@ def test_a_script_that_is_not_repeatable_is_not_compared(autograph: Run, tmp_pat
 def test_what_cannot_be_read_ends_with_2(autograph: Run) -> None:
     assert autograph("diff", "--values", "a.py", "missing.py").returncode == 2
     assert autograph("diff", "--values", "a.py").returncode == 2
+    assert autograph("diff", "--values", "-o", "a.svg", "a.py", "late.py").returncode == 2
