@@ -229,19 +229,20 @@ class _Call:
 def _ends(graph: Graph, node: Node, aligned: Aligned) -> int | None:
     """What the operation was given, in the graph in which no gradient goes on, and ends the history of: a `detach`, or
     what ran without a gradient."""
-    seen, stack = set(), [edge.node for edge in node.args]
-    matched = aligned.likes if graph is aligned.new else aligned.pairs
-    other = aligned.old if graph is aligned.new else aligned.new
+    likes, other = (aligned.likes, aligned.old) if graph is aligned.new else (aligned.pairs, aligned.new)
+    found: set[int] = set()
+    seen: set[int] = set()
+    stack = [edge.node for edge in node.args]
     while stack:
-        number = stack.pop(0)
+        number = stack.pop()
         if number in seen or graph[number].kind != "untracked":
             continue
         seen.add(number)
-        like = matched.get(number)
+        like = likes.get(number)
         if graph[number].cut and (like is None or not other[like].cut):
-            return number
+            found.add(number)
         stack += [edge.node for edge in graph[number].args]
-    return None
+    return min(found, default=None)
 
 
 def _senders(graph: Graph, ran: Iterable[int]) -> dict[tuple[int, int], list[tuple[int, int]]]:
