@@ -50,6 +50,8 @@ class Divergence(Struct, frozen=True):
     """The tensors that were compared, gradients included."""
     unseen: int = 0
     """Those of which one run has no numbers, or that rounding has blurred."""
+    alone: int = 0
+    """The operations and leaves that the other run has not."""
     steps: int = 0
     """The steps that were compared."""
     largest: float = 0.0
@@ -86,12 +88,13 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
     pairs = [(step, later[step.number]) for step in old.steps if step.has_nodes and step.number in later]
     counts: Counter[str] = Counter()
     carried: dict[int, dict[str, float]] = {}
-    worst, before = 0.0, None
+    worst, before, alone = 0.0, None, 0
     for one, other in pairs:
         exact = old.engine == new.engine and not counts["rounding"]
         aligned = Aligned(one.graph, other.graph, same_engine=exact, rtol=rtol)
         aligned.carried = carried.get(one.number - 1, None if counts["rounding"] else {})
         found = partings(aligned)
+        alone += len(one.graph) + len(other.graph) - 2 * len(aligned.pairs)
         counts.update(aligned.levels)
         worst = max(worst, aligned.largest)
         carried[one.number] = {each.name: each.relative for each in _spread(aligned, noise=True)}

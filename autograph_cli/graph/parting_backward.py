@@ -82,6 +82,7 @@ class _Call:
     def _node(self, one: Node, other: Node) -> None:
         flows = flow_in(one, self.mine.id), flow_in(other, self.its.id)
         if flows[0] is None or flows[1] is None:
+            self.aligned.note(Compared("unknown"))
             return
         worst = Compared("same")
         for nr in range(min(len(one.outputs), len(other.outputs))):

@@ -32,7 +32,8 @@ def text(found: Divergence, names: Names) -> Iterator[str]:
         of = f" of {found.total}" if found.steps < found.total and found.verdict != "parted" else ""
         steps = f"in {found.steps}{of} step{'s' * (found.steps != 1 or bool(of))}"
         unseen = f"; {found.unseen} could not be" if found.unseen else ""
-        yield f"  compared  {found.looked:,} tensors, gradients included, {steps}{unseen}"
+        alone = f"; {found.alone} operations and inputs have no like in the other run" if found.alone else ""
+        yield f"  compared  {found.looked:,} tensors, gradients included, {steps}{unseen}{alone}"
 
 
 def sentence(found: Divergence, names: Names) -> str:
@@ -57,6 +58,7 @@ def as_dict(found: Divergence, names: Names) -> dict[str, Any]:
         "steps": found.steps,
         "compared": found.looked,
         "not_compared": found.unseen,
+        "without_like": found.alone,
         "largest_rounding": found.largest,
     }
     parting = found.parting
