@@ -60,6 +60,11 @@ FORMATS = ("text", "json", *PICTURES, *REPORTS)
     help="Where the numbers part first, forward or backward: exit code 0 for equal ones, but for rounding; 1; 3 where "
     "they cannot be compared.",
 )
+@click.option(
+    "--compiled",
+    is_flag=True,
+    help="With --values: compare A without torch.compile, and with it, on the PyTorch that is installed.",
+)
 @click.option("--json", "as_json", is_flag=True, help="With --values: an object on stdout; else as -f json.")
 @click.option("-f", "--format", "format_", type=click.Choice(FORMATS), help="Unless told, by -o; else text.")
 @click.option("--together", is_flag=True, help="-f svg: both graphs as one picture, as the other pictures are.")
@@ -75,6 +80,7 @@ def diff(
     step: str | None,
     include: str | None,
     by_values: bool,
+    compiled: bool,
     as_json: bool,
     format_: str | None,
     together: bool,
@@ -95,8 +101,12 @@ def diff(
       autograph diff --values old.py new.py              where numbers part first
     """
     with as_command_error():
-        if by_values:
-            ctx.exit(_by_values(old, new, revisions, engines, step, as_json or format_ == "json"))
+        if by_values or compiled:
+            if output is not None or format_ not in (None, "text", "json") or views or include is not None:
+                raise UsageError("--values prints text, or --json: it takes no -o, -f, --view and --include.")
+            sides = _sides(old, new, revisions, engines or ()) if not compiled else [_at(old), _at(old)]
+            running = _engines(engines, load()) if engines or not compiled else ("torch", "torch")
+            ctx.exit(_by_values(sides, running, step, compiled, as_json or format_ == "json"))
         format_ = "json" if as_json else format_
         asked = chosen_settings(load(), step, views, include, None)
         settings = _settings(asked, include)
@@ -111,13 +121,13 @@ def diff(
 
 
 def _by_values(
-    old: str, new: str | None, revisions: tuple[str, ...], engines: tuple[str, ...] | None, step: str | None, json: bool
+    sides: list[tuple[str, str | None]], engines: tuple[str, str], step: str | None, compiled: bool, as_json: bool
 ) -> int:
     """Compare the numbers of both sides, and return the exit code."""
     values = importlib.import_module("autograph_cli.cli.diff_values")  # NumPy, which other comparisons do without
-    asked = [chosen(engine) for engine in _engines(engines, load())]
-    sides = values.open_sides(_sides(old, new, revisions, engines or ()), asked, step, checked_out)
-    code: int = values.show(values.compare(sides), sides, as_json=json)
+    asked = values.Asked(tuple(sides), tuple(map(chosen, engines)), step, compiled)
+    opened = values.open_sides(asked, checked_out)
+    code: int = values.show(values.compare(opened), opened, as_json=as_json)
     return code
 
 
@@ -162,8 +172,14 @@ def _sides(
     if (new is None) != bool(revisions) or len(revisions) > 2:
         raise UsageError("Give two files, or one file and --rev once or twice.")
     if new is not None:
-        return [(old, None), (new, None)]
+        return [_at(old), _at(new)]
     return [(old, revision) for revision in (*revisions, None)[:2]]
+
+
+def _at(name: str) -> tuple[str, str | None]:
+    """The script and the revision that `FILE@REV` names; a file of that name comes first."""
+    file, mark, revision = name.rpartition("@")
+    return (file, revision) if mark and file.endswith(SCRIPTS) and not Path(name).exists() else (name, None)
 
 
 def _is_alike(part: str, sides: list[tuple[str, str | None]]) -> bool:

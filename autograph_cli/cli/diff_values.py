@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from autograph_cli.record.run import store
 from autograph_cli.testing import recording, sweeps
 
 T = TypeVar("T")
+EAGER = {"TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
 NEAR = 12
 """So many steps are recorded at once, to find the first that parts."""
 CODES = {"equal": 0, "rounding": 0, "parted": 1, "incomparable": 3}
@@ -40,20 +41,37 @@ class Side(Struct, frozen=True):
     """What `autograph check` says of the first derivative of a custom Function of the script."""
 
 
-def open_sides(
-    named: Sequence[tuple[str, str | None]], engines: Sequence[str], steps: str | None, checked_out: Callable[..., Any]
-) -> list[Side]:
+class Asked(Struct, frozen=True):
+    """What there is to compare, by side."""
+
+    named: tuple[tuple[str, str | None], ...]
+    """Files, and revisions of scripts."""
+    engines: tuple[str, ...]
+    steps: str | None = None
+    eager: bool = False
+    """Whether `torch.compile` compiles nothing on the first side."""
+
+
+def open_sides(asked: Asked, checked_out: Callable[..., Any]) -> list[Side]:
     """Read traces, and run scripts, both at the same time."""
+    environments: list[dict[str, str]] = [EAGER if asked.eager else {}, {}]
     with sweeps.pool(2) as pool:
         assert pool is not None
         found = [
-            pool.submit(_side, name, revision, engine, steps, checked_out)
-            for (name, revision), engine in zip(named, engines, strict=True)
+            pool.submit(_side, *named, engine, asked.steps, environment, checked_out)
+            for named, engine, environment in zip(asked.named, asked.engines, environments, strict=True)
         ]
         return [each.result() for each in found]
 
 
-def _side(name: str, revision: str | None, engine: str, steps: str | None, checked_out: Callable[..., Any]) -> Side:
+def _side(
+    name: str,
+    revision: str | None,
+    engine: str,
+    steps: str | None,
+    environment: Mapping[str, str],
+    checked_out: Callable[..., Any],
+) -> Side:
     """Read a trace, or run a script."""
     if not name.endswith(SCRIPTS):
         if revision is not None:
@@ -62,7 +80,7 @@ def _side(name: str, revision: str | None, engine: str, steps: str | None, check
         return Side(name, store.load(path, rank))
     if revision is None and not Path(name).is_file():
         raise CommandError(f"There is no file {name}.")
-    title = f"{name} at {revision}" if revision else name
+    title = f"{name} at {revision}" if revision else f"{name}, eager" if environment else name
 
     def there() -> contextlib.AbstractContextManager[Path]:
         if revision is None:
@@ -72,8 +90,14 @@ def _side(name: str, revision: str | None, engine: str, steps: str | None, check
 
     def run(kept: str, *measured: str) -> Trace:
         with there() as script:
-            kinds = ("values", *measured)
-            return recording.record(script, steps=kept, measured=kinds, name=title, engine=engine).trace
+            return recording.record(
+                script,
+                steps=kept,
+                measured=("values", *measured),
+                environment=environment,
+                name=title,
+                engine=engine,
+            ).trace
 
     def check(function: str) -> str:
         with there() as script:

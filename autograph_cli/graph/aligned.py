@@ -60,7 +60,7 @@ class Aligned:
     def note(self, compared: Compared) -> Compared:
         """Count a tensor that was compared."""
         self.levels[compared.level] += 1
-        if compared.level == "rounding":
+        if compared.level == "rounding" and compared.relative <= BLURRED:  # else it is nothing but rounding
             self.largest = max(self.largest, compared.relative)
         return compared
 

@@ -15,13 +15,13 @@ from autograph_cli.graph.aligned import Aligned, Compared, at, flow_in
 from autograph_cli.graph.numbers import Apart, numbers
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.parting_backward import partings
-from autograph_cli.graph.records import Edge, Exact, Pass, Step, Trace
+from autograph_cli.graph.records import Edge, Exact, Pass, Source, Step, Trace, above
 
 Verdict = Literal["equal", "rounding", "parted", "incomparable"]
 _NOISE = 1e-5
 """Gradients that are so small beside those of other leaves are rounding by themselves."""
 _RELATED = 0.9
-"""Numbers of so high a correlation are the same draws, scaled or moved."""
+"""Numbers of so high a correlation are the same draws, scaled, moved or cut off; of many, half of it."""
 
 
 class Spread(Struct, frozen=True):
@@ -50,17 +50,29 @@ class Divergence(Struct, frozen=True):
     """The tensors that were compared, gradients included."""
     unseen: int = 0
     """Those of which one run has no numbers, or that rounding has blurred."""
+    alone: int = 0
+    """The operations and leaves that the other run has not."""
     steps: int = 0
     """The steps that were compared."""
     largest: float = 0.0
     """The largest relative difference that is rounding."""
     total: int = 0
     """The steps that both runs had."""
+    stepped: Source | None = None
+    """The line that stepped the optimizer before a step that begins with other numbers."""
     notes: tuple[tuple[str, str], ...] = ()
     """What was found out by running both again: a word, and what it is about."""
     gap: tuple[int, int] | None = None
     """Where they part in steps that were not kept: the last one that is equal, or -1, and the first that begins with
     other numbers."""
+
+    def __str__(self) -> str:
+        """The report, as `autograph diff --values` prints it."""
+        return "\n".join(above("parting_text").text(self, ("the first", "the second")))
+
+    def __repr__(self) -> str:
+        """In short, for it holds graphs."""
+        return f"<Divergence: {self.verdict}{f', {self.parting.kind}' if self.parting else ''}>"
 
 
 def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
@@ -76,22 +88,27 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
     pairs = [(step, later[step.number]) for step in old.steps if step.has_nodes and step.number in later]
     counts: Counter[str] = Counter()
     carried: dict[int, dict[str, float]] = {}
-    worst, before = 0.0, None
+    worst, before, alone = 0.0, None, 0
     for one, other in pairs:
-        exact = old.engine == new.engine and not worst
+        exact = old.engine == new.engine and not counts["rounding"]
         aligned = Aligned(one.graph, other.graph, same_engine=exact, rtol=rtol)
-        aligned.carried = carried.get(one.number - 1, None if worst else {})
+        aligned.carried = carried.get(one.number - 1, None if counts["rounding"] else {})
         found = partings(aligned)
+        alone += len(one.graph) + len(other.graph) - 2 * len(aligned.pairs)
         counts.update(aligned.levels)
         worst = max(worst, aligned.largest)
-        carried[one.number] = {each.name: each.relative for each in _spread(aligned)}
+        carried[one.number] = {each.name: each.relative for each in _spread(aligned, noise=True)}
         if found:
-            parted = _parted(one, other, aligned, found[0], counts, before)
-            return replace(parted, steps=len(carried), total=min(old.total_steps, new.total_steps))
+            first = _hooked(found[0], one, (old, new)) if found[0].kind == "seed" else found[0]
+            parted = _parted(one, other, aligned, first, counts, before)
+            is_leaf = found[0].kind == "state" and one.graph[found[0].old or 0].kind == "leaf"
+            stepped = _stepped(old, one.number - 1) if is_leaf and before == one.number - 1 else None
+            total = min(old.total_steps, new.total_steps)
+            return replace(parted, steps=len(carried), total=total, stepped=stepped)
         before = one.number
     ended = _other_lengths(old, new, pairs)
     looked, unseen = sum(counts.values()) - counts["unknown"], counts["unknown"]
-    verdict: Verdict = "incomparable" if ended else "rounding" if worst else "equal"
+    verdict: Verdict = "incomparable" if ended else "rounding" if counts["rounding"] else "equal"
     return Divergence(
         verdict,
         ended,
@@ -101,6 +118,21 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
         largest=worst,
         total=min(old.total_steps, new.total_steps),
     )
+
+
+def _hooked(parting: Parting, step: Step, traces: tuple[Trace, Trace]) -> Parting:
+    """What is known of a call that begins with another gradient: a hook of the tensor may have changed it."""
+    assert parting.old is not None
+    names = ("", *step.graph[parting.old].outputs[parting.nr].names)
+    hooks = [each for trace in traces if trace.ledger is not None for each in trace.ledger.hooks]
+    is_hook = any(each.kind == "register_hook" and each.on in names for each in hooks)
+    return replace(parting, kind="hook") if is_hook else parting
+
+
+def _stepped(trace: Trace, number: int) -> Source | None:
+    """The line at which an optimizer took its step in this step of a run."""
+    happenings = () if trace.ledger is None else trace.ledger.happenings
+    return next((each.source for each in happenings if each.kind == "step" and each.step == number), None)
 
 
 def _refused(old: Trace, new: Trace) -> str:
@@ -179,23 +211,30 @@ def _unrelated(aligned: Aligned, number: int) -> bool:
 
 def _correlated(old: Exact, new: Exact) -> bool:
     arrays = [numbers(old), numbers(new)]
+    if old.kind[0] in "iub":  # indices and masks
+        return True
     if old.count < 4 or any(array.std() == 0 for array in arrays):  # too few to tell, or constants
         return True
-    return bool(abs(np.corrcoef(*arrays)[0, 1]) > _RELATED)
+    by_chance = min(_RELATED, max(0.5, 3 / math.sqrt(old.count)))
+    return bool(abs(np.corrcoef(*arrays)[0, 1]) > by_chance)
 
 
-def _spread(aligned: Aligned) -> Iterator[Spread]:
-    """The gradients of leaves that both runs have, as far as they are not the same; without those that are nothing but
-    rounding beside the others."""
+def _spread(aligned: Aligned, *, noise: bool = False) -> Iterator[Spread]:
+    """The gradients of leaves that both runs have, as far as they are not the same; those that are nothing but rounding
+    beside the others only where `noise` is asked for, as being apart by all that they are."""
     for mine, its in zip(aligned.old.passes, aligned.new.passes, strict=False):
         leaves = [number for number in mine.ran if aligned.old[number].kind == "leaf" and number in aligned.pairs]
         found = {number: _gradients(aligned, number, mine, its) for number in leaves}
         scales = [each.apart.scale for each in found.values() if each is not None]
         largest = max(filter(math.isfinite, scales), default=0.0)
         for number, compared in found.items():
-            if compared is not None and compared.level != "same" and compared.apart.scale >= _NOISE * largest:
-                name = next(iter(aligned.old[number].outputs[0].names), aligned.old[number].module)
+            if compared is None or compared.level == "same":
+                continue
+            name = next(iter(aligned.old[number].outputs[0].names), aligned.old[number].module)
+            if compared.apart.scale >= _NOISE * largest:
                 yield Spread(name, mine.order, compared.relative, compared.level == "parted")
+            elif noise:
+                yield Spread(name, mine.order, 1.0, False)
 
 
 def _gradients(aligned: Aligned, one: int, mine: Pass, its: Pass) -> Compared | None:

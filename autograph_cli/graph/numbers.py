@@ -156,20 +156,22 @@ def _told(flat: Any) -> tuple[float, list[float]]:
         if not np.isfinite(numbers @ numbers):  # what is NaN or infinite is left out
             numbers = np.where(np.isfinite(numbers), numbers, 0).astype(np.float64)
     whole = numbers.size // _ROW
-    columns = _signs(_ROW)
+    rows, rest = numbers[: whole * _ROW].reshape(whole, _ROW), numbers[whole * _ROW :].astype(np.float64)
     with np.errstate(all="ignore"):
-        rows = numbers[: whole * _ROW].reshape(whole, _ROW) @ columns.astype(numbers.dtype)
-        rest = numbers[whole * _ROW :].astype(np.float64) @ columns[: numbers.size - whole * _ROW]
-        turned = _signs(whole + 1)
-        sums = (rows.astype(np.float64) * turned[:whole]).sum(axis=0) + rest * turned[whole]
         norm = math.sqrt(float(numbers @ numbers))
-    return norm, [float(each) for each in sums]
+        return norm, [float(_signed(rows, rest, each)) for each in range(PROBES)]
 
 
-@functools.lru_cache(64)
-def _signs(count: int) -> Any:
-    """A column of signs for each projection."""
+def _signed(rows: Any, rest: Any, pattern: int) -> Any:
+    """The sum of rows of numbers, and of what is left, with a pattern of signs."""
+    along, down = _signs(pattern, _ROW, rows.dtype.char), _signs(pattern, len(rows) + 1, "d")
+    return (rows @ along).astype(np.float64) @ down[:-1] + (rest @ along[: rest.size]) * down[-1]
+
+
+@functools.lru_cache(256)
+def _signs(pattern: int, count: int, kind: str) -> Any:
+    """So many signs of a pattern, as numbers of this type."""
     with np.errstate(over="ignore"):
         places = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
-    bits = [(places >> np.uint64(63 - 7 * each)) & np.uint64(1) for each in range(PROBES)]
-    return np.stack([1.0 - 2.0 * bit.astype(np.float64) for bit in bits], axis=1)
+    bits = (places >> np.uint64(63 - 7 * pattern)) & np.uint64(1)
+    return (1.0 - 2.0 * bits.astype(np.float64)).astype(kind)

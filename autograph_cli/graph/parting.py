@@ -32,6 +32,8 @@ class Parting(Struct, frozen=True):
     """Those in the new graph."""
     later: bool = False
     """Of a `part`: whether it begins later in the old graph, which may have nothing of it."""
+    ends: int | None = None
+    """Of a `cut`: what ends the history, in the graph in which no gradient goes on."""
     lost: bool = False
     """Of a `cut`: whether it is the new graph in which no gradient goes on."""
 

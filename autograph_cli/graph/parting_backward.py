@@ -82,6 +82,7 @@ class _Call:
     def _node(self, one: Node, other: Node) -> None:
         flows = flow_in(one, self.mine.id), flow_in(other, self.its.id)
         if flows[0] is None or flows[1] is None:
+            self.aligned.note(Compared("unknown"))
             return
         worst = Compared("same")
         for nr in range(min(len(one.outputs), len(other.outputs))):
@@ -177,8 +178,9 @@ class _Call:
             sent = at(flows[0].sent, nr), at(flows[1].sent, nr)
             wanted = self._goes(mine, self.ran), self._goes(its, self.like_ran)
             if wanted[0] != wanted[1]:
-                gone = Compared("parted", Apart(False, math.inf))
-                self._add("cut", one.id, other.id, gone, nr, lost=wanted[0])
+                gone, which = Compared("parted", Apart(False, math.inf)), (self.old, self.new)[wanted[0]]
+                ended = _ends(which, (one, other)[wanted[0]], self.aligned)
+                self._add("cut", one.id, other.id, gone, nr, lost=wanted[0], ends=ended)
                 continue
             if mine is None or its is None or sent == (None, None):
                 continue
@@ -219,8 +221,29 @@ class _Call:
                 if lost and self._behind_parted([sender]):
                     continue
                 gone = Compared("parted", Apart(False, math.inf))
-                self._add("part", sender if lost else old, None if lost else sender, gone, nr, lost=lost)
+                one_side, other_side = (sender, None) if lost else (old, sender)
+                olds, news = ((sender,), ()) if lost else ((), (sender,))
+                self._add("part", one_side, other_side, gone, nr, lost=lost, olds=olds, news=news)
                 return
+
+
+def _ends(graph: Graph, node: Node, aligned: Aligned) -> int | None:
+    """What the operation was given, in the graph in which no gradient goes on, and ends the history of: a `detach`, or
+    what ran without a gradient."""
+    likes, other = (aligned.likes, aligned.old) if graph is aligned.new else (aligned.pairs, aligned.new)
+    found: set[int] = set()
+    seen: set[int] = set()
+    stack = [edge.node for edge in node.args]
+    while stack:
+        number = stack.pop()
+        if number in seen or graph[number].kind != "untracked":
+            continue
+        seen.add(number)
+        like = likes.get(number)
+        if graph[number].cut and (like is None or not other[like].cut):
+            found.add(number)
+        stack += [edge.node for edge in graph[number].args]
+    return min(found, default=None)
 
 
 def _senders(graph: Graph, ran: Iterable[int]) -> dict[tuple[int, int], list[tuple[int, int]]]:

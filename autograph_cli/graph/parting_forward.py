@@ -48,6 +48,15 @@ class Forward:
             parted = [nr for nr, each in enumerate(found) if each.level == "parted"]
             self._reason(one, other, given is not None, parted)
 
+    def _carried(self, one: Node) -> float:
+        """How far a leaf or an input may be apart for what its gradients were apart in the step before; a buffer hangs
+        on all parameters."""
+        known = self.aligned.carried
+        if known is None:
+            return BLURRED
+        names = one.outputs[0].names if one.kind == "leaf" else known
+        return max([known.get(name, 0.0) for name in names], default=0.0)
+
     def _reason(self, one: Node, other: Node, is_wired: bool, parted: list[int]) -> None:
         """Note why the results of two nodes are not the same, unless that is rounding."""
         handed_on = self._handed_on(one, other)
@@ -92,10 +101,7 @@ class Forward:
         if given is None:
             return aligned.judged(*numbers, eps, aligned.loose)
         if not one.is_operation and aligned.carried != {}:
-            carried = (
-                [aligned.carried.get(name, 0.0) for name in one.outputs[0].names] if aligned.carried else [BLURRED]
-            )
-            return aligned.judged(*numbers, eps, aligned.loose, max(carried, default=0.0))
+            return aligned.judged(*numbers, eps, aligned.loose, self._carried(one))
         sharp = aligned.same_engine and one.op == other.op and all(each.level == "same" for each in given)
         terms = [aligned.number(self.old, edge) for edge in one.args]
         noise = 0.0 if sharp else noise_of(eps, terms, numbers[0])

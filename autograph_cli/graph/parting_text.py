@@ -32,7 +32,8 @@ def text(found: Divergence, names: Names) -> Iterator[str]:
         of = f" of {found.total}" if found.steps < found.total and found.verdict != "parted" else ""
         steps = f"in {found.steps}{of} step{'s' * (found.steps != 1 or bool(of))}"
         unseen = f"; {found.unseen} could not be" if found.unseen else ""
-        yield f"  compared  {found.looked:,} tensors, gradients included, {steps}{unseen}"
+        alone = f"; {found.alone} operations and inputs have no like in the other run" if found.alone else ""
+        yield f"  compared  {found.looked:,} tensors, gradients included, {steps}{unseen}{alone}"
 
 
 def sentence(found: Divergence, names: Names) -> str:
@@ -40,7 +41,7 @@ def sentence(found: Divergence, names: Names) -> str:
     if found.verdict == "incomparable":
         return f"The numbers cannot be compared: {_named(found.why, names)}."
     if found.verdict == "equal":
-        return "The numbers are equal, bit for bit."
+        return "The numbers are equal, bit for bit, in all that the graphs have."
     if found.verdict == "rounding":
         return f"The numbers differ by rounding only: by {found.largest:.1e} of a tensor's largest number at most."
     assert found.parting is not None
@@ -57,17 +58,18 @@ def as_dict(found: Divergence, names: Names) -> dict[str, Any]:
         "steps": found.steps,
         "compared": found.looked,
         "not_compared": found.unseen,
+        "without_like": found.alone,
         "largest_rounding": found.largest,
     }
     parting = found.parting
     if parting is None or found.old is None or found.new is None or found.verdict != "parted":
         return told
-    sources = [place(graph, number) for graph, number in _nodes(found, parting)]
+    sources = _places(found, parting)
     told["first"] = {
         "kind": parting.kind,
         "direction": _direction(parting),
         "step": found.old.number,
-        "places": [None if each is None else {"file": each.file, "line": each.line} for each in sources],
+        "places": [{"file": each.file, "line": each.line} for each in sources],
         "operations": [None if number is None else _op(graph[number]) for graph, number in _nodes(found, parting)],
         "relative": _finite(parting.apart.relative),
         "index": parting.apart.index,
@@ -83,7 +85,7 @@ def as_dict(found: Divergence, names: Names) -> dict[str, Any]:
 
 def first_place(found: Divergence) -> Source | None:
     """The line that is named first."""
-    return None if found.parting is None else place(*_nodes(found, found.parting)[0])
+    return None if found.parting is None else next(iter(_places(found, found.parting)), None)
 
 
 def place(graph: Graph, number: int | None) -> Source | None:
@@ -101,11 +103,7 @@ def place(graph: Graph, number: int | None) -> Source | None:
 
 
 def _first(found: Divergence, parting: Parting, names: Names) -> str:
-    sources = [place(graph, number) for graph, number in _nodes(found, parting)]
-    told = [f"{source.file}:{source.line}" for source in sources if source is not None]
-    if parting.kind == "seed" and found.old is not None and found.new is not None:
-        calls = [step.graph.passes[parting.pass_id or 0].source for step in (found.old, found.new)]
-        told = [f"{source.file}:{source.line}" for source in calls if source is not None]
+    told = [f"{source.file}:{source.line}" for source in _places(found, parting)]
     step = f" in step {found.old.number}" if found.old is not None and (found.old.number or found.steps > 1) else ""
     if found.why:
         return f"The runs part{step}, where {_what(found, parting)}: {_named(found.why, names)}."
@@ -119,6 +117,8 @@ def _what(found: Divergence, parting: Parting) -> str:
     assert node is not None
     called = _called(node)
     if parting.kind == "state":
+        if found.stepped is not None:
+            return f"{called} begins with other numbers, though its gradient in the step before is the same"
         return f"{called} begins with other numbers"
     if parting.kind == "operation" and one is not None and other is not None:
         if _op(one) != _op(other):
@@ -127,12 +127,14 @@ def _what(found: Divergence, parting: Parting) -> str:
     if parting.kind == "formula":
         return f"the backward of {_op(node)} sends on another gradient, though it was given the same"
     if parting.kind == "hook":
-        return f"the gradient of {called} is another one, though all that was sent to it is the same: a hook changes it"
+        return f"the gradient of {called} is another one, though what was sent to it is the same: a hook changes it"
     if parting.kind == "cut":
         to = node.next[parting.nr] if one is not None and parting.lost else None
         whom = f" to {_called(_graph(found, 0)[to.node])}" if to is not None else ""
         which = "second" if parting.lost else "first"
-        return f"no gradient goes on from {_op(node)}{whom} in the {which} run"
+        ended = _graph(found, int(parting.lost))[parting.ends] if parting.ends is not None else None
+        by = f": {_op(ended)} ends it" if ended is not None else ""
+        return f"no gradient goes on from {_op(node)}{whom} in the {which} run{by}"
     if parting.kind == "seed":
         return "the backward call begins with another gradient"
     return _of_part(found, parting)
@@ -170,6 +172,18 @@ def _nodes(found: Divergence, parting: Parting) -> list[tuple[Graph, int | None]
     """The node of each run; of a part that begins later in the old run, or is not there, that of the new one first."""
     both: list[tuple[Graph, int | None]] = [(_graph(found, 0), parting.old), (_graph(found, 1), parting.new)]
     return both[::-1] if parting.later or (parting.kind == "part" and parting.old is None) else both
+
+
+def _places(found: Divergence, parting: Parting) -> list[Source]:
+    """The lines to be named: of a cut that of what ends the history first."""
+    told = [place(graph, number) for graph, number in _nodes(found, parting)]
+    if parting.kind == "cut" and parting.ends is not None:
+        told.insert(0, place(_graph(found, int(parting.lost)), parting.ends))
+    if parting.kind == "seed" and found.old is not None and found.new is not None:
+        told = [step.graph.passes[parting.pass_id or 0].source for step in (found.old, found.new)]
+    if parting.kind == "state" and found.stepped is not None:
+        told = [found.stepped]
+    return [each for each in told if each is not None]
 
 
 def _named(why: str, names: Names) -> str:

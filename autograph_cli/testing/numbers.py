@@ -8,7 +8,6 @@ from typing import Any
 from autograph_cli import in_code
 from autograph_cli.graph import Trace
 from autograph_cli.graph.divergence import Divergence, divergence
-from autograph_cli.graph.parting_text import text
 from autograph_cli.record.log.steps import COMPARED
 from autograph_cli.record.run import store
 
@@ -22,8 +21,8 @@ def first_divergence(a: Any, b: Any, rtol: float = 0.0) -> Divergence:
     >>> from autograph_cli import torch
     >>> w = torch.ones(3, requires_grad=True)
     >>> found = first_divergence(lambda: (w * 2).sum().backward(), lambda: (w * 2.5).sum().backward())
-    >>> found.verdict, found.parting.kind
-    ('parted', 'operation')
+    >>> found
+    <Divergence: parted, operation>
     """
     return divergence(_trace(a), _trace(b), rtol=rtol)
 
@@ -38,7 +37,7 @@ def assert_same_numbers(a: Any, b: Any, rtol: float = 0.0) -> None:
     """
     found = first_divergence(a, b, rtol)
     if found.verdict not in ("equal", "rounding"):
-        raise AssertionError("\n".join(text(found, ("the first", "the second"))))
+        raise AssertionError(str(found))
 
 
 def _trace(run: Any) -> Trace:

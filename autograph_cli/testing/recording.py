@@ -49,6 +49,7 @@ def record(
     steps: str = "first,last",
     extras: Sequence[str] = (),
     measured: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
     name: str = "",
     engine: str = "builtin",
@@ -56,8 +57,8 @@ def record(
 ) -> Recording:
     """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails.
 
-    `measured` is what is recorded beside the graph, as `--record` takes it. With `module` the script is run as
-    `python -m` does, from the folder that its package is in.
+    `measured` is what is recorded beside the graph, as `--record` takes it; `environment` are variables that it is
+    given. With `module` the script is run as `python -m` does, from the folder that its package is in.
     """
     label = name or str(script)
     engine = engines.chosen(engine)
@@ -69,6 +70,7 @@ def record(
         "steps": steps,
         "extras": list(extras),
         "measured": list(measured),
+        "environment": dict(environment or {}),
         "engine": engine,
     }
     with (
@@ -107,6 +109,7 @@ def main() -> None:
 def answer(request: str) -> str:
     """Return what came of the script that a request names."""
     asked = json.loads(request)
+    os.environ.update(asked["environment"])
     target = runner.Target.of(asked["script"], tuple(asked["arguments"]), module=asked.get("module", False))
     result, trace = recorded(target, asked["steps"], asked["engine"], asked["measured"])
     extras = asked["extras"]

@@ -52,7 +52,10 @@ def test_traces_are_compared_and_what_was_not_kept_is_told(autograph: Run) -> No
     for name in ("a", "late"):
         autograph("run", "-q", "--record", "values", "-o", f"{name}.json", f"{name}.py")
     same = autograph("diff", "--values", "a.json", "a.json")
-    assert (same.returncode, same.stdout.splitlines()[0]) == (0, "The numbers are equal, bit for bit.")
+    assert (same.returncode, same.stdout.splitlines()[0]) == (
+        0,
+        "The numbers are equal, bit for bit, in all that the graphs have.",
+    )
     result = autograph("diff", "--values", "--json", "a.json", "late.json")
     told = json.loads(result.stdout)
     assert (result.returncode, told["verdict"], told["first"]["step"]) == (1, "parted", 19)
@@ -74,3 +77,4 @@ def test_a_script_that_is_not_repeatable_is_not_compared(autograph: Run, tmp_pat
 def test_what_cannot_be_read_ends_with_2(autograph: Run) -> None:
     assert autograph("diff", "--values", "a.py", "missing.py").returncode == 2
     assert autograph("diff", "--values", "a.py").returncode == 2
+    assert autograph("diff", "--values", "-o", "a.svg", "a.py", "late.py").returncode == 2

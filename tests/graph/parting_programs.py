@@ -248,6 +248,8 @@ def _hooked(line: str) -> Iterator[tuple[str, str]]:
     if found is None or found[2] in ("x", "goal", "best", "gaps", "y"):
         return
     yield "hook", f"{line}; {found[2]}.register_hook(lambda g: g * 1.004)"
+    if "(" in found[3]:
+        yield "detached", f"{found[1]}{found[2]} = ({found[3]}).detach()"
     yield "clipped", f"{line}; {found[2]}.register_hook(lambda g: g.clamp(-1e-3, 1e-3))"
 
 

@@ -134,6 +134,59 @@ def test_a_gradient_that_is_rounding_by_itself_is_no_difference(tmp_path: Path) 
     assert divergence(old, new).verdict == "rounding"
 
 
+STYLES = {
+    "the learning rate": ("lr=0.01", "lr=0.02", "state", 16),
+    "what is clipped": (
+        "    opt.step()",
+        "    nn.utils.clip_grad_norm_(net.parameters(), 0.01); opt.step()",
+        "state",
+        16,
+    ),
+    "the gradient that it begins with": ("loss.backward()", "loss.backward(torch.tensor(1.5))", "seed", 15),
+    "a label": ("[0, 1, 1, 0, 1, 0]", "[0, 1, 1, 0, 1, 1]", "state", 13),
+    "a hook of a parameter": ("\nopt", "\nnet[3].weight.register_hook(lambda g: g * 1.1)\nopt", "hook", 12),
+    "what requires a gradient": ("\nopt", "\nnet[3].weight.requires_grad_(False)\nopt", "cut", 12),
+    "a mode": ("    out = net(x)", "    net.train(i != 2); out = net(x)", "operation", 12),
+}
+LOOP = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2))
+x = torch.randn(6, 4)
+y = torch.tensor([0, 1, 1, 0, 1, 0])
+
+opt = torch.optim.AdamW(net.parameters(), lr=0.01)
+
+for i in range(4):
+    out = net(x)
+    loss = F.cross_entropy(out, y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize("case", STYLES)
+def test_training_that_parts_is_told_by_its_kind(case: str, tmp_path: Path) -> None:
+    before, after, kind, line = STYLES[case]
+    assert before in LOOP
+    changed = LOOP.replace(before, after, 1).replace("\n\n", "\n", after.count("\n") > 1)
+    result = divergence(trace(LOOP, tmp_path, "a.py"), trace(changed, tmp_path, "b.py"))
+    assert result.parting is not None
+    place = first_place(result)
+    assert (result.verdict, result.parting.kind, place and place.line) == ("parted", kind, line)
+
+
+def test_noise_that_an_optimizer_makes_large_is_rounding(tmp_path: Path) -> None:
+    loss = "(torch.logsumexp(out, 1) - out[torch.arange(6), y]).mean()"
+    changed = LOOP.replace("F.cross_entropy(out, y)", loss)
+    result = divergence(trace(LOOP, tmp_path, "a.py"), trace(changed, tmp_path, "b.py"))
+    assert (result.verdict, result.unseen > 0) == ("rounding", True)
+    assert result.largest < 1e-2
+
+
 def test_the_optimizer_that_steps_otherwise_shows_in_the_next_step(tmp_path: Path) -> None:
     text = (
         SMALL + "opt = torch.optim.SGD([w], lr={})\nfor _ in range(3):\n    opt.zero_grad()\n"
