@@ -124,7 +124,7 @@ def broken(change: str) -> Any:
         "text cut": (text[:-30], "is truncated: it ends in the middle, at line"),
         "no comma": (text.replace(b"},\n  {", b"}\n  {", 1), "is damaged: "),
         "infinite": (text.replace(b'"total_steps": 2', b'"total_steps": -Infinity'), "total_steps must be"),
-        "newer": (text.replace(b'"version": 6', b'"version": 99'), "has version 99"),
+        "newer": (text.replace(b'"version": 7', b'"version": 99'), "has version 99"),
     }[change]
 
 

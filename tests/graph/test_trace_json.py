@@ -54,7 +54,7 @@ def test_a_trace_survives(traces: dict[str, Trace]) -> None:
 
 
 def test_the_text_is_json_that_can_be_written_as_utf8() -> None:
-    assert json.loads(to_json(TRACE).encode())["version"] == 6
+    assert json.loads(to_json(TRACE).encode())["version"] == 7
 
 
 def test_a_graph_alone_has_the_form_that_it_has_in_a_trace() -> None:
@@ -70,8 +70,8 @@ def test_a_graph_alone_has_the_form_that_it_has_in_a_trace() -> None:
         ("[1]", "t.json is not an autograph trace."),
         ("[" * 100_000, "t.json is not an autograph trace."),
         (
-            '{"format": "autograph-trace", "version": 7}',
-            "t.json has version 7, and this autograph reads up to version 6",
+            '{"format": "autograph-trace", "version": 8}',
+            "t.json has version 8, and this autograph reads up to version 7",
         ),
         ('{"format": "autograph-trace", "version": "1"}', "version must be a whole number from 1"),
         ('{"format": "autograph-trace", "version": 1}', "t.json is malformed: the trace has no 'script'."),
