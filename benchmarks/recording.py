@@ -65,7 +65,24 @@ for step in range({steps}):
         with torch.no_grad():
             criterion(model(x), y)
 """
+TINY = """
+for step in range({steps}):
+    (w * 2).sum().backward()
+"""
+PARTICLE = """
+charges = torch.tensor([[10.0, 2.0], [10.0, 6.0]], dtype=torch.float64)
+for step in range({steps}):
+    w = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    x, v = torch.stack([torch.zeros((), dtype=torch.float64), w[0] + 8.0]), torch.tensor([0.75, 0.0], dtype=torch.float64)
+    for _ in range(8):
+        at = x if x.requires_grad else x.clone().requires_grad_()
+        (g,) = torch.autograd.grad((1 / (at - charges).pow(2).sum(1).sqrt()).sum(), at, create_graph=True)
+        x, v = x + 0.5 * v, v - 0.5 * g
+    torch.autograd.grad(x[0] * x[0], w)
+"""
 LOOPS: dict[str, tuple[str, int, str]] = {
+    "one product": ("w = torch.ones(3, requires_grad=True)\n", 20_000, TINY),
+    "a force, differentiated": ("", 100, PARTICLE),
     "LeNet, batch 16": (
         "model = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(),\n"
         "    nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 10))\n"
@@ -114,7 +131,7 @@ LOOPS: dict[str, tuple[str, int, str]] = {
 
 
 def seconds(source: str, *, record: bool, file: str = "loop.py") -> float:
-    recorder = Recorder("first,last", file) if record else None
+    recorder = Recorder("first,last", file, each=False) if record else None
     times: list[float] = []
 
     def before() -> None:

@@ -56,6 +56,11 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that stands first, or what was meant by what is none."""
+        if args[0] == "help":
+            if len(args) == 1:
+                say(ctx.get_help())
+                ctx.exit()
+            args = [args[1], "--help"]
         if args[0] in _REFUSED:
             raise click.UsageError(_REFUSED[args[0]], ctx)
         try:
@@ -122,7 +127,7 @@ def _refuse(sentence: str, code: int) -> int:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, package_name="autograph-cli", prog_name="autograph")
+@click.version_option(__version__, "-V", "--version", package_name="autograph-cli", prog_name="autograph")
 def main() -> None:
     """See what autograd recorded: run a PyTorch-style script, and draw the graphs that it built.
 

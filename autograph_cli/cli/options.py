@@ -251,7 +251,7 @@ show_option = click.option(
     "with none, only what is listed.",
 )
 open_option = click.option(
-    "--open",
+    "--inside",
     "opened_node",
     metavar="NODE",
     shell_complete=completion.node,

@@ -9,7 +9,7 @@ import click
 from autograph_cli.testing import settings
 
 ONCE = frozenset(
-    ("forward", "backward", "double-backward", "step", "root", "from", "to", "around", "open", "output", "help")
+    ("forward", "backward", "double-backward", "step", "root", "from", "to", "around", "inside", "output", "help")
 )
 """Options that say what to look at this time; a project has nothing to say of them."""
 

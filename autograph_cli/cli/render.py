@@ -71,7 +71,7 @@ def render(
       autograph render expr.py --backward -o graph.svg
       autograph render --backward --from w --to loss
       autograph render expr.py --show values,formula
-      autograph render expr.py --backward --open TanhBackward0
+      autograph render expr.py --backward --inside TanhBackward0
       autograph render train.py --step 3 -f text -o - -- --epochs 3
     """
     if watch:

@@ -28,7 +28,7 @@ AFTER = ", {}: drawn by --step last"
 
 _UNTOLD = {
     "CopySlices": "what `CopySlices` nodes keep for backward",
-    "CompiledFunctionBackward": "what ran inside of compiled parts (--record inside keeps it, --open shows it)",
+    "CompiledFunctionBackward": "what ran inside of compiled parts (--record inside keeps it, --inside shows it)",
     "DifferentiableGraphBackward": "what ran inside of scripted parts",
 }
 """The facts that PyTorch does not tell, by the nodes that stand for them."""

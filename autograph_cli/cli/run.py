@@ -57,7 +57,7 @@ FAILURES = ("AG0",)
     default="",
     shell_complete=completion.some_of(*RECORDABLE),
     metavar="LIST",
-    help=f"Record this too, for --show and --open: {', '.join(RECORDABLE)}.",
+    help=f"Record this too, for --show and --inside: {', '.join(RECORDABLE)}.",
 )
 @click.option(
     "--watch",

@@ -108,7 +108,7 @@ def show(
         say_derived(chosen)
         say_missing_order(chosen, order)
     if formula:
-        formulas = formulas_of(chosen.graph)
+        formulas = formulas_of(chosen.double if view == "double-backward" and chosen.double else chosen.graph)
         if not formulas:
             raise click.ClickException("no formula gives the numbers of this graph, as far as it can be run again")
         for line in formulas:

@@ -47,7 +47,7 @@ def offered(cli: Cli, shell: str, line: str) -> list[str]:
         ("autograph diff -f ma", ["markdown"]),
         ("autograph snapshot --include names,sh", ["names,shapes"]),
         ("autograph render --root y", ["y"]),
-        ("autograph render --open Mul", ["MulBackward0"]),
+        ("autograph render --inside Mul", ["MulBackward0"]),
         ("autograph why y", ["y"]),
         ("autograph why y w", ["w"]),
         ("autograph render t.json --from w", ["w"]),

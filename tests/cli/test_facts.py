@@ -1,4 +1,4 @@
-"""`--show`, `--open` and `--record`: what stands on the nodes, what ran inside of one, and what is recorded for it."""
+"""`--show`, `--inside` and `--record`: what stands on the nodes, what ran inside of one, and what is recorded for it."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def test_what_a_run_recorded_is_shown_later(autograph: Run, folder: Path) -> Non
     told = autograph("show", "cube.py", "--show", "values").stdout
     assert autograph("run", "-q", "--record", "values,inside", "cube.py").returncode == 0
     assert autograph("show", "--show", "values").stdout == told
-    opened = autograph("show", "--backward", "--open", "PowBackward0")
+    opened = autograph("show", "--backward", "--inside", "PowBackward0")
     assert opened.stderr == "inside PowBackward0: its formula, run once more on what it was given\n"
     assert "%1: float32[2] = pow(self)\n      # exponent = 2.0\n" in opened.stdout
-    assert autograph("render", "--backward", "--open", "y", "-o", "inside.svg").returncode == 0
+    assert autograph("render", "--backward", "--inside", "y", "-o", "inside.svg").returncode == 0
     assert "grad_self" in (folder / "inside.svg").read_text()
 
 
@@ -91,8 +91,8 @@ def test_an_unknown_word_is_told(cli: Cli, args: tuple[str, ...], message: str) 
         (("--show", "line,bytes"), ()),
         (("--show", "gradients"), ("values",)),
         (("--show", "time,formula"), ("time", "formula")),
-        (("--open", "y"), ("inside",)),
-        (("--show", "values", "--open", "y"), ("values", "inside")),
+        (("--inside", "y"), ("inside",)),
+        (("--show", "values", "--inside", "y"), ("values", "inside")),
     ],
 )
 def test_only_what_is_shown_is_recorded(

@@ -148,10 +148,10 @@ def test_options_are_those_of_render(shell: Shell, capsys: pytest.CaptureFixture
     assert "x: float32[3]" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("options", ["--show values,formula,time", "--backward --open PowBackward0"])
+@pytest.mark.parametrize("options", ["--show values,formula,time", "--backward --inside PowBackward0"])
 def test_what_is_shown_of_a_cell_is_recorded_by_itself(shell: Shell, options: str) -> None:
     shell.cell(options, CELL)
-    if "--open" in options and pytorch.is_loaded():
+    if "--inside" in options and pytorch.is_loaded():
         pytest.skip("PyTorch does not tell what the backward of a node is made of")
     assert len(shell.shown) == 1
 

@@ -28,7 +28,7 @@ LEDGER = Ledger(
 TEXT = """\
 optimizer opt = SGD: net.weight, net.bias  train.py:7
 register_hook double on net.weight  train.py:7: 1 to 2
-step 0
+step 1
   backward net.weight, net.bias ran 5 nodes, retained  train.py:7
   clip clip_grad_norm_ net.weight, net.bias (1 had a gradient)  train.py:7
   step opt moved 1 of 2 by 0.25, rate 0.1 (1 had a gradient)  train.py:7

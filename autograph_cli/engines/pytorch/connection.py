@@ -106,6 +106,14 @@ class PyTorch(Nodes, Measuring):
                 self.listener.failed(error)
         return None
 
+    def passed(self) -> None:
+        """Tell of the end of a step that was not followed, of which the listener asks nothing."""
+        with self.listener.lock:
+            try:
+                self.listener.passed()
+            except Exception as error:
+                self.listener.failed(error)
+
     def computed(self, operation: Any, given: Given, plain: Any, result: Any, changed: bool) -> None:
         """An operation was computed that made a node; it may have changed a tensor that it was given."""
         self._operation = operation

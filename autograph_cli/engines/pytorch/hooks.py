@@ -119,6 +119,11 @@ def listener() -> PyTorch | None:
     return _process.engine
 
 
+def follows() -> bool:
+    """Return whether it is told of what comes now."""
+    return _process.follows
+
+
 def here() -> PyTorch | None:
     """The connection that is told of what this thread does now; its operations are intercepted from now on.
 

@@ -99,18 +99,34 @@ def _reached(roots: Any, nodes: list[Any], kept: set[tuple[Any, int]]) -> list[A
     return [node for node in nodes if node in found]
 
 
+@private_compiler.uncounted
+def _run_unfollowed(roots: Any, *args: Any, **kwargs: Any) -> Any:
+    """Runs a pass of a step that is not followed, and tells that it is over."""
+    _thread.depth += 1
+    try:
+        result = _original(roots, *args, **kwargs)
+    finally:
+        _thread.depth -= 1
+    listening, keeps_graph = hooks.listener(), args[1]
+    if listening is not None and not (_thread.depth or keeps_graph or hooks.is_apart()):
+        listening.passed()
+    return result
+
+
 def _end(engine: Any, call: BackwardCall) -> None:
     """The pass is over; of a step that is not followed, only its end is told."""
     listening = hooks.listener()
     if engine is not None:
         engine.tell(engine.listener.ends, call)
     elif listening is not None and not (_thread.depth or call.keeps_graph or call.failed):
-        listening.tell(listening.listener.passed)
+        listening.passed()
 
 
 @private_compiler.uncounted
 def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs a pass, and tells of it."""
+    if not hooks.follows():
+        return _run_unfollowed(roots, *args, **kwargs)
     if hooks.is_apart():
         return _original(roots, *args, **kwargs)
     engine = hooks.here()

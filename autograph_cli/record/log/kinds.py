@@ -68,8 +68,9 @@ class Kind:
         return self.count < ALL_UNTIL or self.count // each > self.followed // each
 
     def may_be(self, number: int) -> bool:
-        """Return whether the step of this number is expected to be one."""
-        return (number - self.last) % self.gap == 0
+        """Return whether the step of this number is expected to be one: not of a loop that seems to be over."""
+        passed = number - self.last
+        return passed <= 2 * self.gap and passed % self.gap == 0
 
 
 class Kinds:

@@ -176,7 +176,8 @@ class Books:
             self._name_variables([variables_of(frame) for frame in reversed(script_frames(3))])
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        self._guarded(self._stepped, optimizer)
+        if self._stepping:
+            self._guarded(self._stepped, optimizer)
 
     def _stepped(self, optimizer: Any) -> None:
         index, stepping = self._index(optimizer), self._stepping

@@ -177,6 +177,16 @@ def test_a_loop_that_begins_late_is_followed() -> None:
     assert [root.name for step in trace.steps for root in step.graph.roots if step.number > 40] == ["later", "later"]
 
 
+def test_a_loop_that_is_over_is_waited_for_no_more() -> None:
+    found, code = Kinds(), test_fewer_and_fewer_are_followed.__code__
+    followed = 0
+    for number in range(1000):
+        follows = found.may_be_last(number)
+        found.ended(((code, min(number // 4, 3)),), number, "backward" if follows else "")
+        followed += follows
+    assert followed < 16 + 16 + 1000 // 64
+
+
 def test_what_runs_between_two_turns_belongs_to_none() -> None:
     def script() -> None:
         model, optimizer, x = models()

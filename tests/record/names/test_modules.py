@@ -171,7 +171,7 @@ def test_a_loop_that_ends_differently_keeps_its_calls_apart() -> None:
             net(x).sum().backward()
         net(x).mean().backward()
 
-    first, last = recorded(train, {"net": net}, "first,last")
+    first, _, last = recorded(train, {"net": net}, "first,last")
     assert calls(first) == calls(last)
     assert [call for _, call in positions(first)] == [call for _, call in positions(last)]
 
