@@ -116,9 +116,9 @@ class Recorder:
         self.script = script
         self.custom = derive
         self.log: EventLog = _Log(engine or connect("builtin"), self)
-        self.noticed = Noticed(self.log)
         self.sources = Sources(os.getcwd())
         self.books = Books(self.log, self._number, self.sources.source)
+        self.noticed = Noticed(self.log, self.books.parameters.is_set)
         self.collectives = Collectives(self.log, self.sources.source, self._number)
         self.measures = Measures(self.log, measured) if (measured := {*record} - {INDEPENDENCE}) else None
         self.watch = Watch(self.log.engine, watch) if watch else None
@@ -176,7 +176,8 @@ class Recorder:
                 return found
             except Exception as error:
                 self.failed(error)
-                return Trace(self.script, tuple(self.kept), self.total, self.log.engine.name)
+                kept, broken = tuple(self.kept), (Notice("broken", self.broken),)
+                return Trace(self.script, kept, self.total, self.log.engine.name, notices=broken)
 
     def _look_at(self, scope: Mapping[str, Any]) -> None:
         log, step = self.log, self.log.step
@@ -221,7 +222,10 @@ class Recorder:
                 tuple(steps),
                 total,
                 self.log.engine.name,
-                notices=self.noticed.notices(self.sources.source),
+                notices=(
+                    *self.noticed.notices(self.sources.source),
+                    *([Notice("broken", self.broken)] if self.broken else []),
+                ),
                 watched=watched,
                 collectives=self.collectives.found(),
             )
