@@ -65,6 +65,11 @@ def _gradients(ledger: Ledger, number: int) -> Iterator[str]:
             f"{len(given)} of {len(calls)} backward calls gave it a gradient{_at(given[0].source) if given else ''}"
             f"{f', {zero} of them zeros alone' if zero else ''}"
         )
+    added = [h for h in given if number in ledger.sets[h.ready]]
+    if added and not any(added[0].source == h.source for h in added[1:]):
+        yield f"the backward call{_at(added[0].source)} added to a gradient that was there, which nothing had zeroed"
+    elif added:
+        yield f"{len(added)} of them added to a gradient that was there, the first{_at(added[0].source)}"
     clips = [h for h in ledger.happenings if h.kind == "clip" and number in ledger.sets[h.given]]
     if clips:
         yield f"{clips[0].words} looked at it {len(clips)} times{_at(clips[0].source)}"
