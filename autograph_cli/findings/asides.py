@@ -22,8 +22,8 @@ def _first_order(seen: Seen) -> Iterator[Found]:
         by = {node.args[position] for position in node.cut}
         for update in _following(seen, node):
             if update.id in seen.reached and (weights := by.intersection(update.args)):
-                first = min(weights, key=lambda edge: (edge.node, edge.nr))
-                found.setdefault(node.source, []).append((node, update, first))
+                weight = min(weights, key=lambda edge: (edge.node, edge.nr))
+                found.setdefault(node.source, []).append((node, update, weight))
     for source, updates in found.items():
         names = list(dict.fromkeys(seen.name(weights) for _, _, weights in updates))
         named = ", ".join([name for name in names if name[0] != "%"][:LISTED] or names[:1])
