@@ -339,7 +339,8 @@ def kept_graphs(seen: Seen) -> Iterator[Found]:
     book = book_of(seen)
     for keeper in book.ledger.keepers if book else ():
         source = _taken_in(seen, keeper) or keeper.source
-        size = f" ({_size(keeper.bytes)})" if keeper.bytes else ""
+        each = f"{_size(keeper.bytes // keeper.steps)} more each time" if keeper.steps else ""
+        size = f" ({_size(keeper.bytes)}, {each})" if keeper.bytes and each else ""
         facts = [f"{keeper.nodes} nodes{size} of {keeper.steps} earlier turns live on by it"]
         if keeper.living:
             shown = ", ".join(map(str, keeper.living[-4:]))
