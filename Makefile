@@ -20,7 +20,7 @@ LAYOUTS ?= 5
 .DEFAULT_GOAL := help
 SITE_ENV ?= build/venv-docs
 
-.PHONY: docs man package release help venv demo pictures gallery snapshots operations test sanitize test-pure test-gpu test-pythons lint bench bench-gpu bench-guard conformance conformance-update clean
+.PHONY: docs man package release help venv demo pictures gallery snapshots operations test sanitize test-pure test-gpu test-pythons lint bench bench-gpu bench-findings bench-guard conformance conformance-update clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
@@ -132,6 +132,9 @@ bench: $(COMPARE)/.installed  ## time the engine beside PyTorch, and put the tab
 bench-gpu: $(COMPARE)/.installed  ## time the engine beside PyTorch on a GPU, and put the table into benchmarks/README.md
 	$(COMPARE)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(CUDA)]'
 	$(COMPARE)/bin/python benchmarks/gpu.py --write
+
+bench-findings: $(COMPARE)/.installed  ## what explain finds beside torchfix and PyTorch's warnings, into docs/findings.md
+	$(COMPARE)/bin/python benchmarks/findings.py --write
 
 bench-guard: venv  ## count what small steps do; fails where one does 5 % more than the committed figures
 	$(BIN)/python benchmarks/guard.py

@@ -280,6 +280,9 @@ def say_missing_order(step: Step, order: int | None) -> None:
 
 def no_graph(trace: Trace) -> str:
     """Return why there is nothing to draw, and what to add to the script."""
+    broken = next((notice.name for notice in trace.notices if notice.kind == "broken"), "")
+    if broken:
+        return f"An error of autograph's own ended the recording of {trace.script}: {broken}"
     if trace.failure:
         return f"{trace.script} failed before autograd recorded anything: {trace.failure}"
     if trace.total_steps and not trace.steps:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +19,7 @@ from autograph_cli.cli.printing import say
 from autograph_cli.findings.functions import function_text
 from autograph_cli.graph import Graph, GraphError, Node, Step, Trace, paths as ways
 from autograph_cli.graph.cuts import LISTED, behind, reasons, where
+from autograph_cli.graph.ledger_facts import facts_of
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.withheld import withheld, without_withheld
 from autograph_cli.record.graphs.causes import causes, first_binding, nameless, origins, read_scripts, unused
@@ -24,13 +29,16 @@ NO_PATH = 1
 """The exit code where no gradient goes from the first name to the second."""
 LINES = 40
 """Nodes of one path that are printed at most."""
+SCREEN = 32
+"""The lines of all paths that are printed where no limit is asked for."""
+_NEAR, _LISTED, _PATHS, _DEEPEST = 5, 20, 10, 8
 
 
 @click.command
 @click.argument("loss", shell_complete=completion.node)
 @click.argument("leaf", shell_complete=completion.node)
 @step_option
-@click.option("--limit", type=Whole(1), default=10, show_default=True, help="So many paths at most.")
+@click.option("--limit", type=Whole(1), help="So many paths, node by node.  [default: what fits on a screen]")
 @source_options
 @click.pass_context
 def why(
@@ -39,14 +47,15 @@ def why(
     leaf: str,
     source: Source,
     step: str | None,
-    limit: int,
+    limit: int | None,
 ) -> None:
     """Print the paths of a gradient from LOSS to LEAF, in the last run, a TRACE, or FILE.py, which is run first.
 
     Names are those of variables, of operations (tanh, TanhBackward0), or numbers as `show` prints them (%7). Of many
-    paths the shortest and the longest are printed, and how many there are. Where there is none, the answer says what
-    cuts the way, as far as the trace and the script beside it tell. The exit code is 0 where there is a path, 1 where
-    there is none, 2 for an error.
+    paths the shortest and the longest are printed, and how many there are; a long one by the modules that it goes
+    through. What the run knows of LEAF stands below: which optimizer holds it, and which hooks are on it. Where there
+    is no path, the answer says what cuts the way, as far as the trace and the script beside it tell. The exit code is 0
+    where there is a path, 1 where there is none, 2 for an error.
 
     \b
       autograph why loss w
@@ -60,6 +69,7 @@ def why(
         chosen = choose(opened.trace, step)
         lines, code = _answer(chosen, loss, leaf, limit, script_of(opened.trace, source))
         lines += _elsewhere(opened.trace, chosen, (loss, leaf)) if code else []
+        lines += _training(opened.trace, chosen, leaf)
         say("\n".join(lines))
     ctx.exit(code)
 
@@ -72,6 +82,20 @@ def _elsewhere(trace: Trace, chosen: Step, names: tuple[str, str]) -> list[str]:
     return [visible(f"  Step {chosen.nth} was looked at; {' and '.join(missing)} is in: {listed}.")] if steps else []
 
 
+def _training(trace: Trace, chosen: Step, leaf: str) -> list[str]:
+    """Return what the ledger knows of a leaf: a path alone moves nothing."""
+    found = [chosen.graph[number] for number, _ in _found(chosen.graph, leaf)]
+    names = [leaf, *(name for node in found for name in node.outputs[0].names)]
+    return [visible(f"  {fact}.") for fact in facts_of(trace.ledger, names)] if trace.ledger else []
+
+
+def _found(graph: Graph, name: str) -> list[ways.Position]:
+    try:
+        return [each for each in ways.find_positions(graph, name) if graph[each[0]].kind in ("leaf", "input")]
+    except GraphError:
+        return []
+
+
 def _has(graph: Graph, name: str) -> bool:
     try:
         ways.find_positions(graph, name)
@@ -80,7 +104,7 @@ def _has(graph: Graph, name: str) -> bool:
     return True
 
 
-def _answer(step: Step, loss: str, leaf: str, limit: int, script: Path) -> tuple[list[str], int]:
+def _answer(step: Step, loss: str, leaf: str, limit: int | None, script: Path) -> tuple[list[str], int]:
     """Return the lines to print, and the exit code."""
     graph = step.graph
     scripts = read_scripts(graph, script)
@@ -88,12 +112,25 @@ def _answer(step: Step, loss: str, leaf: str, limit: int, script: Path) -> tuple
         return [visible(line) for line in nameless(loss, scripts, step)], NO_PATH
     starts = _positions(graph, loss)
     ends = [] if _is_of_script(scripts, graph, leaf) else _positions(graph, leaf)
-    paths = ways.paths(without_withheld(graph), starts, ends, limit)
+    paths = ways.paths(without_withheld(graph), starts, ends, limit or _PATHS)
     if paths:
-        return _told(graph, paths, loss, leaf), 0
+        return _told(graph, paths, loss, leaf, whole=limit is not None), 0
     if ways.paths(graph, starts, ends, 1):
         return [visible(f"{leaf} gets no gradient from {loss}."), *_kept_back(graph, starts, ends, scripts)], NO_PATH
     return _cut(graph, starts, ends, (loss, leaf), scripts), NO_PATH
+
+
+def _freezing(scripts: dict[str, Script]) -> list[str]:
+    """The lines that set `requires_grad` to False."""
+    return [
+        f"{file}:{number} `{text.strip()}`"
+        for file, script in scripts.items()
+        for number, text in enumerate(script.lines, 1)
+        if _FREEZES.search(text)
+    ][:LISTED]
+
+
+_FREEZES = re.compile(r"^[^#]*\.requires_grad(\s*=\s*False|_\(\s*(requires_grad\s*=\s*)?False)")
 
 
 def _kept_back(
@@ -121,21 +158,31 @@ def _positions(graph: Graph, name: str) -> list[ways.Position]:
         return ways.find_positions(graph, name)
     except GraphError:
         every = ways.known_names(graph)
-        near = [other for other in every if other.endswith(f".{name}")] or every
-        more = f" and {len(near) - LINES} more" if len(near) > LINES else ""
-        listed = ", ".join(map(repr, near[:LINES])) or "none"
+        near = [other for other in every if other.endswith(f".{name}")]
+        near = near or difflib.get_close_matches(name, every, _NEAR, 0.6) or every
+        more = f" and {len(near) - _LISTED} more" if len(near) > _LISTED else ""
+        listed = ", ".join(map(repr, near[:_LISTED])) or "none"
         raise GraphError(f"There is no {name!r} here; known names: {listed}{more}.") from None
 
 
-def _told(graph: Graph, paths: ways.Paths, loss: str, leaf: str) -> list[str]:
+def _told(graph: Graph, paths: ways.Paths, loss: str, leaf: str, *, whole: bool) -> list[str]:
+    """Return the lines that tell of paths: `whole` ones, or what fits on a screen of them."""
     names = output_names(graph)
     every = [*paths.shortest, *reversed(paths.longest)]
-    shown = f", {len(every)} of them shown" if paths.count > len(every) else ""
+    if not whole and len(every[0]) + 2 > SCREEN:
+        count = ways.count_words(paths.count)
+        many = f"{count} path{'s' * (paths.count != 1)}, the shortest of {len(every[0]) - 1} steps, by modules"
+        return [visible(f"{loss} -> {leaf}: {many}:"), *_by_modules(graph, names, every[0])]
+    shown = every
+    while not whole and len(shown) > 1 and sum(len(path) + 2 for path in shown) > SCREEN:
+        shown = [path for path in shown if path is not shown[len(shown) // 2]]
+    few = f", {len(shown)} of them shown" if paths.count > len(shown) else ""
     count = ways.count_words(paths.count)
-    lines = [visible(f"{loss} -> {leaf}: {count} path{'s' * (paths.count != 1)}{shown}.")]
-    for position, path in enumerate(every, 1):
+    lines = [visible(f"{loss} -> {leaf}: {count} path{'s' * (paths.count != 1)}{few}.")]
+    for position, path in enumerate(shown, 1):
         steps = len(path) - 1
-        kind = "" if not shown else ", of the shortest" if position <= len(paths.shortest) else ", of the longest"
+        short = any(path is one for one in paths.shortest)
+        kind = "" if not few else ", of the shortest" if short else ", of the longest"
         lines += ["", f"{position}. {steps} step{'s' * (steps != 1)}{kind}", *_path(graph, names, path)]
     return lines
 
@@ -143,12 +190,61 @@ def _told(graph: Graph, paths: ways.Paths, loss: str, leaf: str) -> list[str]:
 def _path(graph: Graph, names: Sequence[tuple[str, ...]], path: ways.Path) -> list[str]:
     half = LINES // 2
     printed = [*path] if len(path) <= LINES else [*path[:half], *path[-half:]]
-    rows = [_row(graph.nodes[number], names[number]) for number in printed]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = ["   " + "  ".join([*map(str.ljust, row[:3], widths), row[3]]).rstrip() for row in rows]
+    lines = _table([_row(graph.nodes[number], names[number]) for number in printed])
     if len(path) > LINES:
         lines.insert(half, f"   ... {len(path) - LINES} nodes more")
     return lines
+
+
+def _table(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
+    """Return rows in columns, as wide as the terminal at most."""
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = ["   " + "  ".join([*map(str.ljust, row[:3], widths), row[3]]).rstrip() for row in rows]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else max(map(len, lines))
+    return [line if len(line) <= width else f"{line[: width - 3]}..." for line in lines]
+
+
+def _by_modules(graph: Graph, names: Sequence[tuple[str, ...]], path: ways.Path) -> list[str]:
+    """A path as the modules that it goes through, so deep that it fits on a screen."""
+    runs = [[number] for number in path]
+    for depth in range(_DEEPEST, 0, -1):
+        runs = _runs(graph, path, depth)
+        if len(runs) <= SCREEN - 4:
+            break
+    rows = []
+    for run in runs[: SCREEN // 2] + runs[SCREEN // 2 :][-SCREEN // 2 :]:
+        last = graph.nodes[run[0]]
+        head, what, line, text = _row(last, names[run[0]])
+        module = _module(graph, last, depth)
+        if len(run) > 1 and module:
+            cls = next((call.cls for call in graph.calls if call.path == module), "")
+            what = f"{module}{f' ({cls})' if cls else ''}, {len(run)} operations"
+        elif len(run) > 1:
+            what = f"{len(run)} operations, from {what}"
+        several = len(last.outputs) > 1
+        rows.append((f"{names[run[0]][0]}: {last.outputs[0].type}" if several else head, what, line, text))
+    lines = _table(rows)
+    if len(runs) > SCREEN:
+        lines.insert(SCREEN // 2, f"   ... {len(runs) - SCREEN} modules more")
+    return lines
+
+
+def _runs(graph: Graph, path: ways.Path, depth: int) -> list[list[int]]:
+    """The nodes of a path, those together that follow each other in one module."""
+    runs: list[list[int]] = []
+    for number in path:
+        node = graph.nodes[number]
+        before = graph.nodes[runs[-1][0]] if runs else None
+        own = _module(graph, node, depth)
+        if before is not None and own and node.kind != "leaf" and own == _module(graph, before, depth):
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs
+
+
+def _module(graph: Graph, node: Node, depth: int) -> str:
+    return ".".join(node.module.split(".")[:depth])
 
 
 def _row(node: Node, names: tuple[str, ...]) -> tuple[str, str, str, str]:
@@ -167,11 +263,14 @@ def _cut(
     scripts: dict[str, Script],
 ) -> list[str]:
     loss, leaf = names
-    its_causes = causes(graph, starts, ends, leaf, scripts)
+    ungraded = bool(ends) and all(graph[number].kind == "input" for number, _ in ends)
+    its_causes = [] if ungraded else causes(graph, starts, ends, leaf, scripts)
     told = reasons(graph, starts, ends, untracked=not its_causes) if ends else unused(leaf, scripts)
     told += origins(graph, ends, scripts)
     if not scripts:
         told.append("The script as it was recorded is not in this folder, so which of its lines cut is not told.")
+    elif ungraded:
+        told += [f"{line} freezes." for line in _freezing(scripts)]
     elif not its_causes and not told:
         told.append("The trace does not tell why: operations outside the graph are not recorded.")
     return [visible(f"{leaf} gets no gradient from {loss}."), *(f"  {line}" for line in [*its_causes, *told])]

@@ -136,6 +136,25 @@ def _unreached(seen: Seen) -> Iterator[Found]:
     yield from _together(found)
 
 
+def _no_leaf(seen: Seen) -> Iterator[Found]:
+    """Variables whose `.grad` the script reads, and that were computed from leaves."""
+    if not seen.is_last or seen.trace.failure:
+        return
+    read = _read_gradients(seen)
+    graphs = [step.graph for step in seen.trace.steps]
+    leaves = {name for graph in graphs for node in graph if node.kind != "operation" for name in node.outputs[0].names}
+    for node in seen.graph:
+        made = zip(seen.names[node.id], node.outputs, strict=True)
+        name = next((name for name, output in made if name in output.names and name in read - leaves), "")
+        text = "".join(line for script in seen.scripts.values() for line in script.lines)
+        if node.kind != "operation" or not name or node.id not in seen.reached or "retain_grad" in text:
+            continue
+        yield Found(
+            f"{name}.grad stays None: {name} is no leaf, {where(node)} makes it",
+            node.source, tuple(f"it is made of {seen.shown(edge)}" for edge in node.args[:1]), (node.id,),
+        )  # fmt: skip
+
+
 def _made_anew(seen: Seen) -> Iterator[Found]:
     """What `grad` differentiates by, and is a new view of what the result was made from."""
     told: set[tuple[Source | None, Edge]] = set()
@@ -220,5 +239,13 @@ RULES = (
         "and not on one that is made later.",
         "Differentiate by the whole, and take the part of its gradient.",
         _made_anew,
+    ),
+    Rule(
+        "AG204",
+        "the gradient of what is no leaf is read",
+        "backward keeps gradients for leaves: for what is computed from others it passes them on and forgets them.",
+        "Call requires_grad_() on it after it is moved or converted, so that it is the leaf; or retain_grad() before "
+        "backward.",
+        _no_leaf,
     ),
 )

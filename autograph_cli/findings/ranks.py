@@ -106,6 +106,11 @@ def _left_alone(ranks: Sequence[Rank], trace: Trace) -> Iterator[Found]:
             yield Found(f"no collective reduces the gradient of {', '.join(left[:LISTED])}{more}", source, facts)
 
 
+def _alone(ranks: Sequence[Rank], trace: Trace) -> Iterator[Found]:
+    yield from _left_alone(ranks, trace)
+    yield from _made_later(ranks, trace)
+
+
 def _sometimes(ranks: Sequence[Rank], trace: Trace) -> Iterator[Found]:
     """Steps of an optimizer whose gradients no collective has reduced, where those of other steps are, or where a
     wrapper is there to see to it."""
@@ -142,6 +147,29 @@ def _is_of_gradients(each: Collective) -> bool:
     return any(name.endswith(".grad") for name in each.tensors)
 
 
+def _made_later(ranks: Sequence[Rank], trace: Trace) -> Iterator[Found]:
+    """Modules that take a place in a model which is wrapped already: the wrapper does not know their parameters."""
+    ledger = trace.ledger
+    wrapped = [each for each in ledger.modules if each.cls == _WRAPPER] if ledger is not None else []
+    if ledger is None or not wrapped or trace.ranks < 2 or trace.failure:
+        return
+    book, last = Book(ledger), max(each.at for each in wrapped)
+    module = {number: found for number in book.reached if (found := book.module(number)) is not None}
+    roots = {book.root(number) for number, found in module.items() if found.at < last}
+    later = [number for number, found in module.items() if found.at > last and book.root(number) in roots]
+    if later:
+        made = module[later[0]]
+        said = (
+            f"{book.shown(later)} of {made.cls} came after {_WRAPPER} had wrapped the model, and no collective reduces "
+        )
+        said += f"{'its gradient' if len(later) == 1 else 'their gradients'}"
+        wrapper = next(each for each in wrapped if each.at == last)
+        yield Found(said, made.source, (f"{_WRAPPER} is made at {line_of(wrapper.source)}",), (), _WRAP_LATER)
+
+
+_WRAP_LATER = "Change the model first, and wrap it then."
+
+
 def _words(group: Sequence[Rank]) -> str:
     return words([each.rank for each in group])
 
@@ -171,7 +199,7 @@ RULES = (
         "a parameter that is not reduced",
         "Each rank adds its own gradient: from the next step on the ranks have different parameters.",
         "Wrap the whole model in DistributedDataParallel, or reduce this gradient as those of the others.",
-        _left_alone,
+        _alone,
     ),
     RankRule(
         "AG904",

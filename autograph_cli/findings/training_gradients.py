@@ -258,6 +258,39 @@ def _constant_term(seen: Seen) -> Iterator[Found]:
         )  # fmt: skip
 
 
+def _constant_number(seen: Seen) -> Iterator[Found]:
+    """A term of what backward starts from that was made of a plain number, which the script read out of a result."""
+    results = {name for node in seen.graph if node.kind == "operation" for one in node.outputs for name in one.names}
+    for node in seen.graph if seen.is_last else ():
+        given = seen.shown(Edge(node.id)) if node.kind in ("input", "untracked") else ""
+        names = node.outputs[0].names if given and node.outputs[0].type.shape == () else ()
+        made = [
+            (file, one)
+            for file, script in seen.scripts.items()
+            for one in script.bindings
+            if one.targets.intersection(names) and results & one.uses
+            if any(cause.words in _NUMBERS for cause in one.causes)
+        ]
+        term = next(_terms(seen, node), None) if made else None
+        if term is not None:
+            file, one = made[0]
+            words = ", ".join(dict.fromkeys(cause.words for cause in one.causes))
+            yield Found(
+                f"{given} is made of a plain number, {words}: as a term of the loss it adds nothing to the gradient",
+                Source(file, one.line, one.text), (f"{where(term)} adds it to what backward starts from",),
+                (node.id, term.id), "Keep it a tensor: leave .item() and torch.tensor() out.",
+                "A number has no history: this term trains nothing.",
+            )  # fmt: skip
+
+
+_NUMBERS = (".item()", "float()", ".tolist()", ".numpy()", "torch.tensor()")
+
+
+def _without_graph(seen: Seen) -> Iterator[Found]:
+    yield from _constant_term(seen)
+    yield from _constant_number(seen)
+
+
 def _terms(seen: Seen, start: Node) -> Iterator[Node]:
     """The operations with a gradient that take a number in which is computed from a derivative, as a term."""
     stack, met = [start], {start.id}
@@ -306,7 +339,8 @@ def kept_graphs(seen: Seen) -> Iterator[Found]:
     book = book_of(seen)
     for keeper in book.ledger.keepers if book else ():
         source = _taken_in(seen, keeper) or keeper.source
-        size = f" ({_size(keeper.bytes)})" if keeper.bytes else ""
+        each = f"{_size(keeper.bytes // keeper.steps)} more each time" if keeper.steps else ""
+        size = f" ({_size(keeper.bytes)}, {each})" if keeper.bytes and each else ""
         facts = [f"{keeper.nodes} nodes{size} of {keeper.steps} earlier turns live on by it"]
         if keeper.living:
             shown = ", ".join(map(str, keeper.living[-4:]))
@@ -387,9 +421,9 @@ RULES = (
     ),
     Rule(
         "AG816",
-        "a derivative in the loss has no graph",
+        "a term of the loss has no graph",
         "Without create_graph=True a derivative is a constant: this term trains nothing.",
         "Make this derivative with create_graph=True.",
-        _constant_term,
+        _without_graph,
     ),
 )

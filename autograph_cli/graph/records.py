@@ -473,7 +473,7 @@ class Notice(Record, frozen=True):
     """`unused`: an optimizer has it and no operation took it. `unreached`: operations took it, and it never had a
     gradient. `stale`: a backward call added to a gradient that was there before the parameter was changed. `examples`,
     `rows`, `future`, `input`, `parameter`: what a result hangs on and should not, or the other way round; `unchecked`:
-    why it is not known."""
+    why it is not known. `broken`: the error of the recorder's own that ended the recording."""
     name: str
     """The parameter; of a result, the sentence."""
     source: Source | None = None

@@ -114,9 +114,9 @@ class Recorder:
         self._each, self._all = each and cheap, (bool(record) or every) and cheap
         self.log: EventLog = _Log(engine or connect("builtin"), self)
         self.log.data = Data() if data else None
-        self.noticed = Noticed(self.log)
         self.sources = Sources(os.getcwd())
         self.books = Books(self.log, self._number, self.sources.source)
+        self.noticed = Noticed(self.log, self.books.parameters.is_set)
         self.collectives = Collectives(self.log, self.sources.source, self._number)
         self.measures = Measures(self.log, measured) if (measured := {*record} - {INDEPENDENCE}) else None
         self.watch = Watch(self.log.engine, watch) if watch else None
@@ -184,7 +184,8 @@ class Recorder:
                 return found
             except Exception as error:
                 self.failed(error)
-                return Trace(self.script, tuple(self.kept), self.total, self.log.engine.name)
+                kept, broken = tuple(self.kept), (Notice("broken", self.broken),)
+                return Trace(self.script, kept, self.total, self.log.engine.name, notices=broken)
 
     def _look_at(self, scope: Mapping[str, Any]) -> None:
         log, step = self.log, self.log.step
@@ -231,7 +232,10 @@ class Recorder:
                 self.log.engine.name,
                 kinds=kinds,
                 engine_version=self.log.engine.version,
-                notices=self.noticed.notices(self.sources.source),
+                notices=(
+                    *self.noticed.notices(self.sources.source),
+                    *([Notice("broken", self.broken)] if self.broken else []),
+                ),
                 watched=watched,
                 collectives=self.collectives.found(),
             )

@@ -246,3 +246,25 @@ loss.backward()
     assert done.exit_code == 1
     assert "FBackward returned None for input 1, expr.py:10 `return g, None`; it is of F at expr.py:11." in done.stdout
     assert ask(script, "loss", "x").stdout.startswith("loss -> x: 1 path.")
+
+
+LAYERS = """net = nn.Sequential(*[nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3), nn.Tanh()) for _ in range(16)])
+opt = torch.optim.SGD(net[1:].parameters(), lr=0.1)
+loss = net(x).sum()
+loss.backward()
+opt.step()
+"""
+
+
+def test_a_long_path_is_told_by_modules_and_what_the_run_knows_of_the_leaf(ask: Ask) -> None:
+    lines = ask(f"from torch import nn\n{LAYERS}", "loss", "net.0.0.weight").stdout.splitlines()
+    assert lines[0] == "loss -> net.0.0.weight: 1 path, the shortest of 129 steps, by modules:"
+    assert len(lines) < 32
+    assert sum("(Sequential), " in line for line in lines) == 16
+    assert lines[-2] == "  no optimizer holds it, so no step changes it."
+
+
+def test_what_freezes_is_told(ask: Ask) -> None:
+    frozen = LAYERS.replace("opt =", "for p in net[0].parameters():\n    p.requires_grad = False\nopt =")
+    said = ask(f"from torch import nn\n{frozen}", "loss", "net.0.0.weight").stdout
+    assert "  expr.py:7 `p.requires_grad = False` freezes.\n" in said

@@ -70,9 +70,9 @@ class Books:
         self._counts: list[int] = [0]
         """How many events the log had at each tick of the clock."""
         self._happenings: list[tuple[Site | None, Happening]] = []
-        self._parameters = Parameters(log)
+        self.parameters = Parameters(log)
         self._optimizers: list[_Optimizer] = []
-        self._hooks = Hooks(log, self._parameters, self._guarded, lambda: self.hears)
+        self._hooks = Hooks(log, self.parameters, self._guarded, lambda: self.hears)
         self._stepping: list[_Stepping] = []
         self._updates: list[range] = []
         """The events that steps themselves made, which update parameters and are on no way to a loss."""
@@ -90,6 +90,7 @@ class Books:
         self._hearing.steps = self._before_step, self._after_step
         self._called: set[tuple[str, bool]] = set()
         """The models that were called, and whether with gradients."""
+        self._is_tracked: Callable[[], bool] | None = None
         log.modules.entered.append(self._enters)
 
     # -- listening
@@ -143,7 +144,7 @@ class Books:
         return args, lambda _: self._guarded(self._made, args[0], site)
 
     def _made(self, optimizer: Any, site: Site | None) -> int:
-        holds = self._parameters.set_of(self._parameters.held(optimizer))
+        holds = self.parameters.set_of(self.parameters.held(optimizer))
         made = _Optimizer(weakref.ref(optimizer), type(optimizer).__name__, self._tick() if site else 0, site, holds)
         self._optimizers.append(made)
         return len(self._optimizers) - 1
@@ -162,17 +163,17 @@ class Books:
             self._more += 1
 
     def _begin(self, optimizer: Any, site: Site | None) -> None:
-        index, held = self._index(optimizer), self._parameters.held(optimizer)
+        index, held = self._index(optimizer), self.parameters.held(optimizer)
         self._look_around()
-        samples = {n: self._parameters.sample(x) for n in held if (x := self._parameters.tensor(n)) is not None}
-        ready = self._parameters.set_of(self._parameters.ready(held))
+        samples = {n: self.parameters.sample(x) for n in held if (x := self.parameters.tensor(n)) is not None}
+        ready = self.parameters.set_of(self.parameters.ready(held))
         self._stepping.append(_Stepping(index, self._tick(), site, ready, samples, self._calls))
 
     def _look_around(self) -> None:
         """Note the names and the modules of what is new."""
-        if self._looked != (there := (len(self._optimizers), len(self._parameters))):
+        if self._looked != (there := (len(self._optimizers), len(self.parameters))):
             self._looked = there
-            self._parameters.look()
+            self.parameters.look()
             self._name_variables([variables_of(frame) for frame in reversed(script_frames(3))])
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -190,12 +191,12 @@ class Books:
         if not closure:
             self._updates.append(range(self._counts[step.at] + 1, self._log.count + 1))
         moved, norm = self._moved(step.before)
-        self._parameters.mark_written(moved)
-        frozen = [n for n in held if (x := self._parameters.tensor(n)) is not None and not x.requires_grad]
-        rates = [self._parameters.plain(group.get("lr")) for group in optimizer.param_groups]
-        ready, set_of = step.ready, self._parameters.set_of
+        self.parameters.mark_written(moved)
+        frozen = [n for n in held if (x := self.parameters.tensor(n)) is not None and not x.requires_grad]
+        rates = [self.parameters.plain(group.get("lr")) for group in optimizer.param_groups]
+        ready, set_of = step.ready, self.parameters.set_of
         if closure and not ready:
-            ready = set_of(self._parameters.ready(held) or moved)
+            ready = set_of(self.parameters.ready(held) or moved)
         at = self._tick() if closure else step.at
         self._note(
             "step", step.site, at, optimizer=index, given=set_of(held), ready=ready, moved=set_of(moved),
@@ -210,8 +211,8 @@ class Books:
         moved, total = [], 0.0
         with np.errstate(all="ignore"):
             for number, before in samples.items():
-                x = self._parameters.tensor(number)
-                now = None if x is None else self._parameters.sample(x)
+                x = self.parameters.tensor(number)
+                now = None if x is None else self.parameters.sample(x)
                 if now is None or before is None or now.shape != before.shape:
                     moved.append(number)
                 elif now.tobytes() != before.tobytes():
@@ -223,7 +224,7 @@ class Books:
 
     def _note_cuts(self, held: list[int]) -> None:
         """Where the way from the parameters of an optimizer to a loss was cut, which found none of them a gradient."""
-        wanted = {key: number for number in held if (key := self._parameters.leaf_key(number)) is not None}
+        wanted = {key: number for number in held if (key := self.parameters.leaf_key(number)) is not None}
         known = {(site, each.given) for site, each in self._happenings if each.kind == "cut"}
         cuts = [
             event
@@ -233,7 +234,7 @@ class Books:
         ]
         for event in cuts:
             behind = self._leaves_behind([key_of(output) for output in event.cut])
-            given = self._parameters.set_of(wanted[key] for key in behind & wanted.keys())
+            given = self.parameters.set_of(wanted[key] for key in behind & wanted.keys())
             if given and (event.site, given) not in known:
                 known.add((event.site, given))
                 self._note("cut", event.site, given=given, words=event.op)
@@ -254,13 +255,11 @@ class Books:
 
     def _zero_grad(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         optimizer = getattr(args[0], "param_groups", None) is not None
-        numbers = self._parameters.held(args[0]) if optimizer else self._parameters.of_module(args[0])
+        numbers = self.parameters.held(args[0]) if optimizer else self.parameters.of_module(args[0])
         index = self._index(args[0]) if optimizer else None
         self._look_around()
-        ready = self._parameters.set_of(self._parameters.ready(numbers))
-        self._note(
-            "zero_grad", site_of(_caller()), optimizer=index, given=self._parameters.set_of(numbers), ready=ready
-        )
+        ready = self.parameters.set_of(self.parameters.ready(numbers))
+        self._note("zero_grad", site_of(_caller()), optimizer=index, given=self.parameters.set_of(numbers), ready=ready)
 
     def _schedule(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         site, made = site_of(_caller()), function.__name__ == "__init__"
@@ -287,7 +286,7 @@ class Books:
         self._built(args[0], copied=True)
 
     def _built(self, module: Any, *, copied: bool) -> None:
-        self._parameters.built(module, self._tick(), site_of(_caller()), copied=copied)
+        self.parameters.built(module, self._tick(), site_of(_caller()), copied=copied)
 
     def _mode(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         on = (*args[1:], *kwargs.values(), True)[0]
@@ -305,13 +304,14 @@ class Books:
 
     def _enters(self, call: ModuleCall, path: str) -> None:
         """A model is called: how large the numbers are that it is given, the first time with gradients and without."""
-        tracked = bool(self._log.engine.namespace.is_grad_enabled())
+        self._is_tracked = self._is_tracked or self._log.engine.namespace.is_grad_enabled
+        tracked = bool(self._is_tracked())
         if (path, tracked) in self._called or len(self._called) > WHOLE:
             return
         self._called.add((path, tracked))
         tensor: Any = self._log.engine.tensor
-        given = [x for x in call.args if isinstance(x, tensor) and x.is_floating_point()]
-        numbers = self._parameters.read(given[0]) if given and not given[0].requires_grad else None
+        given = [x for x in call.args if type(x) is tensor and x.is_floating_point()]
+        numbers = self.parameters.read(given[0]) if given and not given[0].requires_grad else None
         if numbers is not None and numbers.size:
             largest = float(np.abs(numbers[:SAMPLE].astype(np.float64)).max())
             self._note("call", site_of(_caller()), made=tracked, norm=rounded(largest), words=path)
@@ -328,7 +328,7 @@ class Books:
         self._hooks.begin()
         if not running:
             self.keepers.begins(call.kind)
-        self._running[len(running) :] = [(self._tick(), self._parameters.set_of(self._parameters.ready()))]
+        self._running[len(running) :] = [(self._tick(), self.parameters.set_of(self.parameters.ready()))]
 
     def ends(self, call: BackwardCall, entry: BackwardEvent) -> None:
         """It is over."""
@@ -342,11 +342,11 @@ class Books:
         first = min((event.number for event in ran if event.kind is OPERATION), default=self._log.count)
         leaves = [x for event in ran if event.kind is LEAF and (x := event.ref()) is not None]
         written = [x for x in leaves if call.kind == "backward" and x.grad is not None]
-        keys, numbers = set(entry.ran), set(map(self._parameters.number_of, written))
-        self._parameters.look()
-        zero = numbers.difference(self._parameters.ready(numbers))
+        keys, numbers = set(entry.ran), set(map(self.parameters.number_of, written))
+        self.parameters.look()
+        zero = numbers.difference(self.parameters.ready(numbers))
         self._note(
-            call.kind, entry.site, at, given=self._parameters.set_of(numbers), zero=self._parameters.set_of(zero),
+            call.kind, entry.site, at, given=self.parameters.set_of(numbers), zero=self.parameters.set_of(zero),
             ready=ready, number=entry.number, kept=bool(call.keeps_graph), ran=len(entry.ran), failed=entry.failed,
             whole=tuple(time for time, roots in self._passes if roots and roots <= keys),
             after=bisect.bisect_left(self._counts, first), made=call.create_graph,
@@ -375,19 +375,19 @@ class Books:
         return self._clipped(again, seen, site, at, function.__name__)
 
     def _clipped(self, args: Any, given: Sequence[Any], site: Site | None, at: int, name: str) -> Any:
-        before = self._parameters.set_of(self._parameters.ready())
+        before = self.parameters.set_of(self.parameters.ready())
 
         def note(result: Any) -> None:
-            numbers = {self._parameters.number_of(x) for x in given if isinstance(x, self._log.engine.tensor)}
-            ready = [number for number in self._parameters.of_set(before) if number in numbers]
-            found = None if result is None else self._parameters.plain(result)
+            numbers = {self.parameters.number_of(x) for x in given if isinstance(x, self._log.engine.tensor)}
+            ready = [number for number in self.parameters.of_set(before) if number in numbers]
+            found = None if result is None else self.parameters.plain(result)
             norm = -1.0 if found is None else rounded(found)
             self._note(
                 "clip",
                 site,
                 at,
-                given=self._parameters.set_of(numbers),
-                ready=self._parameters.set_of(ready),
+                given=self.parameters.set_of(numbers),
+                ready=self.parameters.set_of(ready),
                 norm=norm,
                 words=name,
             )
@@ -397,7 +397,7 @@ class Books:
     def _unscale(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         optimizer = args[1] if len(args) > 1 else kwargs.get("optimizer")
         if optimizer is not None and args[0].is_enabled():
-            given = self._parameters.set_of(self._parameters.held(optimizer))
+            given = self.parameters.set_of(self.parameters.held(optimizer))
             self._note("unscale", site_of(_caller()), optimizer=self._index(optimizer), given=given)
 
     def _checkpoint(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -405,9 +405,9 @@ class Books:
         while frame is not None and "run_function" not in frame.f_locals:
             frame = frame.f_back
         run = None if frame is None else frame.f_locals["run_function"]
-        numbers = [number for module in modules_in(run) for number in self._parameters.of_module(module)]
+        numbers = [number for module in modules_in(run) for number in self.parameters.of_module(module)]
         needs = any(getattr(x, "requires_grad", False) for x in args[0])
-        self._note("checkpoint", site_of(frame), given=self._parameters.set_of(numbers), kept=needs, words="reentrant")
+        self._note("checkpoint", site_of(frame), given=self.parameters.set_of(numbers), kept=needs, words="reentrant")
 
     # -- hooks
 
@@ -436,18 +436,18 @@ class Books:
         for known in self._optimizers:
             if not known.name and known.ref() is value:
                 known.name = name
-        self._parameters.name(name, value)
+        self.parameters.name(name, value)
 
     def finish(self, scope: Mapping[str, Any]) -> Ledger:
         """Return what was heard."""
         line = self._line
         self._name_variables([scope])
-        parameters, modules = self._parameters.finish(line)
+        parameters, modules = self.parameters.finish(line)
         optimizers = [Optimizer(each.cls, each.at, line(each.site), each.name, each.holds) for each in self._optimizers]
         happenings = [replace(happening, source=line(site)) for site, happening in self._happenings]
         happenings.sort(key=lambda each: each.at)
         keepers, hooks = self.keepers.finish(scope), self._hooks.finish(line)
-        sets = tuple(self._parameters.sets)
+        sets = tuple(self.parameters.sets)
         return Ledger(parameters, modules, tuple(optimizers), sets, tuple(happenings), hooks, keepers, self._more)
 
 

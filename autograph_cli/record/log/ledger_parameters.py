@@ -115,9 +115,10 @@ class Parameters:
     def ready(self, numbers: Iterable[int] | None = None) -> list[int]:
         """Those of these, or of all, that have a gradient which is not zero."""
         wanted = range(len(self._known)) if numbers is None else numbers
-        return [n for n in wanted if (x := self.tensor(n)) is not None and x.grad is not None and self._is_set(x.grad)]
+        return [n for n in wanted if (x := self.tensor(n)) is not None and x.grad is not None and self.is_set(x.grad)]
 
-    def _is_set(self, grad: Any) -> bool:
+    def is_set(self, grad: Any) -> bool:
+        """Return whether a gradient has a number that is not zero, as far as it is looked at."""
         numbers = self.read(grad)
         if numbers is None or (numbers.size and numbers[0]):
             return True

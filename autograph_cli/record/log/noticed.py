@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from autograph_cli.engines.protocol import TensorFacts
 from autograph_cli.graph import Notice, Source
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import LEAF, BackwardEvent
@@ -57,8 +54,8 @@ class _Written:
 class Noticed:
     """Watches the parameters of one run."""
 
-    def __init__(self, log: EventLog) -> None:
-        self._log = log
+    def __init__(self, log: EventLog, is_set: Callable[[Any], bool]) -> None:
+        self._log, self._is_set = log, is_set
         self._bare: dict[int, _Bare] = {}
         """By id. What is known of a parameter stays when it is gone, as with the function that it was made in."""
         self._held: set[int] = set()
@@ -97,7 +94,7 @@ class Noticed:
             x = each.ref()
             changed = x is not None and x._version != each.version
             if changed or each.often:
-                there = x is not None and x.grad is each.grad() and _is_set(self._log.engine, x)
+                there = x is not None and x.grad is not None and x.grad is each.grad() and self._is_set(x.grad)
                 each.adds_to = each.often + changed if there else 0
 
     def ends(self, entry: BackwardEvent, step: int) -> None:
@@ -132,12 +129,6 @@ class Noticed:
     def _met(self, x: Any) -> bool:
         held = self._log.tensors.of(x)
         return held is not None and held.number >= 0
-
-
-def _is_set(engine: TensorFacts, x: Any) -> bool:
-    """Return whether a parameter has a gradient that is not zero."""
-    numbers = None if x.grad is None else engine.array(x.grad)
-    return numbers is not None and bool(np.any(np.asarray(numbers) != 0))
 
 
 def _parameters(optimizers: Iterable[weakref.ref[Any]]) -> Iterator[Any]:

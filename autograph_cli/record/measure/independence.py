@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from autograph_cli.engines.protocol import Engine, ModuleCall
 from autograph_cli.graph import Source
+from autograph_cli.record.names.modules import parts
 
 CAUSAL = ("triu", "tril", "causal", "subsequent")
 """Words by which a line says that what is later is not to be seen."""
@@ -73,9 +74,10 @@ class Calls:
     def _kept(self, value: Any) -> Any:
         """Return what a module was given, its tensors as arrays, which are read without an operation."""
         tensor: Any = self._engine.tensor
-        if isinstance(value, tensor):
-            array = self._engine.array(value) if value.numel() <= LARGEST else None
-            return _Array(value.dtype, None if array is None else np.array(array))
+        if isinstance(value, tensor):  # of a class of the script's own, nothing is asked
+            plain = type(value) is tensor and value.numel() <= LARGEST
+            array = self._engine.array(value) if plain else None
+            return _Array(value.dtype if plain else None, None if array is None else np.array(array))
         if type(value) in (tuple, list):
             return type(value)(map(self._kept, value))
         return {key: self._kept(part) for key, part in value.items()} if type(value) is dict else value
@@ -95,7 +97,7 @@ class Calls:
                 with quiet[0], quiet[1], warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     found = list(influences(torch, call, _line, slow))
-            except Exception as error:  # the model is the script's own, and may refuse what it is given
+            except (Exception, SystemExit) as error:  # the model is the script's own, and may refuse what it is given
                 found = [Influence("unchecked", f"{name} was not checked: {type(error).__name__}: {error}")]
             yield from found
 
@@ -109,7 +111,7 @@ class _Array:
 def _tensors_again(torch: Any, value: Any) -> Any:
     if isinstance(value, _Array):
         if value.numbers is None:
-            raise TypeError("it was given a tensor that is too large, or on another device")
+            raise TypeError("it was given a tensor that is too large, on another device, or of a class of its own")
         return torch.from_numpy(value.numbers.copy()).to(value.dtype)
     if type(value) in (tuple, list):
         return type(value)(_tensors_again(torch, part) for part in value)
@@ -121,7 +123,8 @@ def _line(file: str, number: int) -> str:
 
 
 def _learns(module: Any) -> bool:
-    return any(p.requires_grad for p in module.parameters())
+    every = (x for _, part in parts(module) for x in getattr(part, "_parameters", {}).values())
+    return any(x is not None and x.requires_grad for x in every)
 
 
 def _copied(torch: Any, value: Any) -> Any:

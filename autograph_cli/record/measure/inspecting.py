@@ -11,6 +11,7 @@ from autograph_cli import AutographError
 from autograph_cli.engines.protocol import Engine, TensorFacts
 from autograph_cli.graph import Graph, GraphError, Node, Step, Trace
 from autograph_cli.graph.facts import bytes_text, plain_name, values_lines
+from autograph_cli.graph.ledger_facts import facts_of
 from autograph_cli.graph.names import output_names
 from autograph_cli.graph.paths import find_positions, known_names
 from autograph_cli.record.log.ledger_hooks import script_hook
@@ -55,6 +56,9 @@ def inspected(engine: Engine, scope: Mapping[str, Any], trace: Trace, name: str)
         facts["now"] = "gone when the script was over; this is what the trace tells"
     else:
         facts |= dict(_facts(engine, tensor, every, name))
+    training = facts_of(trace.ledger, [name, *_others(every, tensor, name)]) if trace.ledger else []
+    if training and (tensor is None or tensor.is_leaf):
+        facts["training"] = training
     if recorded is not None:
         facts |= dict(_of_graph(*recorded, several=len(trace.steps) > 1, live=tensor is not None))
     return facts

@@ -1,0 +1,167 @@
+"""What `explain` finds in the scripts of tests/findings/mistakes, beside torchfix and PyTorch's own words.
+
+    python benchmarks/findings.py [--write] [--torchfix PATH]
+
+Each script is there twice, wrong and mended. A tool has found it where it says something of the wrong script on a line
+that is marked, and does not say it of the mended one; what it says of a mended script is a false alarm. It needs
+PyTorch; torchfix is looked for beside Python and on the path, and may stand in an environment of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import multiprocessing
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "findings.md"
+BEGIN, END = "<!-- measured by make bench-findings -->", "<!-- end -->"
+sys.path.insert(0, str(ROOT))
+
+from tests.findings.test_mistakes import MISTAKES, RIGHT, expected, variant  # noqa: E402
+
+FAMILIES = {
+    "AG0": "errors that autograd raises",
+    "AG1": "derivatives that are silently missing",
+    "AG2": "parameters without a gradient",
+    "AG3": "numbers",
+    "AG4": "from step to step",
+    "AG5": "shapes and losses",
+    "AG6": "modules",
+    "AG8": "training",
+}
+SECONDS = 120
+Said = set[int]
+"""The lines of a script that a tool says something of; -1 where it names none."""
+
+
+def explained(path: Path) -> Said:
+    """The lines of findings."""
+    from tests.findings.test_explain import of_file
+
+    return {one.source.line if one.source else -1 for one in of_file(path, engine="torch")}
+
+
+def warned(path: Path) -> Said:
+    """The lines of warnings and of what is raised where PyTorch runs the script."""
+    quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
+    with quiet[0], quiet[1], warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            runpy.run_path(str(path), run_name="__main__")
+            raised: Said = set()
+        except Exception as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            raised = {frame.lineno or -1 for frame in frames if frame.filename == str(path)} or {-1}
+    return raised | {one.lineno if one.filename == str(path) else -1 for one in told}
+
+
+def apart(function: Callable[[Path], Said], path: Path) -> Said:
+    """Return what a function says of a script, in a process of its own that has PyTorch already."""
+    ours, theirs = multiprocessing.get_context("fork").Pipe()
+
+    def work() -> None:
+        os.chdir(path.parent)
+        theirs.send(function(path))
+
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    found: Said = ours.recv() if ours.poll(SECONDS) else set()
+    process.join(1)
+    if process.is_alive():
+        process.kill()
+    return found
+
+
+def linted(torchfix: str, folder: Path) -> dict[str, Said]:
+    """The lines that torchfix names, by file."""
+    command = [torchfix, "--select", "ALL", "--show-stderr", str(folder)]
+    text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    found: dict[str, Said] = {}
+    for match in re.finditer(r"^(.*?\.py):(\d+):\d+: TOR", text, re.MULTILINE):
+        found.setdefault(Path(match[1]).name, set()).add(int(match[2]))
+    return found
+
+
+def measured(torchfix: str | None) -> str:
+    """The table, and what is said of right scripts."""
+    import torch
+
+    tools = ["autograph", "PyTorch", *(["torchfix"] if torchfix else [])]
+    named, alarms, count = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for path in MISTAKES:
+            text = path.read_text("utf-8")
+            for kind, left_out in (("wrong", "right"), ("mended", "wrong")):
+                (folder / f"{path.stem}_{kind}.py").write_text(variant(text, left_out), "utf-8")
+        for path in RIGHT:
+            shutil.copy(path, folder / f"{path.stem}_right.py")
+        of_linter = linted(torchfix, folder) if torchfix else {}
+        ask: dict[str, Callable[[Path], Said]] = {
+            "autograph": lambda path: apart(explained, path),
+            "PyTorch": lambda path: apart(warned, path),
+            "torchfix": lambda path: of_linter.get(path.name, set()),
+        }
+        for path in MISTAKES:
+            marks = expected(path.read_text("utf-8"))
+            family = marks[0][0][:3]
+            count[family] += 1
+            for tool in tools:
+                wrong, mended = (ask[tool](folder / f"{path.stem}_{kind}.py") for kind in ("wrong", "mended"))
+                named[tool, family] += bool({line for _, line in marks} & (wrong - mended))
+                alarms[tool] += bool(mended)
+        for path in RIGHT:
+            for tool in tools:
+                alarms[tool] += bool(ask[tool](folder / f"{path.stem}_right.py"))
+    versions = {"autograph": "", "PyTorch": f" {torch.__version__.partition('+')[0]}", "torchfix": _version(torchfix)}
+    head = ["", "scripts", *(f"{tool}{versions[tool]}" for tool in tools)]
+    rows = [
+        [f"{family} {title}", str(count[family]), *(str(named[tool, family]) for tool in tools)]
+        for family, title in FAMILIES.items()
+    ]
+    rows.append(["all", str(count.total()), *(str(sum(named[tool, one] for one in count)) for tool in tools)])
+    right = len(MISTAKES) + len(RIGHT)
+    rows.append([f"said of {right} right scripts", str(right), *(str(alarms[tool]) for tool in tools)])
+    lines = [f"| {' | '.join(row)} |" for row in (head, ["---", *["---:"] * (len(head) - 1)], *rows)]
+    return "\n".join(lines)
+
+
+def _version(torchfix: str | None) -> str:
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        return f" {metadata.version('torchfix')}"
+    text = subprocess.run([torchfix or "true", "--version"], capture_output=True, text=True, check=False).stdout
+    return f" {text.strip()}" if text.strip() else ""
+
+
+def main() -> None:
+    """Measure, and print the table or write it into docs/findings.md."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--write", action="store_true", help="put the table into docs/findings.md")
+    beside = Path(sys.executable).with_name("torchfix")
+    parser.add_argument("--torchfix", default=str(beside) if beside.exists() else shutil.which("torchfix"))
+    options = parser.parse_args()
+    table = measured(options.torchfix)
+    print(table)
+    if options.write:
+        text = PAGE.read_text("utf-8")
+        before, _, rest = text.partition(BEGIN)
+        PAGE.write_text(f"{before}{BEGIN}\n{table}\n{END}{rest.partition(END)[2]}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
