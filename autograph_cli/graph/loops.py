@@ -259,10 +259,17 @@ class _Finder:
         mine, its = (*a.args, *a.next), (*b.args, *b.next)
         if len(mine) == len(its) and all(map(self.same, mine, its, repeat(pair), repeat(at))):
             return True
-        added_up = [edge for edge in its if edge and self.added_up(edge, other, pair)]
-        left = [edge for edge in its if edge and edge not in added_up] if added_up else []
-        given = list(filter(None, mine)) if left else []
-        return 0 < len(left) == len(given) and all(map(self.same, given, left, repeat(pair), repeat(at)))
+        if at >= pair.start + pair.period:
+            return False
+        given, taken = list(filter(None, mine)), list(filter(None, its))
+
+        def fits(x: Edge, y: Edge) -> bool:
+            return self.same(x, y, pair, at)
+
+        # What is one tensor at first, as h and c of zeros, may be several later; a sum may begin with a number.
+        met = [y for y in taken if any(fits(x, y) for x in given)]
+        alone = [x for x in given if not any(fits(x, y) for y in met)]
+        return bool(met) and not alone and all(y in met or self.added_up(y, other, pair) for y in taken)
 
     def added_up(self, edge: Edge, user: int, pair: _Pair) -> bool:
         """Return whether an edge of the second turn leads to the same operation of the first, which began with a number
@@ -374,7 +381,7 @@ def _kind(graph: Graph, node: Node, tops: Sequence[str]) -> tuple[object, ...]:
     top = None if node.call is None else tops[node.call]
     path, colon, layer = node.op.partition(": ")
     op = f"{in_any(path)}{colon}{layer}" if colon and node.module.endswith(path) else node.op
-    return node.name, op, node.order, line, in_any(node.module), _state(graph, node), top, types, parent
+    return node.kind, op or node.name, node.order, line, in_any(node.module), _state(graph, node), top, types, parent
 
 
 def _state(graph: Graph, node: Node) -> tuple[tuple[int, ...], ...]:

@@ -146,10 +146,14 @@ SEEN = {
         ["• weight ① [9, 4]", "• emb.weight ① [9, 4]"],
         ["mm"],
     ),
-    "loop": (["cell: LSTMCell 3→4", "add", "↻ × 12"], ["× 12"], ["unsafe_split", "addmm", "+ 0"]),
-    "experts": (["0–3: Sequential × 4"], ["× 4"], ["1: Sequential"]),
-    "beside": (["convs.0–4: Sequential × 5", "↻ × 5"], ["first: Linear 4→8", "• weight [8, 8]"], ["leaf"]),
-    "inner": (["linear", "… mm"], ["× 4"], ["+ 0"]),
+    "loop": (["cell: LSTMCell 3→4", "add"], ["↻ × 12"], ["unsafe_split", "addmm", "+ 0"]),
+    "experts": (["experts.0–3: Sequential × 4", "[row, place, None]"], ["↻ × 4"], ["1: Sequential"]),
+    "beside": (
+        ["convs.0–4: Sequential × 5", "first: Linear 4→8", "• weight [8, 8]"],
+        ["↻ × 5"],
+        ["leaf", "convs.1: Sequential"],
+    ),
+    "inner": (["linear", "… view"], ["↻ × 4"], ["+ 0"]),
     "tower": (["0: Conv2d 3×3, 3→3", "6: Linear 16→2"], ["1: Sequential", "3: Sequential"], ["convolution"]),
     "given": (["net: Linear 3→1", "bce: BCEWithLogitsLoss mean", "ones"], [], []),
     "dropped": (
@@ -212,8 +216,8 @@ def test_outputs_of_a_layer_do_not_have_the_numbers_of_its_operations(traced: Tr
 
 @pytest.mark.parametrize("traced", ["folded"], indirect=True)
 def test_a_folded_chain_counts_its_leaves(traced: Trace) -> None:
-    told = texts(render(traced.steps[-1], max_nodes=24, roll=False).decode())
-    chips = [text for text in told if "leaves" in text]
+    told = texts(render(traced.steps[-1], max_nodes=24, depth=9, roll=False).decode())
+    chips = [text for text in told if "operations • " in text]
     assert chips and all("• 4 leaves ② ③" in text for text in chips)
 
 

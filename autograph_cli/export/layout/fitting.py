@@ -83,8 +83,10 @@ def within_budget(scenes: Iterable[Scene], direction: str, *, columns: bool) -> 
         best, waiting = placed if best is None else min(best, placed, key=excess), None
         if excess(best) <= 1:
             break
-    assert best is not None or waiting is not None, "there is a scene"
-    return shaped(best or laid_out(waiting))
+    if best is None:
+        assert waiting is not None, "there is a scene"
+        best = laid_out(waiting)
+    return shaped(best)
 
 
 def excess(placed: Placed) -> float:

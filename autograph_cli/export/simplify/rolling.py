@@ -15,6 +15,7 @@ from autograph_cli.export.simplify.saved_boxes import gathered
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.loops import Seat, find_turns
+from autograph_cli.graph.names import shown_name
 
 SMALLER, FEWER = 0.75, 8
 """A picture is rolled unasked if no more than this part of its boxes is left, and at least so many are not."""
@@ -141,7 +142,11 @@ def _one_of(boxes: Sequence[Box], graph: Graph, data: bool) -> Box:
         if len(titles) == 1 or box.style == "derivative":
             return box
         return replace(box, title=titles[1] if _began(boxes, graph) else span(titles))
-    nodes = {node.id: its.title for its in boxes if (node := shown_by(its.id, graph, data)) is not None}
+    nodes = {
+        node.id: shown_name(node.outputs[0].names[0]) if node.module and node.outputs[0].names else its.title
+        for its in boxes
+        if (node := shown_by(its.id, graph, data)) is not None
+    }
     if box.style not in ("leaf", "input") or len(nodes) < 2:
         return box
     told = names_of(list(nodes.values()))
