@@ -116,11 +116,12 @@ def boxes_and_arrows(picture: Picture) -> Scene:
 
 
 def with_loops(scene: Scene, picture: Picture, limit: int | None) -> Scene:
-    """Roll loops if that is asked for, or, where there is a limit, if it makes the scene much smaller."""
+    """Roll loops if that is asked for, or, where there is a limit, if it makes the scene much smaller; on a page each
+    module of a list stays, to be opened."""
     if picture.options.roll:
-        return roll(scene, picture.graph)
+        return roll(scene, picture.graph, lists=not picture.page)
     if picture.options.roll is None and limit is not None:
-        return rolled_if_smaller(scene, picture.graph)
+        return rolled_if_smaller(scene, picture.graph, lists=not picture.page)
     return scene
 
 

@@ -18,7 +18,7 @@ from autograph_cli.graph.nesting import Nesting
 
 LONGEST_TITLE = 40
 _TURNS = re.compile(r"(?:↻ )?× ([\d,]+)")
-_PLACE = re.compile(r"\d+", re.ASCII)
+_PLACE, _RUN = re.compile(r"\d+", re.ASCII), re.compile(r"(\d+)…(\d+)", re.ASCII)
 _KEY = re.compile(r"([ntr])(\d+)(?:_(\d+))?")
 
 
@@ -79,7 +79,7 @@ class _Framing:
         own = shown is not None and shown.module == self.graph.calls[call].path and shown.call is None
         for path in map(self._path, self.nesting.around(call)):
             if (rest := _after(path, box.title)) is not None:
-                return short(rest)
+                return short(rest if "…" in rest else f"{_many(box.title)}{rest}")
         return box.title.rpartition(".")[2] if own else box.title
 
     def frames(self) -> Iterator[Frame]:
@@ -191,6 +191,12 @@ def _after(path: str, name: str) -> str | None:
         for step, its in zip(steps, mine, strict=False)
     )
     return ".".join(mine[len(steps) :]) if within else None
+
+
+def _many(name: str) -> str:
+    """`3 × ` for a name that stands for three: `layers.0…2.weight`."""
+    ends = _RUN.search(name)
+    return "" if ends is None else f"{int(ends[2]) - int(ends[1]) + 1:,} × "
 
 
 def in_a_row(paths: Sequence[str]) -> str:

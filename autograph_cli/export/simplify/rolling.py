@@ -26,13 +26,14 @@ LISTED = 3
 """Names that stand beside each other on one box."""
 
 
-def roll(scene: Scene, graph: Graph) -> Scene:
-    """The scene of this graph with one turn of each loop; arrows into the next turn are dotted and lead back.
+def roll(scene: Scene, graph: Graph, *, lists: bool = True) -> Scene:
+    """The scene of this graph with one turn of each loop, with `lists` of those over lists of equal modules too; arrows
+    into the next turn are dotted and lead back.
 
     Of sizes that change from turn to turn, the least and the greatest are told.
     """
     box_of = {box.id: box for box in scene.boxes}
-    turns = {f"n{number}": seat for number, seat in find_turns(graph).items()}
+    turns = {f"n{number}": seat for number, seat in find_turns(graph, lists=lists).items()}
     seats = {key: seat for key, seat in turns.items() if key in box_of}  # what is detached may be drawn as an arrow
     if not seats:
         return scene
@@ -54,9 +55,9 @@ def roll(scene: Scene, graph: Graph) -> Scene:
     return gathered(replace(scene, notes=still_true(scene)))
 
 
-def rolled_if_smaller(scene: Scene, graph: Graph) -> Scene:
+def rolled_if_smaller(scene: Scene, graph: Graph, *, lists: bool = True) -> Scene:
     """The scene with its loops rolled, if that makes it much smaller."""
-    rolled = roll(scene, graph)
+    rolled = roll(scene, graph, lists=lists)
     many, left = len(scene.boxes), len(rolled.boxes)
     return rolled if left <= SMALLER * many and many - left >= FEWER else scene
 
