@@ -39,7 +39,7 @@ def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
     small = last
     for last in _folding(small, 0.0):
         yield last
-    for limit in (40, 24, 12):
+    for limit in (40, 24, 12, 8):
         yield cut_across(last, graph, limit)
 
 
