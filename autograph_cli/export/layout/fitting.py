@@ -60,10 +60,11 @@ def _is_small(placed: Placed) -> bool:
     return placed.height <= LOW and placed.width <= WIDEST
 
 
-def within_budget(scenes: Iterable[Scene], direction: str, *, columns: bool) -> Placed:
+def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, columns: bool) -> Placed:
     """The first of these scenes that fits a page, laid out; if none does, the one that comes nearest.
 
-    They have fewer and fewer boxes; of those with too many for any page only the last is tried.
+    They have fewer and fewer boxes; of those with too many for any page only the last is tried. Those that are told to
+    be a last resort are tried only where no other can be read, however long it is.
     """
 
     def laid_out(scene: Scene) -> Placed:
@@ -72,8 +73,10 @@ def within_budget(scenes: Iterable[Scene], direction: str, *, columns: bool) -> 
             return whole
         return min(whole, fitted(scene, direction, columns=True), key=excess)
 
-    best, waiting, least = None, None, math.inf
-    for scene in scenes:
+    best, readable, waiting, least = None, None, None, math.inf
+    for scene, coarse in scenes:
+        if coarse and readable is not None:
+            return readable
         if len(scene.boxes) >= least:
             continue
         least, waiting = len(scene.boxes), scene
@@ -83,6 +86,8 @@ def within_budget(scenes: Iterable[Scene], direction: str, *, columns: bool) -> 
         best, waiting = placed if best is None else min(best, placed, key=excess), None
         if excess(best) <= 1:
             break
+        on_paper = shaped(placed)
+        readable = on_paper if readable is None and _shrunk(on_paper) <= 1 else readable
     if best is None:
         assert waiting is not None, "there is a scene"
         best = laid_out(waiting)
@@ -91,9 +96,12 @@ def within_budget(scenes: Iterable[Scene], direction: str, *, columns: bool) -> 
 
 def excess(placed: Placed) -> float:
     """By how much a picture is too big for a page, at most 1 if it fits."""
-    shrunk = min(1.0, WIDE / placed.width)
-    least = min(SUBTITLE, TITLE) * shrunk
-    return max(SMALLEST / least, placed.height * shrunk / HIGH)
+    return max(_shrunk(placed), placed.height * min(1.0, WIDE / placed.width) / HIGH)
+
+
+def _shrunk(placed: Placed) -> float:
+    """By how much the text of a picture is too small where it is as wide as a page, at most 1 if it can be read."""
+    return SMALLEST / (min(SUBTITLE, TITLE) * min(1.0, WIDE / placed.width))
 
 
 def shaped(placed: Placed) -> Placed:
