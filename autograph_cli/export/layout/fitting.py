@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -27,6 +27,8 @@ FLATTEST, STEEPEST = 0.42, 1.75
 """Heights over widths between which a picture is neither a ribbon nor a tower."""
 WHOLE = 30
 """Boxes below which no picture along the data is broken into columns."""
+WITHOUT_TITLES = 1.2
+"""How much too wide a picture may be that is tried without the derivatives in the titles of its bands."""
 MOST_SEEN = 120
 """Boxes of which a page has room."""
 
@@ -67,11 +69,14 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
     be a last resort are tried only where no other can be read, however long it is.
     """
 
-    def laid_out(scene: Scene) -> Placed:
+    def laid_out(scene: Scene) -> Iterator[Placed]:
         whole = fitted(scene, direction, columns=False)
-        if not columns or excess(whole) <= 1 or (scene.data and len(scene.boxes) < WHOLE):
-            return whole
-        return min(whole, fitted(scene, direction, columns=True), key=excess)
+        yield whole
+        if scene.bands and 1 < _shrunk(whole) < WITHOUT_TITLES:
+            bands = tuple([replace(band, title=_in_short(band.title)) for band in scene.bands])
+            yield fitted(replace(scene, bands=bands), direction, columns=False)
+        if columns and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
+            yield fitted(scene, direction, columns=True)
 
     best, readable, waiting, least = None, None, None, math.inf
     for scene, coarse in scenes:
@@ -82,16 +87,20 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         least, waiting = len(scene.boxes), scene
         if least > MOST_SEEN:
             continue
-        placed = laid_out(scene)
-        best, waiting = placed if best is None else min(best, placed, key=excess), None
+        drawn = list(laid_out(scene))
+        best, waiting = min(drawn if best is None else [best, *drawn], key=excess), None
         if excess(best) <= 1:
             break
-        on_paper = shaped(placed)
-        readable = on_paper if readable is None and _shrunk(on_paper) <= 1 else readable
+        readable = readable or next((its for its in map(shaped, drawn) if _shrunk(its) <= 1), None)
     if best is None:
         assert waiting is not None, "there is a scene"
-        best = laid_out(waiting)
+        best = min(laid_out(waiting), key=excess)
     return shaped(best)
+
+
+def _in_short(title: str) -> str:
+    """The title of a band without the derivatives that are in it: `order 1 · backward`."""
+    return " · ".join(title.split(" · ")[:2])
 
 
 def excess(placed: Placed) -> float:
