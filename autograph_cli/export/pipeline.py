@@ -29,6 +29,8 @@ from autograph_cli.export.simplify.smaller import smaller
 from autograph_cli.graph import Graph
 from autograph_cli.graph.reader_level import USER
 
+CUT = (40, 24, 12, 8)
+"""Boxes that a picture is cut down to which fits no page otherwise."""
 LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
 
@@ -41,15 +43,19 @@ def placed(picture: Picture) -> Placed:
     return within_budget(_ever_smaller(picture), options.direction, columns=options.columns)
 
 
-def _ever_smaller(picture: Picture) -> Iterator[Scene]:
-    """Yield the scene of a picture with fewer and fewer boxes, as they are drawn."""
+def _ever_smaller(picture: Picture) -> Iterator[tuple[Scene, bool]]:
+    """Yield the scene of a picture with fewer and fewer boxes, as they are drawn; true with those that are cut across,
+    which tell little."""
     whole = opened(picture, picture.options.max_nodes)
-    yield finished(split(whole), picture)
+    yield finished(split(whole), picture), False
     if picture.options.roll is None:
         whole = in_modules(roll(boxes_and_arrows(picture), picture.graph), picture)
-        yield finished(split(whole), picture)
-    for scene in smaller(whole, picture.graph):
-        yield finished(scene, picture)
+        yield finished(split(whole), picture), False
+    small = whole
+    for small in smaller(whole, picture.graph):
+        yield finished(small, picture), False
+    for limit in CUT:
+        yield finished(cut_across(small, picture.graph, limit), picture), True
 
 
 def drawable(picture: Picture) -> Scene:
@@ -116,11 +122,12 @@ def boxes_and_arrows(picture: Picture) -> Scene:
 
 
 def with_loops(scene: Scene, picture: Picture, limit: int | None) -> Scene:
-    """Roll loops if that is asked for, or, where there is a limit, if it makes the scene much smaller."""
+    """Roll loops if that is asked for, or, where there is a limit, if it makes the scene much smaller; on a page each
+    module of a list stays, to be opened."""
     if picture.options.roll:
-        return roll(scene, picture.graph)
+        return roll(scene, picture.graph, lists=not picture.page)
     if picture.options.roll is None and limit is not None:
-        return rolled_if_smaller(scene, picture.graph)
+        return rolled_if_smaller(scene, picture.graph, lists=not picture.page)
     return scene
 
 

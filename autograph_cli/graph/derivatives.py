@@ -10,7 +10,7 @@ from itertools import accumulate
 from autograph_cli.graph.names import output_names, shown_name
 from autograph_cli.graph.records import Edge, Graph, Node
 
-MOST, LONGEST = 4, 52
+MOST, LONGEST = 4, 36
 """Derivatives that are listed, and characters that they take together; of more, their number is told."""
 ONES = {"1", "1."}
 _ENTRY = re.compile(r"(.+)\[(\d+)\]")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 
 from msgspec import Struct
@@ -57,15 +57,15 @@ Item = int | Loop
 """An operation, by its number, or a loop of some."""
 
 
-def find_turns(graph: Graph) -> dict[int, Seat]:
+def find_turns(graph: Graph, *, lists: bool = True) -> dict[int, Seat]:
     """The seat of every operation that is part of a loop, loops of each order by themselves.
 
-    Two turns are alike if their operations have the same names, lines and modules, or equal modules of one list, their
-    tensors the same dtype and number of dimensions, and if every edge leads to the same position of the same turn or of
-    the one before, to the same node outside, or to a leaf or an input of the same kind. In the first turn, what others
-    take from the turn before comes from outside, and may be without a gradient, or a number.
+    Two turns are alike if their operations have the same names, lines and modules, or with `lists` equal modules of a
+    list, their tensors the same dtype and number of dimensions, and if every edge leads to the same position of the
+    same turn or of the one before, to the same node outside, or to a leaf or an input of the same kind. In the first
+    turn, what others take from the turn before comes from outside, and may be without a gradient, or a number.
     """
-    finder = _Finder(graph)
+    finder = _Finder(graph, lists)
     for order in sorted({node.order for node in graph}):
         row: list[Item] = [node.id for node in graph if node.order == order and node.computes]
         finder.order = order
@@ -84,7 +84,7 @@ def _nodes(item: Item, path: tuple[int, ...] = ()) -> Iterator[tuple[int, tuple[
 
 
 class _Finder:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, lists: bool) -> None:
         self.graph = graph
         self.seats: dict[int, Seat] = {}
         self.order = 0
@@ -93,7 +93,8 @@ class _Finder:
         kinds: dict[object, int] = {}
         self.kinds = kinds
         tops = _tops(graph)
-        self.kind = [kinds.setdefault(_kind(graph, node, tops), len(kinds)) for node in graph]
+        told = in_any if lists else str
+        self.kind = [kinds.setdefault(_kind(graph, node, tops, told), len(kinds)) for node in graph]
         self.row: list[Item] = []
         self.kinds_of_row: list[int] = []
         self.later: list[list[int]] = []
@@ -259,10 +260,17 @@ class _Finder:
         mine, its = (*a.args, *a.next), (*b.args, *b.next)
         if len(mine) == len(its) and all(map(self.same, mine, its, repeat(pair), repeat(at))):
             return True
-        added_up = [edge for edge in its if edge and self.added_up(edge, other, pair)]
-        left = [edge for edge in its if edge and edge not in added_up] if added_up else []
-        given = list(filter(None, mine)) if left else []
-        return 0 < len(left) == len(given) and all(map(self.same, given, left, repeat(pair), repeat(at)))
+        if at >= pair.start + pair.period:
+            return False
+        given, taken = list(filter(None, mine)), list(filter(None, its))
+
+        def fits(x: Edge, y: Edge) -> bool:
+            return self.same(x, y, pair, at)
+
+        # What is one tensor at first, as h and c of zeros, may be several later; a sum may begin with a number.
+        met = [y for y in taken if any(fits(x, y) for x in given)]
+        alone = [x for x in given if not any(fits(x, y) for y in met)]
+        return bool(met) and not alone and all(y in met or self.added_up(y, other, pair) for y in taken)
 
     def added_up(self, edge: Edge, user: int, pair: _Pair) -> bool:
         """Return whether an edge of the second turn leads to the same operation of the first, which began with a number
@@ -354,7 +362,7 @@ def _tops(graph: Graph) -> list[str]:
     """For each call of a module the outermost one that it ran in; of several ranks, that is the frame of the rank."""
     tops: list[str] = []
     for call in graph.calls:
-        tops.append(in_any(call.path) if call.parent is None else tops[call.parent])
+        tops.append(call.path if call.parent is None else tops[call.parent])
     return tops
 
 
@@ -367,14 +375,14 @@ def in_any(path: str) -> str:
     return _PLACE.sub("*", path)
 
 
-def _kind(graph: Graph, node: Node, tops: Sequence[str]) -> tuple[object, ...]:
+def _kind(graph: Graph, node: Node, tops: Sequence[str], told: Callable[[str], str]) -> tuple[object, ...]:
     line = (node.source.file, node.source.line) if node.source else None
     parent = None if node.parent is None else graph.nodes[node.parent].name
     types = tuple([_plain(node, nr) for nr in range(len(node.outputs))])
-    top = None if node.call is None else tops[node.call]
+    top, module = "" if node.call is None else tops[node.call], told(node.module)
     path, colon, layer = node.op.partition(": ")
-    op = f"{in_any(path)}{colon}{layer}" if colon and node.module.endswith(path) else node.op
-    return node.name, op, node.order, line, in_any(node.module), _state(graph, node), top, types, parent
+    op = f"{told(path)}{colon}{layer}" if colon and node.module.endswith(path) else node.op
+    return node.kind, op or node.name, node.order, line, module, _state(graph, node), told(top), types, parent
 
 
 def _state(graph: Graph, node: Node) -> tuple[tuple[int, ...], ...]:

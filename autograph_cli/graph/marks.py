@@ -82,10 +82,11 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
 
     Of several in a row it is the last, which the gradient comes to first. Where gradients are switched off and whatever
     they would go to has one all the same, as around a solver whose last turn is recorded, none is cut; nor where a
-    `detach` keeps a second gradient from leaves that have one, as of a target, or where a copy of a model computes one.
+    `detach` keeps a second gradient from leaves that have one, as of a target, or from a whole model, as a generator,
+    or where a copy of a model computes a target.
     """
     cuts = cutting(graph)
-    led, copied = (_led(graph), _copies(graph)) if cuts else (set(), set())
+    led, meant = (_led(graph), _meant(graph)) if cuts else (set(), set())
     ran = {number for entry in graph.passes for number in entry.ran} if cuts else set()
     trained = {number for entry in graph.passes if entry.call == "backward" for number in entry.ran} if cuts else set()
     for number, met in cuts.items():
@@ -97,8 +98,8 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
         severed = [_before(graph, node.args[position]) for position in node.cut]
         if kind == PASSED and severed[0].kind == "leaf":
             continue  # a leaf's own history begins with what it holds
-        behind = [at for at in walk(graph, [each.id for each in severed], backward_edges) if graph[at].kind == "leaf"]
-        if copied.issuperset(behind) or (node.op == DETACHED and kind == CUT and led.issuperset(behind)):
+        behind = _leaves_behind(graph, severed)
+        if meant.issuperset(behind) or (node.op == DETACHED and kind == CUT and led.issuperset(behind)):
             continue
         if kind == PASSED or node.op in _CUTTING or not ran.issuperset(each.id for each in severed):
             yield _mark(kind, f"{kind}: {node.op}", node, *used)
@@ -160,7 +161,7 @@ def _unreached(graph: Graph) -> Iterator[Mark]:
     made_from = set(walk(graph, [edge.node for entry in calls for edge in entry.roots], data_edges))
     leaves = [node for node in graph if node.kind == "leaf"]
     required = {edge.node for node in graph for edge in _required(node)}
-    unreached = [node for node in leaves if node.id in (made_from & required) - led - _copies(graph)]
+    unreached = [node for node in leaves if node.id in (made_from & required) - led - _meant(graph)]
     for path, its in _by_module(leaves, unreached).items():
         words = f"{len(its)} leaves of {path} get no gradient" if len(its) > 1 else UNREACHED
         yield Mark(UNREACHED, words, tuple(node.id for node in its))
@@ -170,6 +171,29 @@ def _led(graph: Graph) -> set[int]:
     """All that gradients of the passes went to."""
     ends = [edge.node for entry in graph.passes for edge in entry.roots]
     return set(walk(graph, ends, backward_edges))
+
+
+def _meant(graph: Graph) -> set[int]:
+    """The leaves that are to have no gradient: of copies of a model, and of whole models of which all that is taken
+    was detached."""
+    found, led = _copies(graph), _led(graph)
+    tops: dict[str, set[int]] = {}
+    for node in graph:
+        for path in _around(node)[:1] if node.kind == "leaf" else ():
+            tops.setdefault(path, set()).add(node.id)
+    for node in graph:
+        if node.cut and node.op == DETACHED:
+            behind = set(_leaves_behind(graph, [_before(graph, node.args[position]) for position in node.cut]))
+            whole = [its for its in tops.values() if its & behind]
+            if behind and behind == set().union(*whole) and led.isdisjoint(behind):
+                found |= behind
+    return found
+
+
+def _leaves_behind(graph: Graph, nodes: Iterable[Node]) -> list[int]:
+    return [
+        number for number in walk(graph, [node.id for node in nodes], backward_edges) if graph[number].kind == "leaf"
+    ]
 
 
 def _copies(graph: Graph) -> set[int]:

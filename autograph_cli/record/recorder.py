@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import FrameType, FunctionType
 from typing import Any
 
@@ -487,24 +487,30 @@ class Recorder:
         log, tensor = self.log, self.log.engine.tensor
         named = [(self._name(root), root) for root in call.roots if isinstance(root, tensor)]
         outputs = [output for output in map(log.engine.root, call.roots) if output is not None]
-        key = None if self.measures is not None else signature(log, log.step, outputs)
+        again = call.kind == "grad"
+        alike = None if self.measures is not None else signature(log, log.step, outputs)
+        key = None if alike is None else (alike, again)
         found = self._derived.get(key) if key is not None else None
         if found is None:
             if not self._few():
                 return None, None
             self._derivations += 1
             self._look_back()
-            found = Derivation(*self._derive(named))
+            found = Derivation(*self._derive(named, again=again))
             if key is not None:
                 while len(self._derived) >= MOST_DERIVED:
                     del self._derived[next(iter(self._derived))]
                 self._derived[key] = found
         return found.graph, found.words
 
-    def _derive(self, roots: Sequence[tuple[str, Any]]) -> tuple[Callable[[], Graph] | None, str | None]:
-        """Return what makes a derivative graph of the step that is going on, if its own script made none."""
+    def _derive(
+        self, roots: Sequence[tuple[str, Any]], *, again: bool = False
+    ) -> tuple[Callable[[], Graph] | None, str | None]:
+        """Return what makes a derivative graph of the step that is going on, if its own script made none; of these
+        roots all the same where they hang on derivatives and are to be differentiated `again`."""
         step = self.log.step
-        if any(event.order and event.is_operation for event in step.events):
+        highest = max((event.order for event in step.events if event.is_operation), default=0)
+        if highest and not (again and self._hang_on_derivatives(roots)):
             return None, ""
         used = {key_of(output) for event in step.events for output in event.next if output is not None}
         chosen: dict[Output, tuple[str, Any]] = {}
@@ -521,8 +527,23 @@ class Recorder:
         span = Span(step, [*starts, *found], step.found)
         roots = list(chosen.values())
         with contextlib.nullcontext() if self.measures is None else self.measures.pausing():
-            made, why = derive(self.log, self.sources, span, roots, custom=self.custom, measures=self.measures)
+            made, why = derive(self.log, self.sources, span, roots, highest, custom=self.custom, measures=self.measures)
         return made, why if made else self._constant() or why
+
+    def _hang_on_derivatives(self, roots: Iterable[tuple[str, Any]]) -> bool:
+        """Return whether one of these was made from what a backward pass recorded."""
+        known, waiting = self.log.known, [self.log.engine.output(root) for _, root in roots]
+        met: set[int] = set()
+        while waiting:
+            output = waiting.pop()
+            key = -1 if output is None else key_of(output)
+            if output is None or key in met or key not in known:
+                continue
+            met.add(key)
+            if known[key].order:
+                return True
+            waiting += known[key].next
+        return False
 
     def _constant(self) -> str:
         """Return what to say where the script asked for a graph of the gradient, and its backward left none."""

@@ -321,6 +321,20 @@ def test_it_is_not_made_where_the_script_made_one() -> None:
     assert (step.double, step.derived) == (None, "")
 
 
+def test_the_order_above_is_made_where_a_derivative_is_differentiated_and_no_graph_kept() -> None:
+    def script(last: bool) -> dict[str, Any]:
+        scope = cube()
+        (g,) = torch.autograd.grad(scope["loss"], scope["x"], create_graph=True)
+        (h,) = torch.autograd.grad(g.sum(), scope["x"], create_graph=not last)
+        return {**scope, "g": g, "h": h}
+
+    step = record(lambda: script(True)).steps[-1]
+    assert step.derived.endswith("the script itself kept no graph of order 2")
+    assert step.double is not None and {node.order for node in step.double} == {0, 1, 2}
+    (own,) = record(lambda: script(False)).steps
+    assert (own.double, own.derived) == (None, "")
+
+
 def test_it_is_not_made_of_gradients_without_a_graph() -> None:
     def script() -> dict[str, Any]:
         x = torch.ones(3, requires_grad=True)

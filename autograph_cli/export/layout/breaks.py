@@ -15,7 +15,7 @@ WIDEST = 1_150.0
 MOST = 16
 """Arrows that may lead from one column into the next."""
 CONTINUED = " (continued)"
-CLEAR = 4.0
+CLEAR = 2.5
 """Points around a box or a title that no break comes near to."""
 STRAY, STRAY_ROW = 0.4, 0.6
 """The part of a column's height, or of a row's length, by which a break may be off from the ideal one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -27,6 +27,8 @@ FLATTEST, STEEPEST = 0.42, 1.75
 """Heights over widths between which a picture is neither a ribbon nor a tower."""
 WHOLE = 30
 """Boxes below which no picture along the data is broken into columns."""
+WITHOUT_TITLES = 1.2
+"""How much too wide a picture may be that is tried without the derivatives in the titles of its bands."""
 MOST_SEEN = 120
 """Boxes of which a page has room."""
 
@@ -60,40 +62,55 @@ def _is_small(placed: Placed) -> bool:
     return placed.height <= LOW and placed.width <= WIDEST
 
 
-def within_budget(scenes: Iterable[Scene], direction: str, *, columns: bool) -> Placed:
+def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, columns: bool) -> Placed:
     """The first of these scenes that fits a page, laid out; if none does, the one that comes nearest.
 
-    They have fewer and fewer boxes; of those with too many for any page only the last is tried.
+    They have fewer and fewer boxes; of those with too many for any page only the last is tried. Those that are told to
+    be a last resort are tried only where no other can be read, however long it is.
     """
 
-    def laid_out(scene: Scene) -> Placed:
+    def laid_out(scene: Scene) -> Iterator[Placed]:
         whole = fitted(scene, direction, columns=False)
-        if not columns or excess(whole) <= 1 or (scene.data and len(scene.boxes) < WHOLE):
-            return whole
-        return min(whole, fitted(scene, direction, columns=True), key=excess)
+        yield whole
+        if scene.bands and 1 < _shrunk(whole) < WITHOUT_TITLES:
+            bands = tuple([replace(band, title=_in_short(band.title)) for band in scene.bands])
+            yield fitted(replace(scene, bands=bands), direction, columns=False)
+        if columns and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
+            yield fitted(scene, direction, columns=True)
 
-    best, waiting, least = None, None, math.inf
-    for scene in scenes:
+    best, readable, waiting, least = None, None, None, math.inf
+    for scene, coarse in scenes:
+        if coarse and readable is not None:
+            return readable
         if len(scene.boxes) >= least:
             continue
         least, waiting = len(scene.boxes), scene
         if least > MOST_SEEN:
             continue
-        placed = laid_out(scene)
-        best, waiting = placed if best is None else min(best, placed, key=excess), None
+        drawn = list(laid_out(scene))
+        best, waiting = min(drawn if best is None else [best, *drawn], key=excess), None
         if excess(best) <= 1:
             break
+        readable = readable or next((its for its in map(shaped, drawn) if _shrunk(its) <= 1), None)
     if best is None:
         assert waiting is not None, "there is a scene"
-        best = laid_out(waiting)
+        best = min(laid_out(waiting), key=excess)
     return shaped(best)
+
+
+def _in_short(title: str) -> str:
+    """The title of a band without the derivatives that are in it: `order 1 · backward`."""
+    return " · ".join(title.split(" · ")[:2])
 
 
 def excess(placed: Placed) -> float:
     """By how much a picture is too big for a page, at most 1 if it fits."""
-    shrunk = min(1.0, WIDE / placed.width)
-    least = min(SUBTITLE, TITLE) * shrunk
-    return max(SMALLEST / least, placed.height * shrunk / HIGH)
+    return max(_shrunk(placed), placed.height * min(1.0, WIDE / placed.width) / HIGH)
+
+
+def _shrunk(placed: Placed) -> float:
+    """By how much the text of a picture is too small where it is as wide as a page, at most 1 if it can be read."""
+    return SMALLEST / (min(SUBTITLE, TITLE) * min(1.0, WIDE / placed.width))
 
 
 def shaped(placed: Placed) -> Placed:

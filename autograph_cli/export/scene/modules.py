@@ -18,6 +18,7 @@ from autograph_cli.graph.nesting import Nesting
 
 LONGEST_TITLE = 40
 _TURNS = re.compile(r"(?:↻ )?× ([\d,]+)")
+_PLACE, _RUN = re.compile(r"\d+", re.ASCII), re.compile(r"(\d+)…(\d+)", re.ASCII)
 _KEY = re.compile(r"([ntr])(\d+)(?:_(\d+))?")
 
 
@@ -76,11 +77,9 @@ class _Framing:
         """A name without what the frames around it say: the path of their modules, by whichever variable."""
         shown = shown_by(box.id, self.graph, self.scene.data)
         own = shown is not None and shown.module == self.graph.calls[call].path and shown.call is None
-        if own and "…" in box.title:
-            return box.title.rpartition(".")[2]  # of equal modules
         for path in map(self._path, self.nesting.around(call)):
-            if box.title.startswith(f"{path}."):
-                return box.title[len(path) + 1 :]
+            if (rest := _after(path, box.title)) is not None:
+                return short(rest if "…" in rest else f"{_many(box.title)}{rest}")
         return box.title.rpartition(".")[2] if own else box.title
 
     def frames(self) -> Iterator[Frame]:
@@ -182,6 +181,22 @@ class _Framing:
             its = [] if node is None else list(self.nesting.around(node.call))[::-1]
             for one, other in zip(mine, its, strict=False):
                 self.alike.setdefault((one, box.band), {one: None})[other] = None
+
+
+def _after(path: str, name: str) -> str | None:
+    """What follows the path of a module in a name, which may be that of one in each of a list: `layers.0…5.weight`."""
+    steps, mine = path.split("."), name.split(".")
+    within = len(mine) > len(steps) and all(
+        step == its or ("…" in its and _PLACE.sub("0", step) == _PLACE.sub("0", its.partition("…")[0]))
+        for step, its in zip(steps, mine, strict=False)
+    )
+    return ".".join(mine[len(steps) :]) if within else None
+
+
+def _many(name: str) -> str:
+    """`3 × ` for a name that stands for three: `layers.0…2.weight`."""
+    ends = _RUN.search(name)
+    return "" if ends is None else f"{int(ends[2]) - int(ends[1]) + 1:,} × "
 
 
 def in_a_row(paths: Sequence[str]) -> str:

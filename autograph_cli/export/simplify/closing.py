@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.modules import is_foreign, leaf_names, leaves_words
+from autograph_cli.export.scene.modules import is_foreign, leaf_names, leaves_words, shown_by
 from autograph_cli.export.scene.records import DETACH, Arrow, Box, Frame, Scene, carried, one_label, standing_for
 from autograph_cli.export.simplify.rolling import still_true
-from autograph_cli.export.style import OPERATIONS, RESULTS
+from autograph_cli.export.style import RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.nesting import Nesting
 
@@ -225,7 +225,10 @@ class _Closing:
     def _nodes(self, frame: Frame, members: list[str]) -> str:
         """Return how many nodes there are of each order, in all of the module; of a part of it, in that."""
         if frame.call is None or self.parts[frame.call, frame.band] > 1:
-            count = sum(self.drawn[key].style in OPERATIONS for key in members)
+            boxes = [self.drawn[key] for key in members]
+            keys = (key for box in boxes for key in (box.id, *box.others))
+            shown = [shown_by(key, self.graph, self.data) for key in keys]
+            count = len({node.id for node in shown if node is not None and node.computes})
             return f"{count:,} node{'s' * (count != 1)}"
         counts = self.counts.get(frame.call, Counter())
         if set(counts) <= {0}:

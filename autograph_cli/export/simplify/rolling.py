@@ -15,6 +15,7 @@ from autograph_cli.export.simplify.saved_boxes import gathered
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.loops import Seat, find_turns
+from autograph_cli.graph.names import shown_name
 
 SMALLER, FEWER = 0.75, 8
 """A picture is rolled unasked if no more than this part of its boxes is left, and at least so many are not."""
@@ -25,13 +26,14 @@ LISTED = 3
 """Names that stand beside each other on one box."""
 
 
-def roll(scene: Scene, graph: Graph) -> Scene:
-    """The scene of this graph with one turn of each loop; arrows into the next turn are dotted and lead back.
+def roll(scene: Scene, graph: Graph, *, lists: bool = True) -> Scene:
+    """The scene of this graph with one turn of each loop, with `lists` of those over lists of equal modules too; arrows
+    into the next turn are dotted and lead back.
 
     Of sizes that change from turn to turn, the least and the greatest are told.
     """
     box_of = {box.id: box for box in scene.boxes}
-    turns = {f"n{number}": seat for number, seat in find_turns(graph).items()}
+    turns = {f"n{number}": seat for number, seat in find_turns(graph, lists=lists).items()}
     seats = {key: seat for key, seat in turns.items() if key in box_of}  # what is detached may be drawn as an arrow
     if not seats:
         return scene
@@ -53,9 +55,9 @@ def roll(scene: Scene, graph: Graph) -> Scene:
     return gathered(replace(scene, notes=still_true(scene)))
 
 
-def rolled_if_smaller(scene: Scene, graph: Graph) -> Scene:
+def rolled_if_smaller(scene: Scene, graph: Graph, *, lists: bool = True) -> Scene:
     """The scene with its loops rolled, if that makes it much smaller."""
-    rolled = roll(scene, graph)
+    rolled = roll(scene, graph, lists=lists)
     many, left = len(scene.boxes), len(rolled.boxes)
     return rolled if left <= SMALLER * many and many - left >= FEWER else scene
 
@@ -141,7 +143,11 @@ def _one_of(boxes: Sequence[Box], graph: Graph, data: bool) -> Box:
         if len(titles) == 1 or box.style == "derivative":
             return box
         return replace(box, title=titles[1] if _began(boxes, graph) else span(titles))
-    nodes = {node.id: its.title for its in boxes if (node := shown_by(its.id, graph, data)) is not None}
+    nodes = {
+        node.id: shown_name(node.outputs[0].names[0]) if node.module and node.outputs[0].names else its.title
+        for its in boxes
+        if (node := shown_by(its.id, graph, data)) is not None
+    }
     if box.style not in ("leaf", "input") or len(nodes) < 2:
         return box
     told = names_of(list(nodes.values()))

@@ -11,7 +11,6 @@ from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.records import Box, Scene
 from autograph_cli.export.simplify.closing import closed, depths
 from autograph_cli.export.simplify.folding import fold
-from autograph_cli.export.simplify.partition import cut_across
 from autograph_cli.export.simplify.repeats import fold_repeats
 from autograph_cli.graph import Graph
 
@@ -23,7 +22,7 @@ FEWEST = 6
 def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
     """Yield the scene with fewer and fewer boxes: equal modules in a row as one, frames around a single box as a line
     on it, modules closed from the inside out, those of one class at a time, chains folded, the outermost modules
-    closed, all chains folded, and cut into parts of many rows."""
+    closed, and all chains folded."""
     small = split(fold_repeats(scene, graph))
     yield small
     small = last = without_lone_frames(small)
@@ -36,11 +35,7 @@ def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
     small = last
     for last in _closing(small, graph, 1):
         yield last
-    small = last
-    for last in _folding(small, 0.0):
-        yield last
-    for limit in (40, 24, 12):
-        yield cut_across(last, graph, limit)
+    yield from _folding(last, 0.0)
 
 
 def without_lone_frames(scene: Scene) -> Scene:

@@ -80,14 +80,16 @@ def derive(
     sources: Sources,
     span: Span,
     roots: Sequence[tuple[str, Any]],
+    order: int = 0,
     *,
     custom: bool,
     measures: Measures | None = None,
 ) -> tuple[Callable[[], Graph] | None, str]:
     """Return what makes the graph of `span` with the gradients of `roots` by their leaves in it, and how it came about.
 
-    `custom`: go on where custom Functions are in the graph, whose Python code then runs once more. The graph is to be
-    made when the step is over, with all that was measured in it.
+    `order` is the highest of which the script kept a graph. `custom`: go on where custom Functions are in the graph,
+    whose Python code then runs once more. The graph is to be made when the step is over, with all that was measured in
+    it.
     """
     names = ", ".join(f"`{name}`" for name, _ in roots)
     try:
@@ -101,13 +103,20 @@ def derive(
         look(other, other.step)
         made = Span(other.step, [*span.roots, *gradients], span.found)
         return functools.partial(build, other, sources, made, at_last=True), (
-            f"made by autograph from {names} and its leaves; the script itself asked for first derivatives only"
+            f"made by autograph from {names} and its leaves; the script itself {_kept(order)}"
         )
     except CannotDerive as reason:
         return None, str(reason)
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
         return None, f"not made: autograph differentiated {names} once more, and that failed with {what}"
+
+
+def _kept(order: int) -> str:
+    """What the script did instead."""
+    if not order:
+        return "asked for first derivatives only"
+    return f"kept no graph of order {order + 1}"
 
 
 def _named(log: EventLog, leaves: Sequence[Any], found: Iterable[Any]) -> Iterator[tuple[str, Output]]:

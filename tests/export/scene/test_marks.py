@@ -73,6 +73,11 @@ CASES = {
         "h = w.exp()\nloss = (h * v - h.detach()).sum()\nloss.backward()\n",
         [],
     ),
+    "a generator": (
+        "made, critic = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh()), torch.nn.Linear(2, 1)\n"
+        "loss = critic(made(torch.ones(2)).detach()).sum()\nloss.backward()\n",
+        [],
+    ),
     "a copy of a model": (
         "online, target = (torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)) for _ in range(2))\n"
         "with torch.no_grad():\n    aim = target(v)\nloss = (online(v) - aim).pow(2).sum()\nloss.backward()\n",
