@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -12,8 +12,9 @@ from autograph_cli.graph.compared import constants
 from autograph_cli.graph.diff import GraphDiff, reached, shown_type
 from autograph_cli.graph.names import quoted, visible
 from autograph_cli.graph.records import Edge, Graph, Node, Pass
+from autograph_cli.graph.snapshot_folding import first_turn, folds_of
 
-Labels = Sequence[tuple[str, ...]]
+Labels = Sequence[tuple[str, ...]] | Mapping[int, tuple[str, ...]]
 
 
 class Line(Struct, frozen=True):
@@ -47,6 +48,36 @@ def graph_lines(
     ]
     calls = [_pass(entry, graph, names) for entry in graph.passes]
     return lines + [Line("passes", position, f"{numbers[position]}: {text}") for position, text in enumerate(calls)]
+
+
+def folded_lines(graph: Graph, parts: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a graph as a snapshot has them, each with its heading: what comes again and again is written
+    once."""
+    labels = labels_of(graph, parts)
+    several = ambiguous(graph)
+    numbers = [str(entry.id) for entry in graph.passes]
+
+    def write(node: Node, rows: Labels) -> str:
+        return _node(node, rows, parts, numbers if node.order in several else ())
+
+    orders: dict[int, list[Node]] = defaultdict(list)
+    for node in graph:
+        orders[node.order].append(node)
+    folds = {order: folds_of(orders[order], labels, write) for order in sorted(orders)}
+    for order, found in folds.items():
+        nodes, at = orders[order], 0
+        while at < len(nodes):
+            fold = found.get(at)
+            if fold is None:
+                yield f"order {order}", write(nodes[at], labels)
+                at += 1
+                continue
+            yield f"order {order}", f"{fold.turns} times"
+            yield from ((f"order {order}", f"  {line}") for line in first_turn(nodes, fold, labels, write))
+            at = fold.end
+    for line in graph_lines(graph, parts, labels):
+        if not line.heading.startswith("order"):
+            yield line.heading, line.text
 
 
 def ambiguous(graph: Graph) -> set[int]:
@@ -94,7 +125,9 @@ def _node(node: Node, labels: Labels, parts: Collection[str], calls: Sequence[st
     else:
         inputs = f"({_refs(node.args, labels)})" if node.args or not node.next else ""
         text = f"{head} = {visible(node.op or node.name)}{inputs}"
-        text += f"  grad_fn {visible(node.name)}({_refs(node.next, labels)})" if node.next else ""
+        same = node.next == node.args  # mostly
+        text += f"  grad_fn {visible(node.name)}" if node.next else ""
+        text += f"({_refs(node.next, labels)})" if node.next and not same else ""
         text += "  untracked" if node.kind == "untracked" else ""
     if node.parent is not None:
         text += f"  of {labels[node.parent][0] if labels[node.parent] else '_'}"
