@@ -14,7 +14,8 @@ from autograph_cli.graph.names import quoted, visible
 from autograph_cli.graph.records import Edge, Graph, Node, Pass
 from autograph_cli.graph.snapshot_folding import first_turn, folds_of
 
-Labels = Sequence[tuple[str, ...]] | Mapping[int, tuple[str, ...]]
+Labels = Sequence[tuple[str, ...]]
+Rows = Labels | Mapping[int, tuple[str, ...]]
 
 
 class Line(Struct, frozen=True):
@@ -57,7 +58,7 @@ def folded_lines(graph: Graph, parts: Collection[str]) -> Iterator[tuple[str, st
     several = ambiguous(graph)
     numbers = [str(entry.id) for entry in graph.passes]
 
-    def write(node: Node, rows: Labels) -> str:
+    def write(node: Node, rows: Rows) -> str:
         return _node(node, rows, parts, numbers if node.order in several else ())
 
     orders: dict[int, list[Node]] = defaultdict(list)
@@ -109,15 +110,15 @@ def _named(names: tuple[str, ...]) -> bool:
     return bool(names) and names[0] != "_"
 
 
-def _ref(edge: Edge | None, labels: Labels) -> str:
+def _ref(edge: Edge | None, labels: Rows) -> str:
     return "_" if edge is None else labels[edge.node][edge.nr]
 
 
-def _refs(edges: Sequence[Edge | None], labels: Labels) -> str:
+def _refs(edges: Sequence[Edge | None], labels: Rows) -> str:
     return ", ".join([_ref(edge, labels) for edge in edges])
 
 
-def _node(node: Node, labels: Labels, parts: Collection[str], calls: Sequence[str]) -> str:
+def _node(node: Node, labels: Rows, parts: Collection[str], calls: Sequence[str]) -> str:
     typed = zip(labels[node.id], [shown_type(output.type, parts) for output in node.outputs], strict=True)
     head = ", ".join([f"{label}: {kind}" if kind else label for label, kind in typed])
     if not node.is_operation:

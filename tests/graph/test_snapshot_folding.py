@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -39,7 +40,7 @@ def two_back() -> torch.Tensor:
 
 
 @pytest.mark.parametrize(
-    ("make", "lines"), [(transformer, 110), (unrolled, 30), (separate, 40), (two_back, 40)], ids=lambda x: str(x)[:20]
+    ("make", "lines"), [(transformer, 240), (unrolled, 35), (separate, 40), (two_back, 40)], ids=lambda x: str(x)[:20]
 )
 def test_turns_are_written_once_and_read_back(make: Callable[[], torch.Tensor], lines: int) -> None:
     with record() as recording:
@@ -64,6 +65,6 @@ def test_a_fold_that_is_damaged_is_an_error_of_its_line(old: str, new: str) -> N
         loss = unrolled()
         loss.backward()
     text = Snapshot("a.py", (Section("step 0", results(recording.step.graph, DEFAULT_PARTS)),)).to_text()
-    text = text.replace("19 times", "20 times")
+    text = re.sub(r"\d+ times", "20 times", text)
     with pytest.raises(ValueError, match="the snapshot"):
         read_snapshot(text.replace(old, new, 1))
