@@ -17,7 +17,7 @@ from autograph_cli.cli.git import commit_of, git, place_of
 from autograph_cli.cli.options import engine_option
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.snapshot import chosen_settings
-from autograph_cli.graph import GraphError
+from autograph_cli.graph import GraphError, Snapshot
 from autograph_cli.graph.snapshot import compare
 from autograph_cli.testing import scripts, sweeps
 from autograph_cli.testing.settings import Settings, load
@@ -47,7 +47,7 @@ class _Judge:
         except (AutographError, GraphError) as error:
             raise _Skipped(str(error)) from None
 
-    def _take(self) -> scripts.Snapshot:
+    def _take(self) -> Snapshot:
         return scripts.take(self.script, self.settings, name=self.script.name, folder=self.script.parent)
 
     def _found(self, code: str) -> list[str]:

@@ -141,8 +141,9 @@ class Listener(Protocol):
     count: int
     """How many events were noted."""
 
-    noting: bool
-    """Whether it is told of random numbers that parameters are filled with."""
+    @property
+    def noting(self) -> bool:
+        """Whether it is told of random numbers that parameters are filled with."""
 
     def drew(self, tensor: Any, op: str, by: tuple[tuple[str, str], ...] | None = None) -> None:
         """A tensor was made from nothing; random numbers are drawn `by` these arguments."""

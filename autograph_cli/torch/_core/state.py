@@ -27,7 +27,9 @@ class Observer(Protocol):
     def applies(self, inputs: tuple[Any, ...]) -> Any:
         """A custom Function is about to run, which may change its inputs; the answer is what they are before."""
 
-    def untracked(self, name: str, op: Operation | None, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+    def untracked(
+        self, name: str, op: Operation | None, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...], drawn: Any = None
+    ) -> None:
         """An operation ran that left no node; `op` tells the names of its arguments, unless it is `detach`."""
 
     def collective(self, call: Any, tensors: Sequence[Any]) -> None:
