@@ -91,8 +91,21 @@ def diff(
         held = tuple(part for part in one.holds if part in other.holds and _is_alike(part, sides))
         _say_not_compared((one, other), [_title(*side) for side in sides], asked.include, held, include is not None)
         difference = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
-        _show(difference, format_, output, " - ".join(_title(*side) for side in sides), together)
+        _show(
+            difference,
+            format_,
+            output,
+            " - ".join(_title(*side) for side in sides),
+            together,
+            _command(old, new, revisions),
+        )
     ctx.exit(1 if difference else 0)
+
+
+def _command(old: str, new: str | None, revisions: tuple[str, ...]) -> str:
+    """The command that says the same."""
+    words = [*(word for revision in revisions for word in ("--rev", revision)), old, *([] if new is None else [new])]
+    return " ".join(["autograph diff", *words])
 
 
 def _settings(asked: Settings, include: str | None) -> Settings:
@@ -213,18 +226,20 @@ def _open(name: str, revision: str | None, settings: Settings, step: str | None)
         return scripts.take(script, settings, name=f"{name} at {revision}")
 
 
-def _show(difference: SnapshotDiff, format_: str, output: Path | None, title: str, together: bool) -> None:
+def _show(
+    difference: SnapshotDiff, format_: str, output: Path | None, title: str, together: bool, command: str
+) -> None:
     if format_ == "text" and output is None:
         print_diff(difference)
         return
-    content = _content(difference, format_, title, together)
+    content = _content(difference, format_, title, together, command)
     if output is None:
         put(content)
     else:
         write(output, content)
 
 
-def _content(difference: SnapshotDiff, format_: str, title: str, together: bool) -> bytes:
+def _content(difference: SnapshotDiff, format_: str, title: str, together: bool, command: str) -> bytes:
     if format_ == "json":
         sections = {name: one.as_dict() for name, one in difference.compared}
         whole = {"format": "autograph-diff", "version": 1, "same": not difference, "sentences": difference.sentences}
@@ -235,7 +250,7 @@ def _content(difference: SnapshotDiff, format_: str, title: str, together: bool)
         ).encode()
     if format_ in REPORTS:
         one, _, other = title.partition(" - ")
-        return REPORTS[format_](difference, (one, other))
+        return REPORTS[format_](difference, (one, other), command)
     if not difference.graphs:
         raise CommandError("There is nothing to draw: the graphs are the same.")
     name, first = difference.graphs[0]

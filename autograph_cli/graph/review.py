@@ -42,6 +42,8 @@ class _Review:
         """Old leaves that a sentence was said about."""
         self.crossed: set[int] = set()
         """New nodes with an argument that a sentence was said about."""
+        self.ended: set[int] = set()
+        """Old nodes that a sentence was said about, as no gradient comes to them any more."""
         self.cuts = Cuts(self.old, self.new, self.origin)
         self.joined = Cuts(self.new, self.old, self.image)
         """What ended a gradient, and is gone."""
@@ -122,6 +124,7 @@ class _Review:
         lost = _with_gradient(self.old) - {self.origin.get(leaf) for leaf in _with_gradient(self.new)}
         for reason, nodes in self.cuts.groups():
             edges = self.cuts.subjects(nodes)
+            self.ended |= {self.origin.get(edge.node, -1) for edge in edges}
             gone = [leaf for leaf in sorted(self.cuts.leaves(nodes)) if self.origin.get(leaf) in lost - self.told]
             self.told |= {self.origin[leaf] for leaf in gone}
             names = list(dict.fromkeys(self.subject(self.new, edge) for edge in edges))
@@ -285,7 +288,7 @@ class _Review:
                 yield f"{told} sends its gradient to {self.what(self.new, other)}, not {self.what(self.old, one)}"
 
     def _still_there(self, edge: Edge) -> bool:
-        return edge.node not in self.told
+        return edge.node not in self.told | self.ended
 
     def _origin(self, old: Node, new: Node) -> Iterator[str]:
         before = "the script" if old.parent is None else f"the backward of {self.operation(self.old[old.parent])}"
