@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -31,6 +32,7 @@ FORMATS = ("text", "json", *PICTURES, *REPORTS)
 @click.command
 @click.argument("old", metavar="A", shell_complete=completion.file)
 @click.argument("new", required=False, metavar="[B]", shell_complete=completion.file)
+@click.option("-m", "module", is_flag=True, help="A and B are names of modules, as in python -m.")
 @click.option(
     "--rev",
     "revisions",
@@ -60,6 +62,7 @@ def diff(
     ctx: click.Context,
     old: str,
     new: str | None,
+    module: bool,
     revisions: tuple[str, ...],
     engines: tuple[str, ...] | None,
     views: tuple[str, ...],
@@ -81,13 +84,17 @@ def diff(
       autograph diff --rev v1.0 --rev main expr.py       ... with one another
       autograph diff -o changes.svg expr.graph.txt expr.py
       autograph diff --engines builtin,torch expr.py
+      autograph diff --rev main -m package.train
     """
     with as_command_error():
         asked = chosen_settings(load(), step, views, include, None)
         settings = _settings(asked, include)
         format_ = _format(format_, output)
+        modules = {str(scripts.module_path(name)): name for name in (old, new) if name is not None and module}
+        if module:
+            old, new = str(scripts.module_path(old)), None if new is None else str(scripts.module_path(new))
         sides = _sides(old, new, revisions, engines or ())
-        one, other = _both(sides, _engines(engines, settings), settings, step)
+        one, other = _both(sides, _engines(engines, settings), settings, step, modules)
         held = tuple(part for part in one.holds if part in other.holds and _is_alike(part, sides))
         _say_not_compared((one, other), [_title(*side) for side in sides], asked.include, held, include is not None)
         difference = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
@@ -116,17 +123,23 @@ def _settings(asked: Settings, include: str | None) -> Settings:
 
 
 def _both(
-    sides: list[tuple[str, str | None]], engines: tuple[str, str], settings: Settings, step: str | None
+    sides: list[tuple[str, str | None]],
+    engines: tuple[str, str],
+    settings: Settings,
+    step: str | None,
+    modules: Mapping[str, str],
 ) -> tuple[Snapshot, Snapshot]:
     """Return both snapshots. Of one script on two engines they have the same steps: those that autograph's engine
     keeps, for of PyTorch only some are followed where nobody knows which is the last."""
-    one, other = (_open(*side, replace(settings, engine=e), step) for side, e in zip(sides, engines, strict=True))
+    one, other = (
+        _open(*side, replace(settings, engine=e), step, modules) for side, e in zip(sides, engines, strict=True)
+    )
     if sides[0] != sides[1] or chosen(engines[0]) == chosen(engines[1]) or _steps(one) == _steps(other):
         return one, other
     asked = ",".join(_steps(one if chosen(engines[0]) == "builtin" else other))
     if asked in ("", settings.steps):
         return one, other
-    return _both(sides, engines, replace(settings, steps=asked), step)
+    return _both(sides, engines, replace(settings, steps=asked), step, modules)
 
 
 def _steps(snapshot: Snapshot) -> list[str]:
@@ -201,7 +214,9 @@ def _format(format_: str | None, output: Path | None) -> str:
     return wanted
 
 
-def _open(name: str, revision: str | None, settings: Settings, step: str | None) -> Snapshot:
+def _open(
+    name: str, revision: str | None, settings: Settings, step: str | None, modules: Mapping[str, str]
+) -> Snapshot:
     if not name.endswith(SCRIPTS):
         if revision is not None:
             raise UsageError(f"--rev is for scripts, and {name} is none.")
@@ -221,9 +236,9 @@ def _open(name: str, revision: str | None, settings: Settings, step: str | None)
     if not Path(name).is_file() and revision is None:
         raise CommandError(f"There is no file {name}.")
     if revision is None:
-        return scripts.take(Path(name), settings)
+        return scripts.take(Path(name), settings, module=modules.get(name, ""))
     with checked_out(Path(name), revision) as script:
-        return scripts.take(script, settings, name=f"{name} at {revision}")
+        return scripts.take(script, settings, name=f"{name} at {revision}", module=modules.get(name, ""))
 
 
 def _show(

@@ -192,6 +192,16 @@ def test_a_revision_is_compared_with_its_own_neighbours(autograph: Run, tmp_path
     assert none.returncode == 2
     assert none.stderr.startswith("Error: There is no revision nowhere in ")
     (folder / "fresh.py").write_text("")
+    inner = folder / "package"
+    inner.mkdir()
+    for name, text in (("one", "relu"), ("other", "tanh")):
+        lines = (
+            f"from . import nothing\nimport torch\nw = torch.ones(3, requires_grad=True)\nw.{text}().sum().backward()\n"
+        )
+        (inner / f"{name}.py").write_text(lines)
+    (inner / "nothing.py").touch()
+    modules = autograph("diff", "-m", "package.one", "package.other", cwd=folder)
+    assert modules.stdout.startswith("  `relu` became `tanh` ("), modules.stderr
     absent = autograph("diff", "--rev", "main", "fresh.py", cwd=folder)
     assert (absent.returncode, absent.stderr) == (2, "Error: fresh.py is not there at main.\n")
 
