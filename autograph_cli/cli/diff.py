@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -32,6 +33,7 @@ FORMATS = ("text", "json", *PICTURES, *REPORTS)
 @click.command
 @click.argument("old", metavar="A", shell_complete=completion.file)
 @click.argument("new", required=False, metavar="[B]", shell_complete=completion.file)
+@click.option("-m", "module", is_flag=True, help="A and B are names of modules, as in python -m.")
 @click.option(
     "--rev",
     "revisions",
@@ -74,6 +76,7 @@ def diff(
     ctx: click.Context,
     old: str,
     new: str | None,
+    module: bool,
     revisions: tuple[str, ...],
     engines: tuple[str, ...] | None,
     views: tuple[str, ...],
@@ -99,6 +102,7 @@ def diff(
       autograph diff -o changes.svg expr.graph.txt expr.py
       autograph diff --engines builtin,torch expr.py
       autograph diff --values old.py new.py              where numbers part first
+      autograph diff --rev main -m package.train
     """
     with as_command_error():
         if by_values or compiled:
@@ -111,12 +115,22 @@ def diff(
         asked = chosen_settings(load(), step, views, include, None)
         settings = _settings(asked, include)
         format_ = _format(format_, output)
+        modules = {str(scripts.module_path(name)): name for name in (old, new) if name is not None and module}
+        if module:
+            old, new = str(scripts.module_path(old)), None if new is None else str(scripts.module_path(new))
         sides = _sides(old, new, revisions, engines or ())
-        one, other = _both(sides, _engines(engines, settings), settings, step)
+        one, other = _both(sides, _engines(engines, settings), settings, step, modules)
         held = tuple(part for part in one.holds if part in other.holds and _is_alike(part, sides))
         _say_not_compared((one, other), [_title(*side) for side in sides], asked.include, held, include is not None)
         difference = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
-        _show(difference, format_, output, " - ".join(_title(*side) for side in sides), together)
+        _show(
+            difference,
+            format_,
+            output,
+            " - ".join(_title(*side) for side in sides),
+            together,
+            _command(old, new, revisions),
+        )
     ctx.exit(1 if difference else 0)
 
 
@@ -131,6 +145,12 @@ def _by_values(
     return code
 
 
+def _command(old: str, new: str | None, revisions: tuple[str, ...]) -> str:
+    """The command that says the same."""
+    words = [*(word for revision in revisions for word in ("--rev", revision)), old, *([] if new is None else [new])]
+    return " ".join(["autograph diff", *words])
+
+
 def _settings(asked: Settings, include: str | None) -> Settings:
     """Unless told what to compare, also what autograd did not record."""
     if include is not None:
@@ -139,17 +159,23 @@ def _settings(asked: Settings, include: str | None) -> Settings:
 
 
 def _both(
-    sides: list[tuple[str, str | None]], engines: tuple[str, str], settings: Settings, step: str | None
+    sides: list[tuple[str, str | None]],
+    engines: tuple[str, str],
+    settings: Settings,
+    step: str | None,
+    modules: Mapping[str, str],
 ) -> tuple[Snapshot, Snapshot]:
     """Return both snapshots. Of one script on two engines they have the same steps: those that autograph's engine
     keeps, for of PyTorch only some are followed where nobody knows which is the last."""
-    one, other = (_open(*side, replace(settings, engine=e), step) for side, e in zip(sides, engines, strict=True))
+    one, other = (
+        _open(*side, replace(settings, engine=e), step, modules) for side, e in zip(sides, engines, strict=True)
+    )
     if sides[0] != sides[1] or chosen(engines[0]) == chosen(engines[1]) or _steps(one) == _steps(other):
         return one, other
     asked = ",".join(_steps(one if chosen(engines[0]) == "builtin" else other))
     if asked in ("", settings.steps):
         return one, other
-    return _both(sides, engines, replace(settings, steps=asked), step)
+    return _both(sides, engines, replace(settings, steps=asked), step, modules)
 
 
 def _steps(snapshot: Snapshot) -> list[str]:
@@ -230,7 +256,9 @@ def _format(format_: str | None, output: Path | None) -> str:
     return wanted
 
 
-def _open(name: str, revision: str | None, settings: Settings, step: str | None) -> Snapshot:
+def _open(
+    name: str, revision: str | None, settings: Settings, step: str | None, modules: Mapping[str, str]
+) -> Snapshot:
     if not name.endswith(SCRIPTS):
         if revision is not None:
             raise UsageError(f"--rev is for scripts, and {name} is none.")
@@ -250,23 +278,25 @@ def _open(name: str, revision: str | None, settings: Settings, step: str | None)
     if not Path(name).is_file() and revision is None:
         raise CommandError(f"There is no file {name}.")
     if revision is None:
-        return scripts.take(Path(name), settings)
+        return scripts.take(Path(name), settings, module=modules.get(name, ""))
     with checked_out(Path(name), revision) as script:
-        return scripts.take(script, settings, name=f"{name} at {revision}")
+        return scripts.take(script, settings, name=f"{name} at {revision}", module=modules.get(name, ""))
 
 
-def _show(difference: SnapshotDiff, format_: str, output: Path | None, title: str, together: bool) -> None:
+def _show(
+    difference: SnapshotDiff, format_: str, output: Path | None, title: str, together: bool, command: str
+) -> None:
     if format_ == "text" and output is None:
         print_diff(difference)
         return
-    content = _content(difference, format_, title, together)
+    content = _content(difference, format_, title, together, command)
     if output is None:
         put(content)
     else:
         write(output, content)
 
 
-def _content(difference: SnapshotDiff, format_: str, title: str, together: bool) -> bytes:
+def _content(difference: SnapshotDiff, format_: str, title: str, together: bool, command: str) -> bytes:
     if format_ == "json":
         sections = {name: one.as_dict() for name, one in difference.compared}
         whole = {"format": "autograph-diff", "version": 1, "same": not difference, "sentences": difference.sentences}
@@ -277,7 +307,7 @@ def _content(difference: SnapshotDiff, format_: str, title: str, together: bool)
         ).encode()
     if format_ in REPORTS:
         one, _, other = title.partition(" - ")
-        return REPORTS[format_](difference, (one, other))
+        return REPORTS[format_](difference, (one, other), command)
     if not difference.graphs:
         raise CommandError("There is nothing to draw: the graphs are the same.")
     name, first = difference.graphs[0]

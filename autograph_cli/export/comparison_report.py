@@ -36,7 +36,7 @@ code { font: 13px ui-monospace, monospace; }
 """
 
 
-def to_page(diff: SnapshotDiff, titles: tuple[str, str]) -> bytes:
+def to_page(diff: SnapshotDiff, titles: tuple[str, str], command: str = "") -> bytes:
     """Sentences, both graphs of each section beside each other with what differs marked, and the lines that differ."""
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -68,15 +68,16 @@ def _sentences(diff: SnapshotDiff) -> list[str]:
     return diff.sentences or ["The graphs are the same."]
 
 
-def to_comment(diff: SnapshotDiff, titles: tuple[str, str]) -> bytes:
-    """A comment for a pull request: what differs in sentences; folded away, the lines and a picture if it is small."""
+def to_comment(diff: SnapshotDiff, titles: tuple[str, str], command: str = "") -> bytes:
+    """A comment for a pull request: what differs in sentences, and the command that says so; folded away, the lines
+    and one picture, if it is small."""
     parts = [f"### Graphs: {_plain(' → '.join(titles))}\n", _fenced("\n".join(_sentences(diff)), "text")]
-    for name, one in diff.graphs:
+    parts += [f"By `{_plain(command)}`\n"] * bool(command)
+    for number, (name, one) in enumerate(diff.graphs):
         text = one.to_text()
         short = text if len(text) <= TEXT else text[:TEXT].rpartition("\n")[0] + "\n… and more\n"
         parts.append(_folded(f"{_plain(name)}: lines that differ", _fenced(short, "diff")))
-        scene = union_scene(one, "")
-        if len(scene.boxes) <= PICTURED:
+        if number == 0 and len((scene := union_scene(one, "")).boxes) <= PICTURED:
             parts.append(_folded(f"{_plain(name)}: picture", _fenced(to_mermaid(scene), "mermaid")))
     comment = "\n".join(parts)
     return comment.encode()
@@ -99,4 +100,4 @@ def _plain(text: str) -> str:
     return re.sub(r"[^\w\s.,:/→-]", lambda match: f"&#{ord(match[0])};", visible(text))
 
 
-REPORTS: dict[str, Callable[[SnapshotDiff, tuple[str, str]], bytes]] = {"html": to_page, "markdown": to_comment}
+REPORTS: dict[str, Callable[[SnapshotDiff, tuple[str, str], str], bytes]] = {"html": to_page, "markdown": to_comment}

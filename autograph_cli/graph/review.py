@@ -42,6 +42,8 @@ class _Review:
         """Old leaves that a sentence was said about."""
         self.crossed: set[int] = set()
         """New nodes with an argument that a sentence was said about."""
+        self.ended: set[int] = set()
+        """Old nodes that a sentence was said about, as no gradient comes to them any more."""
         self.cuts = Cuts(self.old, self.new, self.origin)
         self.joined = Cuts(self.new, self.old, self.image)
         """What ended a gradient, and is gone."""
@@ -122,15 +124,30 @@ class _Review:
         lost = _with_gradient(self.old) - {self.origin.get(leaf) for leaf in _with_gradient(self.new)}
         for reason, nodes in self.cuts.groups():
             edges = self.cuts.subjects(nodes)
+            self.ended |= {self.origin.get(edge.node, -1) for edge in edges}
             gone = [leaf for leaf in sorted(self.cuts.leaves(nodes)) if self.origin.get(leaf) in lost - self.told]
             self.told |= {self.origin[leaf] for leaf in gone}
             names = list(dict.fromkeys(self.subject(self.new, edge) for edge in edges))
             names += [self._leaf(self.new, leaf) for leaf in gone if self._leaf(self.new, leaf) not in names]
             still = "" if gone or not all(map(self.cuts.still, edges)) else " this way"
             yield f"{_few(names)} no longer get{'s' * (len(names) == 1)} a gradient{still}: {reason}"
+        for one, other in self.image.items():
+            yield from self._replaced(self.old[one], self.new[other])
         for reason, nodes in self.joined.groups():
             names = list(dict.fromkeys(self.subject(self.old, edge) for edge in self.joined.subjects(nodes)))
             yield f"{_few(names)} get{'s' * (len(names) == 1)} a gradient now: no {reason.partition(' ')[0]} any more"
+
+    def _replaced(self, old: Node, new: Node) -> Iterator[str]:
+        """Arguments with a gradient in whose place there is an input now, as after `.data`."""
+        if len(old.args) != len(new.args):
+            return
+        for one, other in zip(old.args, new.args, strict=True):
+            graded = self.old[one.node].kind == "operation" and one.node not in self.image
+            if graded and self.new[other.node].kind == "input" and other.node not in self.origin:
+                yield (
+                    f"{self.subject(self.old, one)} no longer gets a gradient: "
+                    f"{self.operation(new)} takes an input in its place"
+                )
 
     def subject(self, graph: Graph, edge: Edge) -> str:
         """A tensor by its name, else the module or the operation that made it."""
@@ -178,7 +195,8 @@ class _Review:
         was, now = (old.op or old.name, new.op or new.name)
         if was == now:
             was, now = old.name, new.name
-        yield f"{_of(new.order)}`{visible(was)}` became `{visible(now)}`{self.where(new)}"
+        given = _with(new) if constants(old) != constants(new) else ""
+        yield f"{_of(new.order)}`{visible(was)}` became `{visible(now)}`{given}{self.where(new)}"
 
     def _type(self, old: Node, new: Node) -> Iterator[str]:
         types = [[shown_type(output.type, self.diff.parts) for output in node.outputs] for node in (old, new)]
@@ -195,6 +213,8 @@ class _Review:
     def _constants(self, old: Node, new: Node) -> Iterator[str]:
         if not new.is_operation:
             yield f"{self._given(new)} {_data(old, before=True)} and {_data(new)}"
+            return
+        if (old.op or old.name) != (new.op or new.name):
             return
         was, now = [[f"{name}={value}" for name, value in constants(node).items()] for node in (old, new)]
         gone, came = [c for c in was if c not in now], [c for c in now if c not in was]
@@ -268,7 +288,7 @@ class _Review:
                 yield f"{told} sends its gradient to {self.what(self.new, other)}, not {self.what(self.old, one)}"
 
     def _still_there(self, edge: Edge) -> bool:
-        return edge.node not in self.told
+        return edge.node not in self.told | self.ended
 
     def _origin(self, old: Node, new: Node) -> Iterator[str]:
         before = "the script" if old.parent is None else f"the backward of {self.operation(self.old[old.parent])}"

@@ -11,7 +11,7 @@ from autograph_cli.graph.compared import TOLERANCE as TOLERANCE, as_version, sam
 from autograph_cli.graph.diff import DEFAULT_PARTS, PARTS, GraphDiff, diff
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Graph
-from autograph_cli.graph.snapshot_text import graph_lines
+from autograph_cli.graph.snapshot_text import folded_lines
 
 FORMAT, VERSION = "autograph snapshot", 3
 COLLECTIVES = "collectives"
@@ -160,11 +160,11 @@ def _alike(one: Graph, other: Graph, holds: Sequence[str]) -> bool:
 
 def _body(graph: Graph, holds: Sequence[str]) -> list[str]:
     lines, heading = [], ""
-    for line in graph_lines(graph, holds):
-        if line.heading != heading:
-            heading = line.heading
+    for above, text in folded_lines(graph, holds):
+        if above != heading:
+            heading = above
             lines.append(heading)
-        lines.append(f"  {line.text}")
+        lines.append(f"  {text}")
     return lines
 
 

@@ -12,9 +12,12 @@ from msgspec.structs import replace
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.records import Edge, Graph, Kind, Node, Output, Pass, Root, Saved, Source, TensorType
 from autograph_cli.graph.snapshot import COLLECTIVES, EXTRAS, FORMAT, HOLDS, VERSION, Section, Snapshot
+from autograph_cli.graph.snapshot_folding import resolved
 from autograph_cli.graph.verifier import verify
 
-_LABEL = re.compile(r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|%?\w[\w.\[\]]*)(?:~\d+)?'*""")
+_PLAIN = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|%?[\w{][\w.\[\]{}]*)(?:~\d+)?'*(?:\#\d+)?"""
+_LABEL = re.compile(f"{_PLAIN}(?:>{_PLAIN})?")
+_TIMES = re.compile(r"([0-9]{1,9}) times")
 _TYPE = re.compile(
     r"([A-Za-z_]\w*)?(?:\[((?:(?:-1|\d{1,18})(?:, (?:-1|\d{1,18})){0,63})?)\])?(?:@([\w:.-]+))?", re.ASCII
 )
@@ -198,14 +201,19 @@ class _Raw:
     parent: str | None = None
 
 
+_MOST_LINES = 10_000_000
+
+
 class _GraphReader:
     def __init__(self, part: _Part) -> None:
         self.part = part
         self.positions: dict[str, Edge] = {}
         self.raw: list[_Raw] = []
+        self.turn = 0
+        self.own: frozenset[str] = frozenset()
 
     def graph(self) -> Graph:
-        rows = self.part.lines
+        rows = iter(self._unfolded())
         for number, heading, text in rows:
             if heading.startswith("order "):
                 self.raw.append(self._node(number, text, int(heading[6:])))
@@ -222,6 +230,42 @@ class _GraphReader:
         )
         verify(graph)
         return graph
+
+    def _unfolded(self) -> Iterator[tuple[int, str, str]]:
+        """The lines; those that come again and again one turn after another, which `turn` and `own` tell of."""
+        lines, at = self.part.lines, 0
+        while at < len(lines):
+            number, heading, text = lines[at]
+            times = _TIMES.fullmatch(text) if heading.startswith("order ") else None
+            at += 1
+            if times is None:
+                self.turn, self.own = 0, frozenset()
+                yield number, heading, text
+                continue
+            block = []
+            while at < len(lines) and lines[at][2].startswith("  "):
+                block.append((lines[at][0], heading, lines[at][2][2:]))
+                at += 1
+            if int(times[1]) * len(block) > _MOST_LINES:
+                raise _Wrong(number, f"{times[1]} times {len(block)} lines are more than {_MOST_LINES:,}")
+            self.own = frozenset([label for row in block for label in self._given(row[0], row[2])])
+            for self.turn in range(int(times[1])):
+                yield from block
+            self.turn, self.own = 0, frozenset()
+
+    def _given(self, number: int, text: str) -> Iterator[str]:
+        """The labels that a line gives to outputs."""
+        cursor = _Cursor(text.removeprefix("leaf ").removeprefix("input "), number)
+        while True:
+            yield cursor.take(_LABEL, "a name")[0]
+            if cursor.has(": "):
+                cursor.take(_TYPE, "a type")
+            if not cursor.has(", "):
+                return
+
+    def _label(self, label: str | None) -> str | None:
+        """What a label stands for in this turn."""
+        return None if label is None else resolved(label, self.turn, self.own)
 
     def _under(self, heading: str) -> Iterator[tuple[int, str]]:
         return ((number, text) for number, above, text in self.part.lines if above == heading)
@@ -283,10 +327,11 @@ class _GraphReader:
         if kind == "operation":
             cursor.need(" = ")
             op = cursor.take(_WORD, "the operation")[0]
-            raw.args = cursor.refs() if cursor.text.startswith("(", cursor.at) else []
+            raw.args = list(map(self._label, cursor.refs())) if cursor.text.startswith("(", cursor.at) else []
             if cursor.has("  grad_fn "):
                 name = cursor.take(_WORD, "the grad_fn")[0]
-                raw.next = cursor.refs()
+                listed = cursor.text.startswith("(", cursor.at)
+                raw.next = list(map(self._label, cursor.refs())) if listed else list(raw.args)
             elif cursor.has("  untracked"):
                 kind = "untracked"
         name = name or ("" if kind == "untracked" else op)
@@ -299,7 +344,7 @@ class _GraphReader:
         """`y: float32[3]`, one or several with commas; their labels are noted."""
         nr = 0
         while nr == 0 or cursor.has(", "):
-            label = cursor.take(_LABEL, "a name")[0]
+            label = resolved(cursor.take(_LABEL, "a name")[0], self.turn, self.own)
             if label in self.positions:
                 raise _Wrong(cursor.number, f"there is a second {label}")
             self.positions[label] = Edge(len(self.raw), nr)
@@ -314,7 +359,7 @@ class _GraphReader:
         word: Callable[[], str] = lambda: cursor.take(re.compile(r"\S+"), "a word")[0]  # noqa: E731
         if cursor.has("  of "):
             label = cursor.take(_LABEL, "a name")[0]
-            raw.parent = None if label == "_" else label
+            raw.parent = None if label == "_" else self._label(label)
         if cursor.has("  pass "):
             node = replace(node, pass_id=int(cursor.take(re.compile(r"[0-9]{1,18}"), "a number")[0]))
         if cursor.has("  in "):
@@ -332,7 +377,7 @@ def _name(label: str) -> str:
     """The variable of a label: none for `%mul`, `x` for `x~2`."""
     if label.startswith("%"):
         return ""
-    label = re.sub(r"~\d+$", "", label)
+    label = re.sub(r"(~\d+)?(#\d+)?$", "", label)
     return str(ast.literal_eval(label)) if label[0] in "'\"" else label
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -12,8 +12,10 @@ from autograph_cli.graph.compared import constants
 from autograph_cli.graph.diff import GraphDiff, reached, shown_type
 from autograph_cli.graph.names import quoted, visible
 from autograph_cli.graph.records import Edge, Graph, Node, Pass
+from autograph_cli.graph.snapshot_folding import first_turn, folds_of
 
 Labels = Sequence[tuple[str, ...]]
+Rows = Labels | Mapping[int, tuple[str, ...]]
 
 
 class Line(Struct, frozen=True):
@@ -49,6 +51,36 @@ def graph_lines(
     return lines + [Line("passes", position, f"{numbers[position]}: {text}") for position, text in enumerate(calls)]
 
 
+def folded_lines(graph: Graph, parts: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a graph as a snapshot has them, each with its heading: what comes again and again is written
+    once."""
+    labels = labels_of(graph, parts)
+    several = ambiguous(graph)
+    numbers = [str(entry.id) for entry in graph.passes]
+
+    def write(node: Node, rows: Rows) -> str:
+        return _node(node, rows, parts, numbers if node.order in several else ())
+
+    orders: dict[int, list[Node]] = defaultdict(list)
+    for node in graph:
+        orders[node.order].append(node)
+    folds = {order: folds_of(orders[order], labels, write) for order in sorted(orders)}
+    for order, found in folds.items():
+        nodes, at = orders[order], 0
+        while at < len(nodes):
+            fold = found.get(at)
+            if fold is None:
+                yield f"order {order}", write(nodes[at], labels)
+                at += 1
+                continue
+            yield f"order {order}", f"{fold.turns} times"
+            yield from ((f"order {order}", f"  {line}") for line in first_turn(nodes, fold, labels, write))
+            at = fold.end
+    for line in graph_lines(graph, parts, labels):
+        if not line.heading.startswith("order"):
+            yield line.heading, line.text
+
+
 def ambiguous(graph: Graph) -> set[int]:
     """The orders of which there were several backward calls."""
     return {order for order, count in Counter(entry.order for entry in graph.passes).items() if count > 1}
@@ -78,15 +110,15 @@ def _named(names: tuple[str, ...]) -> bool:
     return bool(names) and names[0] != "_"
 
 
-def _ref(edge: Edge | None, labels: Labels) -> str:
+def _ref(edge: Edge | None, labels: Rows) -> str:
     return "_" if edge is None else labels[edge.node][edge.nr]
 
 
-def _refs(edges: Sequence[Edge | None], labels: Labels) -> str:
+def _refs(edges: Sequence[Edge | None], labels: Rows) -> str:
     return ", ".join([_ref(edge, labels) for edge in edges])
 
 
-def _node(node: Node, labels: Labels, parts: Collection[str], calls: Sequence[str]) -> str:
+def _node(node: Node, labels: Rows, parts: Collection[str], calls: Sequence[str]) -> str:
     typed = zip(labels[node.id], [shown_type(output.type, parts) for output in node.outputs], strict=True)
     head = ", ".join([f"{label}: {kind}" if kind else label for label, kind in typed])
     if not node.is_operation:
@@ -94,7 +126,9 @@ def _node(node: Node, labels: Labels, parts: Collection[str], calls: Sequence[st
     else:
         inputs = f"({_refs(node.args, labels)})" if node.args or not node.next else ""
         text = f"{head} = {visible(node.op or node.name)}{inputs}"
-        text += f"  grad_fn {visible(node.name)}({_refs(node.next, labels)})" if node.next else ""
+        same = node.next == node.args  # mostly
+        text += f"  grad_fn {visible(node.name)}" if node.next else ""
+        text += f"({_refs(node.next, labels)})" if node.next and not same else ""
         text += "  untracked" if node.kind == "untracked" else ""
     if node.parent is not None:
         text += f"  of {labels[node.parent][0] if labels[node.parent] else '_'}"

@@ -8,16 +8,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from autograph_cli import engines
 from autograph_cli.export.comparison import side_by_side
 from autograph_cli.export.errors import ExportError
 from autograph_cli.graph import Graph, Section, Snapshot, views
-from autograph_cli.graph.snapshot import SnapshotDiff
+from autograph_cli.graph.snapshot import EXTRAS, SnapshotDiff
+from autograph_cli.graph.snapshot_reader import SnapshotError
 from autograph_cli.graph.views import tracked
 from autograph_cli.record.capture import capture, capture_derivatives, capture_recorded
 from autograph_cli.record.recorder import Recorder
-from autograph_cli.testing import settings as project
-from autograph_cli.testing.files import SUFFIX, Mode, Outcome, in_ci, settle
+from autograph_cli.testing import inline, settings as project
+from autograph_cli.testing.files import SUFFIX, Mode, Outcome, Status, in_ci, settle
 
 FEW = 4
 """So many sentences stand in the assertion itself, which pytest cuts short; all are in a section of their own."""
@@ -61,20 +64,25 @@ class GraphSnapshot:
         temporary: Callable[[], Path],
         root: Path,
         show: Callable[[str], None],
+        fill: Callable[[inline.Edit], None],
         view: View = "graph",
         counts: Counter[str] | None = None,
         recorder: Recorder | None = None,
     ) -> None:
         self._recorder = recorder
         self.folder, self.base, self.update, self.view = folder, base, update, view
-        self._note, self._temporary, self._root, self._show = note, temporary, root, show
+        self._note, self._temporary, self._root, self._show, self._fill = note, temporary, root, show, fill
         self._counts: Counter[str] = Counter() if counts is None else counts
         self._settings = project.load(root)
         self.outcome: Outcome | None = None
         """What came of the last comparison."""
 
-    def __call__(self, name: str) -> GraphSnapshot:
-        """The snapshot under a name of its own instead of a number: `assert graph_snapshot("after") == loss`."""
+    def __call__(self, value: Any = None, *, name: str = "") -> GraphSnapshot | InlineSnapshot:
+        """The snapshot under a name of its own instead of a number: `assert graph_snapshot("after") == loss`; or, of a
+        tensor, the one that stands in the test: `assert graph_snapshot(loss) == "..."`."""
+        if not isinstance(value, str) and value is not None:
+            return InlineSnapshot(self, value)
+        name = name or value or ""
         if not name.replace("-", "_").isidentifier():
             raise ValueError(f"A snapshot's name is made of letters, digits, - and _, not {name!r}.")
         return self._with(f"{self.base}.{name}", self.view)
@@ -100,13 +108,34 @@ class GraphSnapshot:
         number = f".{self._counts[stem]}" if self._counts[stem] > 1 else ""
         path = self.folder / f"{stem}{number}{SUFFIX}"
         self.folder.mkdir(parents=True, exist_ok=True)
-        section = Section(self.view.replace("_", " "), tracked(self._graph(other)))
-        snapshot = Snapshot(self.base, (section,), self._held())
+        snapshot = self._snapshot(other)
         mode: Mode = "update" if self.update else "check" if in_ci() else "write"
         self.outcome = settle(path, snapshot, mode, self._settings.tolerance, "pytest --graph-update")
         self._note(path, self.outcome.status)
         if self.outcome.exit_code:
-            self._reported = self._lines(self.outcome, section.graph)
+            self._reported = self._lines(self.outcome)
+        return self.outcome.exit_code == 0
+
+    def _snapshot(self, value: Any) -> Snapshot:
+        section = Section(self.view.replace("_", " "), tracked(self._graph(value)))
+        return Snapshot(self.base, (section,), self._held())
+
+    def _inline(self, value: Any, text: str, place: tuple[str, int]) -> bool:
+        """Compare with the text that stands in the test; an update that finds a difference has it filled in."""
+        made = self._snapshot(value)
+        made = replace(made, sections=tuple(map(inline.section_of, made.sections)))
+        try:
+            diff = inline.compared(text, made) if text.strip() else None
+            error = "" if diff is not None else "the text is empty; fill it in with: pytest --graph-update"
+        except SnapshotError as wrong:
+            diff, error = None, str(wrong)
+        if self.update and (diff or error):
+            self._fill((*place, inline.body(made)))
+            return True
+        status: Status = "different" if diff else "missing" if error else "same"
+        self.outcome = Outcome(Path(place[0]), status, diff, error)
+        if self.outcome.exit_code:
+            self._reported = self._lines(self.outcome)
         return self.outcome.exit_code == 0
 
     __hash__ = None  # type: ignore[assignment]
@@ -127,6 +156,7 @@ class GraphSnapshot:
             temporary=self._temporary,
             root=self._root,
             show=self._show,
+            fill=self._fill,
             view=view,
             counts=self._counts,
             recorder=self._recorder,
@@ -143,9 +173,9 @@ class GraphSnapshot:
         return _CUTS[self.view](capture(value))
 
     def _held(self) -> tuple[str, ...]:
-        return tuple(part for part in self._settings.include if part not in ("values", "formulas"))
+        return tuple(part for part in self._settings.include if part not in ("untracked", *EXTRAS))
 
-    def _lines(self, outcome: Outcome, graph: Graph) -> list[str]:
+    def _lines(self, outcome: Outcome) -> list[str]:
         path = outcome.path.relative_to(self._root) if outcome.path.is_relative_to(self._root) else outcome.path
         if not outcome.diff:
             return [f"graph_snapshot: {outcome.error}"]
@@ -161,3 +191,22 @@ class GraphSnapshot:
         file = self._temporary() / f"{path.name.removesuffix(SUFFIX)}.svg"
         file.write_bytes(side_by_side([one for _, one in diff.graphs]))
         return file
+
+
+class InlineSnapshot:
+    """The graph of a value, to be compared with a text in the test."""
+
+    def __init__(self, snapshot: GraphSnapshot, value: Any) -> None:
+        self._snapshot, self._value = snapshot, value
+
+    def __eq__(self, text: object) -> bool:
+        return isinstance(text, str) and self._snapshot._inline(self._value, text, inline.place())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._snapshot)
+
+    def report(self) -> list[str]:
+        """Return what the comparison found, for a failing test."""
+        return self._snapshot.report()

@@ -73,13 +73,14 @@ def _snapshot(request: pytest.FixtureRequest, session: Snapshots, cls: type[Grap
         root=request.config.rootpath,
         show=lambda text: request.node.add_report_section("call", "graph snapshot", text),
         recorder=recorder,
+        fill=session.filled.append,
     )
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
     """The review of a graph that differs, instead of two representations."""
     module: Any = sys.modules.get("autograph_cli.testing.fixture")
-    if op != "==" or module is None or not isinstance(left, module.GraphSnapshot):
+    if op != "==" or module is None or not isinstance(left, (module.GraphSnapshot, module.InlineSnapshot)):
         return None
     told: list[str] | None = left.report()
     return told
@@ -111,6 +112,8 @@ class Snapshots:
         self.bases: dict[str, set[str]] = {}
         """The tests that were collected, by the folder of their snapshots."""
         self.passed: dict[str, set[str]] = {}
+        self.filled: list[tuple[str, int, str]] = []
+        """The texts that tests are to have, by file and line."""
         self.partial: set[str] = set()
         """Folders of test files of which not all tests were asked for."""
 
@@ -145,6 +148,7 @@ class Snapshots:
             output["autograph"] = {
                 "statuses": self.statuses,
                 "partial": sorted(self.partial),
+                "filled": self.filled,
                 "bases": {key: sorted(names) for key, names in self.bases.items()},
                 "passed": {key: sorted(names) for key, names in self.passed.items()},
             }
@@ -156,6 +160,7 @@ class Snapshots:
             return
         self.statuses |= sent["statuses"]
         self.partial |= set(sent["partial"])
+        self.filled += map(tuple, sent["filled"])
         for mine, theirs in ((self.bases, sent["bases"]), (self.passed, sent["passed"])):
             for key, names in theirs.items():
                 mine.setdefault(key, set()).update(names)
@@ -171,11 +176,18 @@ class Snapshots:
         if hasattr(self.config, "workerinput"):  # a worker does not know what the others used
             return
         unused = sorted(self.unused())
-        if not counts and not unused:
+        if not counts and not unused and not self.filled:
             return
         terminalreporter.section("graph snapshots")
         if counts:
             terminalreporter.write_line(", ".join(counts))
+        if self.filled:
+            from autograph_cli.testing.inline import fill_in  # where there are any
+
+            wrong = fill_in(self.filled)
+            terminalreporter.write_line(f"{len(set(self.filled)) - len(wrong)} filled in, in the tests themselves")
+            for sentence in wrong:
+                terminalreporter.write_line(sentence)
         for path in unused:
             if self.update:
                 path.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from autograph_cli.graph.names import visible_lines
 from autograph_cli.testing.checking import Result
 
-_PLACE = re.compile(r"\(([^()]+\.py):(\d+)\)")
+_PLACE = re.compile(r"\((?P<file>[^()]+\.py):(?P<line>\d+)\)|line (?P<number>\d+) of (?P<other>\S+\.py)")
 
 
 def junit(results: Sequence[Result]) -> bytes:
@@ -45,8 +45,8 @@ def github(results: Sequence[Result]) -> Iterator[str]:
             continue
         for sentence in outcome.diff.sentences if outcome.diff else [outcome.error]:
             position = _PLACE.search(sentence)
-            file = result.script.parent / position[1] if position else result.script
-            at = f",line={position[2]}" if position else ""
+            file = result.script.parent / (position["file"] or position["other"]) if position else result.script
+            at = f",line={position['line'] or position['number']}" if position else ""
             yield f"::error file={_property(file.as_posix())}{at},title=autograph snapshot::{_data(sentence)}"
 
 

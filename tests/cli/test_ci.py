@@ -138,7 +138,9 @@ def test_the_steps_of_the_action_write_a_comment(project: Path, tmp_path: Path) 
     (project / "expr.py").write_text(SCRIPT.replace("tanh", "sigmoid"))
     other = run(project, "bash", "-e", "-c", compare, **env)
     assert other.returncode == 0 and (tmp_path / "GITHUB_OUTPUT").read_text().endswith("changed=true\n"), other.stderr
-    assert "`tanh` became `sigmoid`" in (tmp_path / "graphs.md").read_text()
+    comment = (tmp_path / "graphs.md").read_text()
+    assert "`tanh` became `sigmoid`" in comment and comment.count("flowchart") == 1
+    assert "By `autograph diff --rev HEAD expr.py`\n" in comment
     assert "flowchart TD" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
     (project / "fresh.py").write_text(SCRIPT)
     fresh = run(project, "bash", "-e", "-c", compare, **env | {"SCRIPTS": "fresh.py expr.py"})

@@ -60,7 +60,7 @@ def test_a_trace_without_them_says_how_to_get_them(cli: Cli, trace: Trace, tmp_p
     store.keep(trace, tmp_path)
     for command in ("show", "render"):
         result = cli(command, "--show", "values")
-        assert result.exit_code == 1
+        assert result.exit_code == 2
         assert result.stderr == (
             "Error: The trace holds no values, for these are recorded on request only: "
             "autograph run --record values expr.py\n"

@@ -120,7 +120,7 @@ def test_device_is_a_plain_word(cli: Cli, tmp_path: Path, device: str) -> None:
     data["steps"][0]["graph"]["nodes"][0]["outputs"][0]["type"] = f"float32[3]@{device}"
     (tmp_path / "t.json").write_text(json.dumps(data))
     result = cli("show", "t.json")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "must be a type such as" in result.stderr
     assert not unprinted(result.stderr)
 
@@ -140,7 +140,7 @@ def test_large_numbers_of_a_trace_are_one_sentence(cli: Cli, tmp_path: Path, wha
     old, new = NUMBERS[what]
     (tmp_path / "t.json").write_text(small_trace().replace(old, new))
     result = cli("show", "t.json")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stderr.startswith("Error: t.json is ")
     assert result.stderr.count("\n") == 1
     assert len(result.stderr) < 500

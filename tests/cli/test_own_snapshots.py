@@ -11,6 +11,7 @@ import pytest
 from autograph_cli.graph import Snapshot, compare
 from autograph_cli.record.run import runner
 from autograph_cli.testing import files, settings
+from autograph_cli.testing.recording import recorded
 from autograph_cli.testing.scripts import snapshot_path, trace_sections
 from tests.conftest import ROOT
 
@@ -25,7 +26,7 @@ def test_the_graph_is_the_one_that_is_kept(script: Path) -> None:
         pytest.importorskip("sklearn")
     arguments = SETTINGS.arguments.get(script.relative_to(ROOT).as_posix(), ())
     with contextlib.redirect_stdout(io.StringIO()):
-        result, trace = runner.record(runner.Target.of(str(script), arguments), SETTINGS.steps)
+        result, trace = recorded(runner.Target.of(str(script), arguments), SETTINGS.steps)
     assert result.exit_code == 0
     made = Snapshot(script.name, trace_sections(trace, SETTINGS), SETTINGS.include, trace.total_steps)
     found = compare(files.load(snapshot_path(script)), made, SETTINGS.tolerance)

@@ -60,7 +60,7 @@ def test_the_last_run_is_profiled_where_it_was_recorded_so(cli: Cli, script: str
     assert cli("render", "--colour", "time", "-o", "-").exit_code == 0
     assert cli("run", script).exit_code == 0
     result = cli("profile")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert (
         result.stderr.startswith("Error: The trace holds no profile") and "autograph profile FILE.py" in result.stderr
     )

@@ -211,7 +211,7 @@ def test_bad_input_is_one_sentence(
 
 def test_nothing_recorded_says_what_to_do(cli: Cli) -> None:
     result = cli("render")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stderr == "Error: Nothing was recorded here yet; record a script first: autograph run FILE.py\n"
 
 
@@ -241,7 +241,7 @@ def test_what_stands_in_the_way_of_a_picture_is_one_sentence(cli: Cli, kept: Tra
         result = cli("render", "--layout", "graphviz-pure", "-f", format_)
         assert result.exit_code == 2 and "is for SVG and PNG" in result.stderr
     result = cli("render", "--layout", "neat")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stderr == "Error: There is no layout program 'neat'; known ones: layered, graphviz-pure, dot.\n"
 
 

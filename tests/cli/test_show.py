@@ -43,7 +43,7 @@ def test_what_the_script_prints_goes_to_stderr(cli: Cli, recorded: object, trace
 def test_unknown_root_lists_the_known_ones(cli: Cli, trace: Trace, tmp_path: Path) -> None:
     store.keep(trace, tmp_path)
     result = cli("show", "--root", "z")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stderr == "Error: There is no root 'z' here; known roots: 'y'.\n"
 
 

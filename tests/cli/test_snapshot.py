@@ -64,7 +64,7 @@ def test_a_script_is_run_written_changed_told_and_accepted(autograph: Run, tmp_p
     checked = autograph("snapshot", "--check", "expr.py")
     assert checked.returncode == 1
     assert "  forward gained a `relu` (expr.py:3), on `tanh`\n" in checked.stdout
-    assert "  + %relu: float32[3] = relu(%tanh)  grad_fn ReluBackward0(%tanh)\n" in checked.stdout
+    assert "  + %relu: float32[3] = relu(%tanh)  grad_fn ReluBackward0\n" in checked.stdout
     assert checked.stdout.endswith("1 snapshot: 1 different\naccept with: autograph snapshot --update expr.py\n")
     assert autograph("snapshot", "--update", "expr.py").returncode == 0
     assert autograph("snapshot", "--check", "expr.py").stdout == "1 snapshot: 1 the same\n"

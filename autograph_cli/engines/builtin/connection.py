@@ -220,7 +220,7 @@ class Builtin(Tensors, Measuring):
                     args.append(self._earlier(x, edge.edge))  # a view has its new history already
                 else:
                     plain |= self._take(x, args)
-                cut += args[before:] if edge is not None and x.requires_grad else ()
+                cut += args[before:] if _is_graded(edge) else ()
             elif x.__class__ is tuple or isinstance(x, list):
                 plain |= self._take_list(getattr(x, "given", x), args, cut)
             elif x is not None:
@@ -235,7 +235,7 @@ class Builtin(Tensors, Measuring):
         for item in items:
             if isinstance(item, Tensor):
                 self._take(item, args)
-                cut += args[-1:] if item._ag_edge is not None and item.requires_grad else ()
+                cut += args[-1:] if _is_graded(item._ag_edge) else ()
         return not all(isinstance(item, Tensor) for item in items)
 
     def collective(self, call: Any, tensors: Sequence[Any]) -> None:
@@ -322,3 +322,8 @@ def _is_changed(first: Tensor, node: Node, op: str, args: Sequence[Output]) -> b
 def _is_undefined(node: Node) -> bool:
     """Return whether the first output of an operation is one that was not asked for."""
     return isinstance(node._ag_output_meta, list) and node._ag_output_meta[0] is None
+
+
+def _is_graded(edge: Any) -> bool:
+    """Return whether a tensor that has this edge requires a gradient."""
+    return edge is not None and (edge.__class__ is not View or edge.edge is not None)

@@ -48,6 +48,8 @@ def filled(log: EventLog, tensor: Any, name: str, given: Sequence[tuple[str, str
 def _facts_of(array: Any, drawn: Drawn | None, *, parameter: bool) -> Facts:
     """Return what is told of the numbers of a tensor: of a parameter only how they were drawn, if not all are one."""
     by = None if drawn is None else drawn.by
+    if not isinstance(array, (np.ndarray, np.generic)):
+        array = None  # on the device meta, or of a batch
     if array is not None and array.size > (by is not None) and (one := _only(array)) is not None:
         return (("values", one),)
     if drawn is not None and by is not None:
