@@ -155,7 +155,7 @@ def _other_lengths(old: Trace, new: Trace, pairs: list[tuple[Step, Step]]) -> st
     for one, other in pairs:
         calls = len(one.graph.passes), len(other.graph.passes)
         if calls[0] != calls[1]:
-            return f"in step {one.number} the first has {calls[0]} backward calls and the second {calls[1]}"
+            return f"in step {one.nth} the first has {calls[0]} backward calls and the second {calls[1]}"
     return ""
 
 

@@ -104,7 +104,7 @@ def place(graph: Graph, number: int | None) -> Source | None:
 
 def _first(found: Divergence, parting: Parting, names: Names) -> str:
     told = [f"{source.file}:{source.line}" for source in _places(found, parting)]
-    step = f" in step {found.old.number}" if found.old is not None and (found.old.number or found.steps > 1) else ""
+    step = f" in step {found.old.nth}" if found.old is not None and (found.old.number or found.steps > 1) else ""
     if found.why:
         return f"The runs part{step}, where {_what(found, parting)}: {_named(found.why, names)}."
     at = " and ".join(dict.fromkeys(told)) or "a place without a line"

@@ -21,7 +21,7 @@ HOLDS = (*PARTS, *EXTRAS)
 
 
 class Section(Struct, frozen=True):
-    """One graph of a snapshot under its title (`step 0`, `step 0, double backward`)."""
+    """One graph of a snapshot under its title (`step 1`, `step 1, double backward`)."""
 
     title: str
     graph: Graph
@@ -53,12 +53,12 @@ class Snapshot(Struct, frozen=True):
     def to_text(self) -> str:
         """The file's content; the same graphs give the same text.
 
-        >>> print(Snapshot("expr.py", (Section("step 0", Graph()),), steps=1).to_text(), end="")
+        >>> print(Snapshot("expr.py", (Section("step 1", Graph()),), steps=1).to_text(), end="")
         autograph snapshot 3: expr.py
         holds names, shapes, dtypes, constants, untracked
         steps 1
         <BLANKLINE>
-        [step 0]
+        [step 1]
         """
         lines = [f"{FORMAT} {VERSION}: {visible(self.name)}", f"holds {', '.join(self.holds) or 'structure'}"]
         if self.steps is not None:

@@ -24,6 +24,9 @@ _TYPE = re.compile(
 _WORD = re.compile(r"[^\s(),]+")
 _CONFLICT = re.compile(r"<{7}( |$)|={7}$|>{7}( |$)|\|{7}( |$)")
 _TITLE = re.compile(r"\[([^\[\]]+)\](?: as \[([^\[\]]+)\])?")
+_STEP = re.compile(r"^step ([0-9]{1,18})(?=[,:]|$)")
+_FROM_ONE = 3
+"""The version from which on steps are counted from 1."""
 _PASS = re.compile(r"(\d{1,18}): ", re.ASCII)
 _HOW = ("engine", "module", "kept")
 _TAIL = re.compile(r" order ([0-9]{1,18})(, create_graph)?, (?:(no gradients)|gradients of (.+))")
@@ -60,13 +63,24 @@ def read_snapshot(text: str, name: str = "the snapshot") -> Snapshot:
             "a newer autograph wrote it."
         )
     try:
-        return replace(_Reader(head[2], lines).snapshot(), version=version)
+        found = replace(_Reader(head[2], lines).snapshot(), version=version)
     except _Wrong as wrong:
         raise SnapshotError(f"{name}, line {wrong.number}: {wrong.what}.") from None
     except SyntaxError:
         raise SnapshotError(f"{name} is malformed: it has a name in quotes that is no text of Python.") from None
     except GraphError as error:
         raise SnapshotError(f"{name} is malformed: {error}") from None
+    return found if version >= _FROM_ONE else _counted_from_one(found)
+
+
+def _counted_from_one(snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot of an early format with the numbers that its steps have now."""
+
+    def counted(text: str) -> str:
+        return _STEP.sub(lambda found: f"step {int(found[1]) + 1}", text)
+
+    sections = tuple(replace(section, title=counted(section.title)) for section in snapshot.sections)
+    return replace(snapshot, sections=sections, collectives=tuple(map(counted, snapshot.collectives)))
 
 
 class _Wrong(Exception):

@@ -116,7 +116,7 @@ def _as_kept(settings: Settings, asked: Asked, kept: Snapshot | None, mode: Mode
 
 
 def _view(title: str) -> str:
-    """The view that a section shows: `step 0, ranks 1-3, double backward`."""
+    """The view that a section shows: `step 1, ranks 1-3, double backward`."""
     last = title.rpartition(", ")[2].replace(" ", "-")
     return last if last in VIEWS else "graph"
 

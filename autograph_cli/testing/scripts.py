@@ -205,7 +205,7 @@ def _exchanged(trace: Trace) -> Iterator[str]:
         if each.step in kept and each.bytes:
             names = f" ({', '.join(each.tensors)})" if each.tensors else ""
             whom = words(each.ranks) if each.peer is None else f"with rank {each.peer}"
-            yield f"step {each.step}: {each.op}, {each.bytes} bytes, {whom}{names}"
+            yield f"step {each.step + 1}: {each.op}, {each.bytes} bytes, {whom}{names}"
 
 
 def _of(title: str, mark: str, whose: str) -> str:
@@ -221,7 +221,7 @@ def trace_sections(trace: Trace, settings: Settings) -> tuple[Section, ...]:
         return results(_VIEWS[view](step), settings.include)
 
     return tuple(
-        Section(f"step {step.number}" + (f", {view.replace('-', ' ')}" if view != "graph" else ""), graph(view, step))
+        Section(f"step {step.nth}" + (f", {view.replace('-', ' ')}" if view != "graph" else ""), graph(view, step))
         for step in trace.steps
         for view in settings.views
     )

@@ -46,13 +46,13 @@ def test_equal_graphs_are_silent_and_end_with_0(cli: Cli, traces: list[str]) -> 
 def test_different_graphs_are_reviewed_and_end_with_1(cli: Cli, traces: list[str]) -> None:
     result = cli("diff", *traces)
     assert result.exit_code == 1
-    assert result.stdout.startswith("  `mul` became `div` (expr.py:5)\n\n  [step 0]\n  @@ order 0 @@\n")
+    assert result.stdout.startswith("  `mul` became `div` (expr.py:5)\n\n  [step 1]\n  @@ order 0 @@\n")
 
 
 def test_json_is_for_machines(cli: Cli, traces: list[str]) -> None:
     data = json.loads(cli("diff", "-f", "json", *traces).stdout)
     assert data["same"] is False
-    assert data["sections"]["step 0"]["changed"][0]["aspects"] == ["operation"]
+    assert data["sections"]["step 1"]["changed"][0]["aspects"] == ["operation"]
 
 
 @pytest.mark.parametrize("format", ["svg", "dot"])
@@ -187,7 +187,7 @@ def test_a_revision_is_compared_with_its_own_neighbours(autograph: Run, tmp_path
     assert found.returncode == 1, found.stderr
     assert found.stdout.startswith("  `tanh` became `sigmoid` (helper.py:2)\n")
     assert autograph("diff", "--rev", "main", "expr.py", "-o", "found.svg", cwd=folder).returncode == 1
-    assert "before: expr.py at main · step 0" in (folder / "found.svg").read_text()
+    assert "before: expr.py at main · step 1" in (folder / "found.svg").read_text()
     none = autograph("diff", "--rev", "nowhere", "expr.py", cwd=folder)
     assert none.returncode == 2
     assert none.stderr.startswith("Error: There is no revision nowhere in ")

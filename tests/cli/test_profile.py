@@ -46,7 +46,7 @@ def test_the_tables_and_the_memory(cli: Cli, script: str) -> None:
 def test_what_is_shown_can_be_chosen(cli: Cli, script: str) -> None:
     result = cli("profile", script, "--by", "node", "--sort", "flops", "--limit", "2", "--step", "1", "--", "--word")
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("expr.py, step 0 of 0–1: ") and "from the script --word" in result.stderr
+    assert lines[0].startswith("expr.py, step 1 of 2: ") and "from the script --word" in result.stderr
     assert [line.split()[0] for line in lines[3:5]] == ["AddmmBackward0", "addmm"] or [
         line.split()[0] for line in lines[3:5]
     ] == ["addmm", "AddmmBackward0"]

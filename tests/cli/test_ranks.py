@@ -173,15 +173,15 @@ def test_the_parts_of_other_hosts_come_by_mpi(tmp_path: Path) -> None:
 
 
 SNAPSHOTS = {
-    "alike": ("pass", ["[step 0]", "  step 0: all_reduce, 12 bytes, ranks 0-1 (w.grad)"]),
+    "alike": ("pass", ["[step 1]", "  step 1: all_reduce, 12 bytes, ranks 0-1 (w.grad)"]),
     "apart": (
         "w.exp().sum().backward()",
         [
-            "[step 0, rank 0]",
-            "[step 0, rank 1]",
+            "[step 1, rank 0]",
             "[step 1, rank 1]",
-            "  step 0, rank 0: all_reduce, 12 bytes, ranks 0-1 (w.grad)",
-            "  step 0, rank 1: all_reduce, 12 bytes, ranks 0-1 (w.grad)",
+            "[step 1, rank 1]",
+            "  step 1, rank 0: all_reduce, 12 bytes, ranks 0-1 (w.grad)",
+            "  step 1, rank 1: all_reduce, 12 bytes, ranks 0-1 (w.grad)",
         ],
     ),
 }

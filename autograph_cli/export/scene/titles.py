@@ -30,13 +30,12 @@ def title_of(title: str, view: str, source: Graph | Step, total_steps: int, chos
 
 
 def step_words(step: Step, total: int) -> str:
-    """Return which of so many steps this is; the numbers of `--step` count from 0.
+    """Return which of so many steps this is.
 
     >>> step_words(Step(3, Graph()), 4), step_words(Step(1, Graph()), 4)
-    ('the last of 4 steps', 'step 1 of 0–3')
+    ('the last of 4 steps', 'step 2 of 4')
     """
-    last = step.number == total - 1
-    return f"the last of {total:,} steps" if last else f"step {step.number} of 0–{total - 1}"
+    return f"the last of {total:,} steps" if step.nth == total else f"step {step.nth:,} of {total:,}"
 
 
 def _differentiated(graph: Graph) -> list[str]:
