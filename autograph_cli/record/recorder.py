@@ -23,7 +23,7 @@ from autograph_cli.record.log import forgetting
 from autograph_cli.record.log.collectives import Collectives
 from autograph_cli.record.log.data import Data
 from autograph_cli.record.log.event_log import EventLog
-from autograph_cli.record.log.events import COMPUTED, BackwardEvent, StepLog
+from autograph_cli.record.log.events import BackwardEvent, StepLog
 from autograph_cli.record.log.kinds import Finished, Kind, Kinds
 from autograph_cli.record.log.ledger import Books
 from autograph_cli.record.log.noticed import CALLS, FEW as WATCHED, Noticed
@@ -156,7 +156,8 @@ class Recorder:
         file = getattr(sys.modules.get("__main__"), "__file__", None)
         if file and os.path.exists(file):
             self.sources.folder = os.path.dirname(os.path.realpath(file))
-        self.books.start()
+        if self.selection.first or self.selection.last or self.selection.ranges or self.watch is not None:
+            self.books.start()
         self.log.engine.start()
         self._follow()
         if self.measures is not None:
@@ -379,11 +380,8 @@ class Recorder:
         turn, which has what leads to the loop."""
         if self.kinds.known(step.sites) is None:
             return
-        log, roots = self.log, [output for output in map(self.log.engine.root, call.roots) if output is not None]
-        starts = [*map(key_of, roots), *(key for entry in step.passes for key in entry.ran)]
-        needed = forgetting.closure(log, starts)
-        turn = (n for n, event in enumerate(step.events) if event.key in needed and event.kind in COMPUTED)
-        step.leave_out(next(turn, 0), needed)
+        roots = [output for output in map(self.log.engine.root, call.roots) if output is not None]
+        forgetting.leave_out(self.log, step, [*map(key_of, roots), *(key for each in step.passes for key in each.ran)])
 
     def _memory(self, leaves: Mapping[int, weakref.ref[Any]]) -> Memory:
         """The bytes that are held; of steps with the same parameters they are counted less and less often."""

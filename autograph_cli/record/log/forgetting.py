@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autograph_cli.engines.protocol import key_of
-from autograph_cli.record.log.events import LEAF, OPERATION, StepLog
+from autograph_cli.record.log.events import COMPUTED, LEAF, OPERATION, StepLog
 
 if TYPE_CHECKING:
     from autograph_cli.record.log.event_log import EventLog
@@ -87,6 +87,13 @@ def drop(log: EventLog, wanted: Sequence[StepLog]) -> None:
         over.extend(reversed(kept))
     if len(over) > MOST_OVER:
         log.looks.append(over.pop(0).looked)
+
+
+def leave_out(log: EventLog, step: StepLog, starts: Iterable[int]) -> None:
+    """Leave out of a step what it had computed before the first of all that these hang on, as far as they do not."""
+    needed = closure(log, starts)
+    turn = (n for n, event in enumerate(step.events) if event.key in needed and event.kind in COMPUTED)
+    step.leave_out(next(turn, 0), needed)
 
 
 def sweep(log: EventLog, *, between: bool = False) -> None:

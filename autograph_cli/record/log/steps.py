@@ -40,6 +40,7 @@ class Selection(Struct, frozen=True):
                 ranges.append((0, None))
             elif part != "last":
                 named.append(_range(part))
+        named = [(start, stop) for start, stop in named if stop != 0]  # no step has the number 0
         return cls((*ranges, *named), "last" in parts, tuple(named), "first" in parts)
 
     def keeps(self, number: int) -> bool:
