@@ -317,7 +317,7 @@ class Measures:
         if "values" not in self.kinds:
             return
         for nr, array in enumerate(self.engine.arrays_made(node, outputs)):
-            self._note((event.number, nr), array)
+            self._note(event, (event.number, nr), array)
         for other in list(log.since(newest)):  # reading the numbers may be an event itself
             if other is not event:
                 self._given(other)
@@ -364,15 +364,16 @@ class Measures:
         tensor = None if event.is_operation else event.ref()
         if tensor is not None:
             array = self.engine.array(tensor)
-            self._note((event.number, 0), array)
+            self._note(event, (event.number, 0), array)
             if event.kind == LEAF and (same := alike(array)):
                 self.found.values[event.number, 0] = replace(self.found.values[event.number, 0], alike=same)
 
-    def _note(self, position: tuple[int, int], array: Any) -> None:
+    def _note(self, event: Event, position: tuple[int, int], array: Any) -> None:
         values = summary(array)
         if values is not None:
             self.found.values[position] = values
-        self._keep(position, array)
+        if position not in self.found.exact or event.kind in (LEAF, INPUT):  # what made it may be long ago
+            self._keep(position, array)
 
     def _keep(self, position: tuple[int, int], array: Any) -> None:
         numbers = exact(array)
