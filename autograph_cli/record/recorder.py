@@ -37,7 +37,7 @@ from autograph_cli.record.names import variables as names
 from autograph_cli.record.names.source_locations import Sources, script_frames
 from autograph_cli.record.run.tracebacks import summary
 
-SLOW = 0.1
+SLOW = 0.5
 """The seconds that a call of a model may take for it to be called again."""
 _MOST_COUNTED = 64
 """Of so many sets of parameters it is known when their memory was counted."""
