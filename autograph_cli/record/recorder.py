@@ -37,7 +37,7 @@ from autograph_cli.record.names import variables as names
 from autograph_cli.record.names.source_locations import Sources, callers_of, script_frames
 from autograph_cli.record.run.tracebacks import summary
 
-SLOW = 0.1
+SLOW = 0.5
 """The seconds that a call of a model may take for it to be called again."""
 MOST_DERIVED = 4
 """So many derivative graphs are kept for steps that are equal to those that they are of."""

@@ -89,17 +89,33 @@ class Calls:
 
     def influences(self, torch: Any, slow: float = inf) -> Iterator[Influence]:
         """Yield what is not as it is to be in each model, or why it was not looked at: not where a call takes longer
-        than so many seconds."""
+        than so many seconds of this thread."""
         for module, name, args, kwargs in self._found.values():
             quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
             try:
                 call = Call(module, name, _tensors_again(torch, args), _tensors_again(torch, kwargs))
-                with quiet[0], quiet[1], warnings.catch_warnings():
+                with quiet[0], quiet[1], warnings.catch_warnings(), _as_in_training(torch):
                     warnings.simplefilter("ignore")
                     found = list(influences(torch, call, _line, slow))
             except (Exception, SystemExit) as error:  # the model is the script's own, and may refuse what it is given
                 found = [Influence("unchecked", f"{name} was not checked: {type(error).__name__}: {error}")]
             yield from found
+
+
+@contextlib.contextmanager
+def _as_in_training(torch: Any) -> Iterator[None]:
+    """Within the block, attention takes the same way in evaluation as in training, where a row that sees nothing is
+    zeros and not NaN."""
+    attention = getattr(torch.backends, "mha", None)
+    if attention is None:
+        yield
+        return
+    before = attention.get_fastpath_enabled()
+    attention.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        attention.set_fastpath_enabled(before)
 
 
 @dataclass
@@ -191,9 +207,9 @@ def differs(one: Any, other: Any) -> Any:
 
 def influences(torch: Any, call: Call, text: Callable[[str, int], str], slow: float = inf) -> Iterator[Influence]:
     """Yield what is not as it is to be in a model; `text` is the text of a line of a file."""
-    model, began = Model(torch, call, text), time.perf_counter()
+    model, began = Model(torch, call, text), time.thread_time()
     base = model.run()
-    if time.perf_counter() - began > slow or not all(bool(one.isfinite().all()) for one in base):
+    if time.thread_time() - began > slow or not all(bool(one.isfinite().all()) for one in base):
         return
     if not base or any(bool(differs(*pair).any()) for pair in zip(base, model.run(), strict=True)):
         return  # it draws numbers, or it has no result to look at
