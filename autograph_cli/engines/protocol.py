@@ -357,6 +357,10 @@ class TensorFacts(Protocol):
     def root(self, root: Any) -> Output | None:
         """The output that a root of a backward call is."""
 
+    @staticmethod
+    def untouched() -> AbstractContextManager[Any]:
+        """Within the block no class and no mode of the script's is asked about what is read of tensors."""
+
     def is_leaf(self, tensor: Any) -> bool:
         """Return whether the tensor is a leaf that asks for its gradient."""
 

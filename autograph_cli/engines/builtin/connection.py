@@ -245,10 +245,12 @@ class Builtin(Tensors, Measuring):
         self._tell(self.listener.collective, told)
 
     def begins(self, call: BackwardCall) -> None:
-        self._tell(self.listener.begins, call)
+        with self.untouched():
+            self._tell(self.listener.begins, call)
 
     def ends(self, call: BackwardCall) -> None:
-        self._tell(self.listener.ends, call)
+        with self.untouched():
+            self._tell(self.listener.ends, call)
 
     def _tell(self, event: Callable[..., Any], *about: Any) -> Any:
         if thread_state.unobserved:

@@ -17,6 +17,7 @@ from autograph_cli.torch._arrays.cuda import on_host
 from autograph_cli.torch._arrays.sparse import Sparse
 from autograph_cli.torch._arrays.stand_in import StandIn
 from autograph_cli.torch._core.node import LEAF, View, marks_leaf, output_meta
+from autograph_cli.torch._core.overrides import DisableTorchFunction
 from autograph_cli.torch._core.saved_tensors import SavedResult
 from autograph_cli.torch._core.state import thread_state
 from autograph_cli.torch._core.tensor import Tensor, Wrapped
@@ -75,6 +76,8 @@ class Tensors(Nodes):
             return self.output(root)
         key = self.number(root.node)
         return (key, root.output_nr) if root.output_nr else key
+
+    untouched = DisableTorchFunction
 
     def is_leaf(self, tensor: Tensor) -> bool:
         return marks_leaf(tensor._ag_edge)

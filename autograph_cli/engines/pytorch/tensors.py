@@ -22,6 +22,8 @@ class Tensors:
     leaf_bytes = staticmethod(leaf_bytes)
     bytes_of = staticmethod(bytes_of)
 
+    untouched = staticmethod(untouched)
+
     def is_leaf(self, tensor: Any) -> bool:
         with untouched(), contextlib.suppress(RuntimeError):  # of a view that PyTorch refuses to tell of
             return bool(tensor.requires_grad and tensor.is_leaf)

@@ -7,6 +7,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -113,7 +114,7 @@ class Books:
         """Call what must not disturb the script."""
         if self._log.engine.is_transforming():
             return None
-        with self._log.lock:
+        with self._log.lock, self._log.engine.untouched():
             try:
                 return function(*args)
             except Exception as error:
@@ -406,7 +407,8 @@ class Books:
             frame = frame.f_back
         run = None if frame is None else frame.f_locals["run_function"]
         numbers = [number for module in modules_in(run) for number in self.parameters.of_module(module)]
-        needs = any(getattr(x, "requires_grad", False) for x in args[0])
+        engine = self._log.engine
+        needs = any(isinstance(x, engine.tensor) and engine.is_tracked(x) for x in args[0])
         self._note("checkpoint", site_of(frame), given=self.parameters.set_of(numbers), kept=needs, words="reentrant")
 
     # -- hooks
@@ -414,7 +416,8 @@ class Books:
     def _hook(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(args) < 2 or not callable(args[1]):
             return None
-        return args, self._hooks.heard(function.__name__, args[0], args[1], self._tick(), site_of(_caller()))
+        where = self._tick(), site_of(_caller())
+        return args, partial(self._guarded, self._hooks.registered, function.__name__, args[0], args[1], *where)
 
     def _hooked(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A module is called whose gradients hooks want to see."""
@@ -440,6 +443,10 @@ class Books:
 
     def finish(self, scope: Mapping[str, Any]) -> Ledger:
         """Return what was heard."""
+        with self._log.engine.untouched():
+            return self._finish(scope)
+
+    def _finish(self, scope: Mapping[str, Any]) -> Ledger:
         line = self._line
         self._name_variables([scope])
         parameters, modules = self.parameters.finish(line)

@@ -33,7 +33,7 @@ class _Hook:
     site: Site | None
     function: str
     ref: weakref.ref[Any]
-    handle: Any = None
+    handle: Any
     on: str = ""
     parameter: int | None = None
     again: int = 1
@@ -49,7 +49,7 @@ class _Hook:
 
     def place(self) -> tuple[Any, Any]:
         """The dict that holds it, and what is there under its key."""
-        hooks = None if self.handle is None else self.handle.hooks_dict_ref()
+        hooks = self.handle.hooks_dict_ref()
         return hooks, None if hooks is None else hooks.get(self.handle.id)
 
 
@@ -66,25 +66,27 @@ class Hooks:
         self._aside: list[tuple[_Hook, Any, Any]] = []
         """The hooks that something stands for that tells of them, and what does."""
 
-    def heard(self, kind: str, on: Any, hook: Any, at: int, site: Site | None) -> Callable[[Any], None]:
-        """A hook is being registered; the answer is to be told of its handle."""
-        code = getattr(hook, "__code__", None)
-        known = _Hook(kind, at, site, getattr(hook, "__name__", ""), weakref.ref(on))
-        if code is not None:
-            others = self._on.setdefault((id(on), code), [])
+    def registered(self, kind: str, on: Any, hook: Any, at: int, site: Site | None, handle: Any) -> None:
+        """A hook was registered, of which this is the handle; None where that failed."""
+        if handle is None or (self._known and self._known[-1].handle is handle):  # a subclass handed the call on
+            return
+        function = hook.__func__ if isinstance(hook, MethodType) else hook
+        plain = isinstance(function, FunctionType)  # what else a script calls may have code of its own for attributes
+        known = _Hook(kind, at, site, function.__name__ if plain else "", weakref.ref(on), handle)
+        if plain:
+            others = self._on.setdefault((id(on), function.__code__), [])
             known.again += sum(other.ref() is on for other in others)
             others.append(known)
         tensor: Any = self._log.engine.tensor
         if not isinstance(on, tensor):
             known.on = type(on).__name__
-        elif on.is_leaf:
+        elif self._log.engine.is_leaf(on):
             known.parameter = self._parameters.number_of(on)
         else:
             output = self._log.engine.output(on)
             known.on = next(iter([] if output is None else self._log.names_of(output)), "")
         if len(self._known) < MOST:
             self._known.append(known)
-        return functools.partial(setattr, known, "handle")
 
     def begin(self) -> None:
         """A pass begins: in it something stands for each hook of a tensor that tells what the hook does."""
@@ -130,8 +132,6 @@ class Hooks:
             self._guarded(self._look, known, before, after)
             return result
 
-        with contextlib.suppress(AttributeError):
-            functools.update_wrapper(heard, hook)
         heard._ag_hook = hook  # type: ignore[attr-defined]
         return self._log.engine.between(heard)
 

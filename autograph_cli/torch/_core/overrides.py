@@ -346,7 +346,10 @@ def activate() -> None:
     with _activating:
         if not process_state.asks:
             for entry in (entry for find in collect for entry in find()):
-                _entries[entry.function] = entry
+                function: Any = entry.function
+                _entries[function] = entry
+                if hasattr(inner := getattr(function, "__wrapped__", None), "looks"):  # somebody listens to its calls
+                    _entries[inner] = entry
                 found.setdefault(entry.func, entry)
             process_state.asks = True
 

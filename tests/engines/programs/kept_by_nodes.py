@@ -79,3 +79,26 @@ handle = (w * 3).register_hook(seldom)
 del seldom
 gc.collect()
 print(r() is None)
+
+
+class Asked(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        print("asked", func.__name__)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+class Loud:
+    def __getattr__(self, name):
+        print("asked", name)
+        raise AttributeError(name)
+
+    def __call__(self, *args):
+        print("called")
+
+
+x = Asked([1.0, 2.0]).requires_grad_()
+x.register_hook(Loud())
+y = x * 2
+y.register_hook(Loud())
+y.sum().backward()

@@ -108,7 +108,26 @@ PROGRAMS = {
             def w(self):
                 print("w")
         loud = Loud()
+        class Hook:
+            def __getattr__(self, name):
+                print("asked", name)
+                raise AttributeError(name)
+            def __call__(self, *args):
+                print("hook")
         w = torch.ones(2, requires_grad=True)
+        (w * 2).register_hook(Hook())
+        w.register_hook(Hook())
+        layer = torch.nn.Linear(2, 2)
+        layer.register_full_backward_hook(Hook())
+        layer((w * 2)[None]).sum().backward()
+        class Asked(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                print("asked", func.__name__)
+                return super().__torch_function__(func, types, args, kwargs or {})
+        x = Asked([1.0, 2.0]).requires_grad_()
+        x.register_hook(lambda grad: None)
+        (x * 2).sum().backward()
         optimizer = torch.optim.SGD([w], lr=0.1)
         for _ in range(3):
             torch.nn.Identity()(w * 2).sum().backward()
