@@ -101,6 +101,7 @@ def measured(torchfix: str | None) -> str:
     """The table, and what is said of right scripts."""
     import torch
 
+    torch.set_num_threads(1)  # of small scripts, one after the other
     tools = ["autograph", "PyTorch", *(["torchfix"] if torchfix else [])]
     named, alarms, count = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as place:
