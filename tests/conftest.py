@@ -90,10 +90,13 @@ def every_mode_is_as_before() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_served_after_a_test() -> Iterator[None]:
-    """Yield what a command that ran in this process keeps until the process ends: `import torch`, `__main__`,
-    `sys.argv`, and how often the collector looks, and at what."""
-    thresholds = gc.get_threshold()
+    """A command that ran in this process keeps some things until the process ends: `import torch`, `__main__`,
+    `sys.argv`, how often the collector looks, and at what; and a script may set variables of the environment."""
+    thresholds, variables = gc.get_threshold(), dict(os.environ)
     yield
+    for name in os.environ.keys() - variables.keys():
+        del os.environ[name]
+    os.environ.update(variables)
     gc.set_threshold(*thresholds)
     gc.unfreeze()
     runner = sys.modules.get("autograph_cli.record.run.runner")
