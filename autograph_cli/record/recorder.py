@@ -378,10 +378,12 @@ class Recorder:
     def _trim(self, step: StepLog, call: BackwardCall) -> None:
         """Leave out what ran before a turn of a loop began: all of that on which nothing in it hangs, but for the first
         turn, which has what leads to the loop."""
-        if self.kinds.known(step.sites) is None:
+        kind = self.kinds.known(step.sites)
+        if kind is None:
             return
         roots = [output for output in map(self.log.engine.root, call.roots) if output is not None]
-        forgetting.leave_out(self.log, step, [*map(key_of, roots), *(key for each in step.passes for key in each.ran)])
+        starts = [*map(key_of, roots), *(key for each in step.passes for key in each.ran)]
+        forgetting.leave_out(self.log, step, starts, kind.lines)
 
     def _memory(self, leaves: Mapping[int, weakref.ref[Any]]) -> Memory:
         """The bytes that are held; of steps with the same parameters they are counted less and less often."""
@@ -402,6 +404,8 @@ class Recorder:
             self.measures.ended()
         kind = self.kinds.ended(step.sites, self.total, entry.call)
         kind.nodes = len(entry.ran)
+        if kind.count == 1:
+            kind.lines = forgetting.lines_of(step.events)
         if self._may_be_kept():
             self.noticed.look_again()
             roots = [(self._name_of(output), output) for output in entry.roots]

@@ -117,7 +117,7 @@ def test_other_steps_are_refused(cli: Cli, recorded: object, script: Path, steps
     [
         (["missing.py"], "Error: Cannot read missing.py: No such file or directory.\n", 2),
         (["-m", "not_there"], "Error: There is no module named not_there.\n", 2),
-        (["-o", "no/such/folder.json", "expr.py"], "Error: Cannot write ", 1),
+        (["-o", "no/such/folder.json", "expr.py"], "Error: Cannot write ", 2),
     ],
 )
 def test_bad_input_is_one_sentence(

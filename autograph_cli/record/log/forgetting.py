@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autograph_cli.engines.protocol import key_of
-from autograph_cli.record.log.events import COMPUTED, LEAF, OPERATION, StepLog
+from autograph_cli.record.log.events import COMPUTED, LEAF, OPERATION, Event, StepLog
 
 if TYPE_CHECKING:
     from autograph_cli.record.log.event_log import EventLog
@@ -89,11 +89,21 @@ def drop(log: EventLog, wanted: Sequence[StepLog]) -> None:
         log.looks.append(over.pop(0).looked)
 
 
-def leave_out(log: EventLog, step: StepLog, starts: Iterable[int]) -> None:
-    """Leave out of a step what it had computed before the first of all that these hang on, as far as they do not."""
-    needed = closure(log, starts)
-    turn = (n for n, event in enumerate(step.events) if event.key in needed and event.kind in COMPUTED)
-    step.leave_out(next(turn, 0), needed)
+def lines_of(events: Iterable[Event]) -> frozenset[tuple[int, int]]:
+    """Return where these happened, by the ids of code and the offsets in it."""
+    return frozenset((id(event.site[0]), event.site[1]) for event in events if event.site is not None)
+
+
+def leave_out(log: EventLog, step: StepLog, starts: Iterable[int], lines: Set[tuple[int, int]]) -> None:
+    """Leave out of a step what it had computed before the first of all that these hang on, as far as they do not.
+
+    What `lines` computed right before that belongs to the step: an index, a mask, the size of something.
+    """
+    needed, events = closure(log, starts), step.events
+    turn = next((n for n, event in enumerate(events) if event.key in needed and event.kind in COMPUTED), 0)
+    while turn and lines_of(events[turn - 1 : turn]) <= lines:
+        turn -= 1
+    step.leave_out(turn, needed)
 
 
 def sweep(log: EventLog, *, between: bool = False) -> None:

@@ -57,6 +57,8 @@ class Kind:
     """Those that the last one ran that was followed."""
     stepped: bool = False
     """Whether an optimizer took a step after one."""
+    lines: frozenset[tuple[int, int]] = frozenset()
+    """Where the first one computed something, by the ids of code and the offsets in it."""
     opening: Finished | None = None
     """The first one that was followed, as long as no second is."""
     newest: Finished | None = None
