@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Shape = Sequence[int]
 _fast: Any = compiled("_core.fast_random")
+_variates: Any = compiled("_core.fast_variates")
 
 # From this range on (or this length of a permutation), a remainder of 32 bits would be uneven, and 64 are drawn.
 WIDE_RANGE = 1 << 28
@@ -224,6 +225,10 @@ def permutation(stream: Stream, count: int, dtype: npt.DTypeLike = np.int64) -> 
         raise _not_implemented(dtype, "randperm")
     if count > (most := _largest(dtype) + 1):
         raise RuntimeError(f"n cannot be greater than {most} for {SCALAR_NAMES[dtype.name][0]} type.")
+    if _variates and stream.__class__ is Stream:
+        shuffled = np.arange(count)
+        _variates.permutation(stream.twister, shuffled, count >= WIDE_COUNT)
+        return _narrow(shuffled, dtype)
     order = list(range(count))
     draws = max(count - 1, 0)
     bits = stream.bits64(draws) if count >= WIDE_COUNT else stream.bits32(draws)
