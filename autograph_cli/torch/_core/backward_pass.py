@@ -436,8 +436,8 @@ class Pass:
 
 
 def _collect(stack: list[Node], pending: dict[Node, Any], leaves: dict[Node, int], oldest: int) -> list[Node]:
-    """All nodes from the number `oldest` on that can be reached from those of `stack`: each waits in `pending`, leaves are
-    counted in `leaves`."""
+    """All nodes from the number `oldest` on that can be reached from those of `stack`: each waits in `pending`, leaves
+    are counted in `leaves`."""
     order = []
     while stack:
         node = stack.pop()

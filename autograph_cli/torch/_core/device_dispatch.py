@@ -17,11 +17,11 @@ from .._arrays.lazy import memory_of
 from .._arrays.meta import Meta, refuses, without_memory
 from .._arrays.sparse import Sparse
 from .._compiled import compiled
-from .._kernels.half_precision import unwidened
+from .._kernels.half_precision import in_float32, unwidened
 from .device import CPU, META, device
 from .dtype_checks import check_float8, refusing
 from .errors import is_refusal
-from .memory_format import arranged, in_float32
+from .memory_format import arranged
 from .node import Like, device_of_like, shape_dtype
 from .state import process_state, thread_state
 
@@ -125,7 +125,7 @@ def bound(op: Operation, kernels: Any, wide: bool = False) -> Callable[..., Any]
         kernel = unwidened(kernel)
     else:
         kernel = refusing(op.refuses, kernel) if op.refuses else kernel
-        kernel = in_float32(kernel) if op.opmath else kernel
+        kernel = in_float32(kernel, op.opmath == "numbers too") if op.opmath else kernel
     return _or_whole(kernels.whole.get(op.kernel), arranged(op.memory_format, kernel))
 
 

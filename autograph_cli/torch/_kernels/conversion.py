@@ -13,6 +13,7 @@ from .._compiled import compiled
 from .._core import layout as layouts
 from .._core.dtypes import FLOAT8, to_float8
 from .._core.memory_format import channels_last_order, copied, empty_as, permuted_strides, settled
+from . import half_precision
 
 _fast: Any = compiled("_kernels.fast_joining")
 
@@ -32,7 +33,7 @@ class Conversion:
         if wanted.itemsize == 1 and wanted in FLOAT8:
             return to_float8(a, wanted)
         if 0 not in a.strides:
-            return a.astype(dtype)
+            return half_precision.cast(a, wanted)
         made = empty_as(a, dtype)
         self.xp.copyto(made, a, casting="unsafe")
         return made[()]

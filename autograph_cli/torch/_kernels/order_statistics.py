@@ -12,6 +12,7 @@ from . import selection
 from .selection import ordered
 
 _fast: Any = compiled("_kernels.fast_order")
+_elements: Any = compiled("_kernels.fast_elements")
 Chosen = tuple[Any, Any]
 PARTED = 1 << 10
 """Elements from which a partition and the look for ties are faster than a sort."""
@@ -124,7 +125,10 @@ class OrderStatistics:
     def _running_extreme(self, better: Any, a: Array, dim: int) -> Chosen:
         if a.ndim == 0 or a.size == 0:
             return a.copy()[()], self.xp.zeros(a.shape, "int64")[()]
+        if _elements and (found := _elements.running(a, dim, better is np.maximum)) is not None:
+            return found  # type: ignore[no-any-return]
         extreme = better.accumulate(a, axis=dim)
         number = self.xp.arange(a.shape[dim]).reshape([-1 if d == dim else 1 for d in range(a.ndim)])
         reached = (a == extreme) | (a != a)
-        return extreme, self.xp.maximum.accumulate(self.xp.where(reached, number, 0), axis=dim).astype("int64")
+        places = self.xp.maximum.accumulate(self.xp.where(reached, number, 0), axis=dim).astype("int64")
+        return self.picked(a, places, dim), places

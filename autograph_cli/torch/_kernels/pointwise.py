@@ -25,6 +25,7 @@ from .._core.state import process_state
 from .half_precision import widened
 
 _fast: Any = compiled("_kernels.fast_pointwise")
+_elements: Any = compiled("_kernels.fast_elements")
 _REAL = (np.floating, np.integer, np.bool_)
 _REAL_NUMBERS = (int, float)
 _LIMITS = (float, int, type(None))
@@ -372,6 +373,8 @@ class Pointwise:
         return self.xp.where(b == 0, a / b, a // b)[()]
 
     def remainder(self, a: Array, b: Array) -> Any:
+        if _elements and (quick := _elements.remainder(a, b)) is not None:
+            return quick
         self._check_division("remainder", a, b)
         found = self.xp.remainder(a, b)
         if a.dtype.kind in "iu":

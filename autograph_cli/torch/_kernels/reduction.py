@@ -10,7 +10,7 @@ import numpy as np
 from .._arrays import Array
 from .._compiled import compiled
 from .._core.dtypes import result_dtype
-from .half_precision import NARROW, widened
+from .half_precision import NARROW, to_float32, widened
 
 _fast: Any = compiled("_kernels.fast_order")
 _passes: Any = compiled("_kernels.fast_reductions")
@@ -42,7 +42,8 @@ class Reduction:
             return a.copy()[()] if dtype is None or a.dtype == dtype else a.astype(dtype)[()]
         wanted = dtype or a.dtype
         if wanted in NARROW:
-            return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=np.float32).astype(wanted)
+            wide = to_float32(a) if a.dtype == wanted else a.astype(np.float32)
+            return self.sum(wide, dim, keepdim).astype(wanted)
         if a.size > _FEW and wanted == a.dtype and a.dtype.kind == "f":
             if (dim is None or len(dim) == a.ndim) and not keepdim:
                 return self.total(a)

@@ -9,6 +9,9 @@ import numpy as np
 
 from .._arrays import Array, many_dims
 from .._arrays.sparse import Coo, Csr, Sparse, add
+from .._compiled import compiled
+
+_tables: Any = compiled("_kernels.fast_tables")
 
 
 class SparseArrays:
@@ -299,10 +302,12 @@ def rows_times(a: Sparse, b: Array) -> Any:
     order = slice(None) if x.coalesced else np.argsort(x.indices[0], kind="stable")
     rows, columns, values = x.indices[0][order], x.indices[1][order], x.values[order]
     made = np.zeros((a.shape[0], *b.shape[1:]), np.result_type(a.dtype, b.dtype))
-    if len(rows):
+    if len(rows) and not (_tables and _tables.add_rows(made, *map(np.ascontiguousarray, (rows, b, columns, values)))):
         starts = np.flatnonzero(np.diff(rows, prepend=-1))
         parts = values.reshape(-1, *(1,) * (b.ndim - 1)) * b[columns]
-        made[rows[starts]] = np.add.reduceat(parts, starts, 0)
+        made[rows[starts]] = np.add.reduceat(parts, starts, 0) + made.dtype.type(
+            0
+        )  # a sum that begins with 0 has no -0
     return made
 
 

@@ -16,6 +16,7 @@ from .._core.state import process_state
 from . import _series as series, half_precision
 
 _fast: Any = compiled("_kernels.fast_special")
+_elements: Any = compiled("_kernels.fast_elements")
 
 Pieces = tuple[Any, Callable[[Any], Any]]
 BERNOULLI = tuple(
@@ -74,12 +75,29 @@ def ladder(f: Any, x: Any, p: int) -> Any:
     return f.add(f.arange_like(-p / 2 + 0.5, 0.5, 0.5, x), f.unsqueeze(x, x.ndim))
 
 
+@functools.cache
+def _in_array(coefficients: tuple[float, ...]) -> Any:
+    return np.array(coefficients)
+
+
 def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
     """A Chebyshev series at x in [-1, 1], by Clenshaw's recurrence."""
+    if _elements and (found := _elements.chebyshev(x, _in_array(coefficients))) is not None:
+        return found
     twice, b, before = x + x, 0.0, 0.0
     for c in coefficients[:0:-1]:
         b, before = c + twice * b - before, b
     return coefficients[0] + x * b - before
+
+
+def rational(x: Any, above: tuple[float, ...], below: tuple[float, ...]) -> Any:
+    """The ratio of two polynomials of one degree, the highest powers first, by Horner's rule."""
+    if _elements and (found := _elements.rational(x, _in_array(above), _in_array(below))) is not None:
+        return found
+    top, bottom = above[0], below[0]
+    for a, b in zip(above[1:], below[1:], strict=True):
+        top, bottom = top * x + a, bottom * x + b
+    return top / bottom
 
 
 def as_floating(a: Array) -> Any:
@@ -115,6 +133,8 @@ class Special:
 
     def piecewise(self, x: Any, *cases: Pieces) -> Any:
         """A function by pieces, each computed only where its condition holds; nan where none does."""
+        if x.ndim and cases[0][0].all():
+            return cases[0][1](x)
         out = self.xp.full(x.shape, math.nan)
         for where, function in cases:
             if where.any():
@@ -182,21 +202,27 @@ class Special:
 
     @widened
     def erfinv(self, y: Any) -> Any:
-        size = abs(y)
-        out = self.piecewise(size, (size < 1, self._erfinv), (size == 1, lambda y: y * math.inf))
-        return self.xp.copysign(out, y)
+        return self._quantile(y / 2, (1 - abs(y)) / 2) * math.sqrt(0.5)
 
-    def _erfinv(self, y: Any) -> Any:
-        """Winitzki's approximation for 0 <= y < 1, made exact by two of Halley's steps."""
+    def _quantile(self, middle: Any, tail: Any) -> Any:
+        """Where the normal distribution function is 1/2 + `middle`, which is `tail` away from 0 or 1.
+
+        Wichura, Algorithm AS 241 (1988): ratios of polynomials, good to 16 digits.
+        """
         xp = self.xp
-        low, a = xp.log1p(-y * y), 0.147
-        half = 2 / (math.pi * a) + low / 2
-        x = xp.sqrt(xp.maximum(xp.sqrt(half * half - low / a) - half, 0.0))
-        for _ in range(2):
-            error = xp.where(y > 0.5, (1 - y) - self.erfc(x), self.erf(x) - y)
-            step = error * self._exp_square(x, 1) * (math.sqrt(math.pi) / 2)
-            x = x - step / (1 + x * step)
-        return x
+        out = middle * rational(0.180625 - middle * middle, *series.NORMAL_MIDDLE)
+        far = abs(middle) > 0.425
+        if far.any():
+            out = xp.asarray(out)
+            root = xp.sqrt(-xp.log(tail[far]))
+            found = self.piecewise(
+                root,
+                (root <= 5, lambda r: rational(r - 1.6, *series.NORMAL_TAIL)),
+                ((root > 5) & (root < math.inf), lambda r: rational(r - 5, *series.NORMAL_END)),
+                (root == math.inf, lambda r: r * 1.0),
+            )
+            out[far] = xp.copysign(found, middle[far])
+        return out
 
     @widened
     def special_log_ndtr(self, x: Any) -> Any:
@@ -212,20 +238,7 @@ class Special:
 
     @widened
     def special_ndtri(self, p: Any) -> Any:
-        low = self.piecewise(
-            self.xp.minimum(p, 1 - p), (((p > 0) & (p < 1)), self._ndtri), ((p == 0) | (p == 1), lambda p: p - math.inf)
-        )
-        return self.xp.where(p < 0.5, low, 0.0 - low)
-
-    def _ndtri(self, p: Any) -> Any:
-        """Newton's steps on log ndtr(x) = log p, for p <= 1/2, from the left, where they always converge."""
-        xp = self.xp
-        goal = xp.log(p)
-        x = -xp.sqrt(xp.maximum(-2 * (goal + math.log(2)), 0.0))
-        for _ in range(7):
-            found = self._log_ndtr(x)
-            x = x - (found - goal) * xp.exp(found + x * x / 2) * math.sqrt(2 * math.pi)
-        return x
+        return self._quantile(p - 0.5, self.xp.minimum(p, 1 - p))
 
     # ---------------------------------------------------------------- logarithms
 
