@@ -338,7 +338,14 @@ def multinomial(stream: Stream, weights: Array, count: int, replacement: bool = 
     _check_multinomial(weights, count, replacement)
     if replacement and count > 1:
         rows = weights.reshape(-1, weights.shape[-1])
-        drawn = [_search_cumulated(row, _unit53(stream, count)) for row in rows]
+        totals = rows.sum(-1)
+        if isinstance(stream, Philox) or not bool(((rows >= 0).all(-1) & (totals > 0) & (totals < np.inf)).all()):
+            drawn = [_search_cumulated(row, _unit53(stream, count)) for row in rows]
+        else:
+            samples = _unit53(stream, len(rows) * count).reshape(len(rows), count)
+            wide = np.cumsum(rows, -1, dtype=FLOAT64 if rows.dtype == FLOAT64 else FLOAT32)
+            wide = (wide / wide[:, -1:]).astype(FLOAT64)
+            drawn = [np.searchsorted(row, each) for row, each in zip(wide, samples, strict=True)]
         return np.array(drawn, np.int64).reshape(*weights.shape[:-1], count)
     if not bool(np.all((weights >= 0) & (weights < np.inf))):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")

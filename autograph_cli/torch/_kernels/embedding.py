@@ -99,6 +99,10 @@ class Embedding:
             factors = None if per_sample is None else per_sample[kept]
         sizes = self.xp.bincount(owner, minlength=bags)
         if mode == MAX:
+            positions = self.xp.zeros((bags, *weight.shape[1:]), "int64")
+            out = self.xp.zeros(positions.shape, weight.dtype)
+            if factors is None and _tables and _tables.largest_rows(out, positions, owner, weight, places):
+                return out, bag_of, sizes, positions
             rows = weight[places]
             out, positions = self._largest(rows if factors is None else rows * factors[:, None], owner, places, bags)
             return out, bag_of, sizes, positions

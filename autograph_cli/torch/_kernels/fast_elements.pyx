@@ -41,9 +41,23 @@ cdef extern from *:
             r = r != 0 && (r < 0) != (y < 0) ? (float)((float)r + (float)y) : r == 0 ? copysign(0, x) : r;
             out[i] = (float)r; }
         return beyond; }
+    /* Products of rows: of 16 columns side by side, then of these in halves, then with what is left. */
+    #define PRODUCTS(name, real) CLONED static void name(const real *a, real *out, ptrdiff_t rows, ptrdiff_t n) { \
+        ptrdiff_t i, j; real r[16]; \
+        for (; rows > 0; rows--, a += n, out++) { \
+            for (j = 0; j < 16; j++) r[j] = a[j]; \
+            for (i = 16; i + 16 <= n; i += 16) UNROLLED for (j = 0; j < 16; j++) r[j] *= a[i + j]; \
+            for (j = 0; j < 8; j++) r[j] *= r[j + 8]; \
+            for (j = 0; j < 4; j++) r[j] *= r[j + 4]; \
+            *out = (r[0] * r[2]) * (r[1] * r[3]); \
+            for (; i < n; i++) *out *= a[i]; } }
+    PRODUCTS(products_f, float)
+    PRODUCTS(products_d, double)
     """
     void clenshaw(const double *a, double *out, Count n, const double *c, Count many) noexcept nogil
     void ratios(const double *a, double *out, Count n, const double *p, const double *q, Count many) noexcept nogil
+    void products_f(const float *a, float *out, Count rows, Count n) noexcept nogil
+    void products_d(const double *a, double *out, Count rows, Count n) noexcept nogil
     bint left_over(const float *a, const float *b, Count step, float *out, Count n) noexcept nogil
 
 
@@ -141,3 +155,20 @@ def running(a, int dim, bint largest):
         else:
             extremes(<double *>source, <double *>to, places, before, n, behind, largest)
     return out, at
+
+
+def row_products(a):
+    """The product of each row of a matrix of at least 16 columns; None for what is none of floats in one piece."""
+    cdef int kind = kind_of(a)
+    if kind < 0 or cnp.PyArray_NDIM(<cnp.ndarray>a) != 2 or cnp.PyArray_DIM(<cnp.ndarray>a, 1) < 16:
+        return None
+    cdef cnp.npy_intp rows = cnp.PyArray_DIM(<cnp.ndarray>a, 0), n = cnp.PyArray_DIM(<cnp.ndarray>a, 1)
+    cdef cnp.ndarray out = cnp.PyArray_SimpleNew(1, &rows, kind)
+    cdef void *source = cnp.PyArray_DATA(<cnp.ndarray>a)
+    cdef void *to = cnp.PyArray_DATA(out)
+    with nogil:
+        if kind == cnp.NPY_FLOAT:
+            products_f(<float *>source, <float *>to, rows, n)
+        else:
+            products_d(<double *>source, <double *>to, rows, n)
+    return out

@@ -2,101 +2,137 @@
 """Rows of tables: weighted sums of those that belong together, and how far apart two are, in the bits of NumPy's sums."""
 
 cimport numpy as cnp
-from libc.math cimport sqrt
-
 from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, real, within
 
 cnp.import_array()
 
 cdef extern from *:
     """
+    #include <math.h>
     #define ADD_ROW(name, real) CLONED static void name(const real *row, real factor, int plain, real *out, ptrdiff_t n) { \
         ptrdiff_t i; \
         if (plain) { ELEMENTS for (i = 0; i < n; i++) out[i] += row[i]; } \
         else { ELEMENTS for (i = 0; i < n; i++) out[i] += row[i] * factor; } }
     ADD_ROW(add_row_f, float)
     ADD_ROW(add_row_d, double)
-    /* The sum of |a - b|, or of its squares, in pairs as NumPy adds up rows, or the largest. */
-    #define SIZE(d) (kind == 1 ? ((d) < 0 ? -(d) : (d)) : (d) * (d))
+    /* The sum of |a - b|, or of its squares, in pairs as NumPy adds up rows; the largest of them. */
+    #define SIZE(x, y) x = a[y] - b[y]; x = kind == 1 ? (x < 0 ? -x : x) : x * x
     #define APART(name, real) \
-        static inline real name##_sum(const real *a, const real *b, ptrdiff_t n, const int kind) { \
-            ptrdiff_t i, half; int j; real r[8], sum = 0; \
-            if (n < 8) { for (i = 0; i < n; i++) { const real d = a[i] - b[i]; sum += SIZE(d); } return sum; } \
-            if (n <= 128) { \
-                for (j = 0; j < 8; j++) { const real d = a[j] - b[j]; r[j] = SIZE(d); } \
-                for (i = 8; i < n - n % 8; i += 8) \
-                    ELEMENTS for (j = 0; j < 8; j++) { const real d = a[i + j] - b[i + j]; r[j] += SIZE(d); } \
-                sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7])); \
-                for (; i < n; i++) { const real d = a[i] - b[i]; sum += SIZE(d); } \
-                return sum; } \
-            half = n / 2; half -= half % 8; \
-            return name##_sum(a, b, half, kind) + name##_sum(a + half, b + half, n - half, kind); } \
-        static real name(const real *a, const real *b, ptrdiff_t n, int kind) { \
+        static inline __attribute__((always_inline)) real name##_part(const real *a, const real *b, ptrdiff_t n, const int kind) { \
+            ptrdiff_t i; int j; real r[8], sum = 0; \
+            if (n < 8) { for (i = 0; i < n; i++) { real SIZE(d, i); sum += d; } return sum; } \
+            for (j = 0; j < 8; j++) { real SIZE(d, j); r[j] = d; } \
+            for (i = 8; i < n - n % 8; i += 8) UNROLLED for (j = 0; j < 8; j++) { real SIZE(d, i + j); r[j] += d; } \
+            sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7])); \
+            for (; i < n; i++) { real SIZE(d, i); sum += d; } \
+            return sum; } \
+        static real name##_long(const real *a, const real *b, ptrdiff_t n, int kind) { \
+            const ptrdiff_t half = n / 2 - n / 2 % 8; \
+            if (n <= 128) return kind == 1 ? name##_part(a, b, n, 1) : name##_part(a, b, n, 2); \
+            return name##_long(a, b, half, kind) + name##_long(a + half, b + half, n - half, kind); } \
+        static real name##_most(const real *a, const real *b, ptrdiff_t n) { \
             ptrdiff_t i; real most = 0; \
-            if (kind == 1) return name##_sum(a, b, n, 1); \
-            if (kind == 2) return (real)sqrt(name##_sum(a, b, n, 2)); \
-            for (i = 0; i < n; i++) { \
-                const real d = a[i] < b[i] ? b[i] - a[i] : a[i] - b[i]; most = d > most || d != d ? d : most; \
-                if (d != d) break; } \
-            return most; }
-    APART(apart_f, float)
-    APART(apart_d, double)
+            for (i = 0; i < n; i++) { const real d = a[i] < b[i] ? b[i] - a[i] : a[i] - b[i]; most = d > most || d != d ? d : most; if (d != d) break; } \
+            return most; } \
+        CLONED static void name(const real *a, const real *first, real *out, ptrdiff_t n, ptrdiff_t m, ptrdiff_t k, int kind, \
+                                int once_each) { \
+            ptrdiff_t i, j; \
+            for (i = 0; i < n; i++, a += k) for (j = once_each ? i + 1 : 0; j < m; j++, out++) { \
+                const real *b = first + j * k; \
+                if (kind == 3) *out = name##_most(a, b, k); \
+                else if (k > 128) *out = name##_long(a, b, k, kind); \
+                else *out = kind == 1 ? name##_part(a, b, k, 1) : name##_part(a, b, k, 2); \
+                if (kind == 2) *out = (real)sqrt(*out); } }
+    APART(pairs_f, float)
+    APART(pairs_d, double)
     """
     void add_row_f(const float *row, float factor, bint plain, float *out, Count n) noexcept nogil
     void add_row_d(const double *row, double factor, bint plain, double *out, Count n) noexcept nogil
-    float apart_f(const float *a, const float *b, Count n, int kind) noexcept nogil
-    double apart_d(const double *a, const double *b, Count n, int kind) noexcept nogil
+    void pairs_f(const float *a, const float *b, float *out, Count n, Count m, Count k, int kind, bint once_each) noexcept nogil
+    void pairs_d(const double *a, const double *b, double *out, Count n, Count m, Count k, int kind, bint once_each) noexcept nogil
 
 
-def add_rows(out, owners, table, indices, factors):
-    """Add row `indices[i]` of a table, times `factors[i]` where these are given, to row `owners[i]` of `out`; whether this
-    could be done. Places of which there is no row, which were looked for before, are the first ones."""
+cdef struct Places:
+    cnp.int64_t *owners
+    cnp.int64_t *indices
+    Count many
+    Count parts
+    Count rows
+    Count columns
+
+
+cdef bint placed(object out, object owners, object table, object indices, Places *x):
+    """Whether these are tables of one dtype and width, and as many owners as indices, all in one piece."""
     cdef int kind = kind_of(out)
-    cdef cnp.ndarray to, source, first, second, weights = None
-    if kind < 0 or kind_of(table) != kind or (factors is not None and kind_of(factors) != kind):
+    if kind < 0 or kind_of(table) != kind:
         return False
     for index in (owners, indices):
         if not cnp.PyArray_CheckExact(index) or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>index):
             return False
         if cnp.PyArray_TYPE(<cnp.ndarray>index) != cnp.NPY_INT64:
             return False
-    to, source, first, second = out, table, owners, indices
-    if cnp.PyArray_NDIM(to) < 1 or cnp.PyArray_NDIM(source) < 1 or not cnp.PyArray_SIZE(to) or not cnp.PyArray_SIZE(source):
+    if not (cnp.PyArray_NDIM(<cnp.ndarray>out) and cnp.PyArray_SIZE(out) and cnp.PyArray_NDIM(<cnp.ndarray>table)):
         return False
-    cdef Count i, there, here, rows = cnp.PyArray_DIM(source, 0), parts = cnp.PyArray_DIM(to, 0)
-    cdef Count columns = cnp.PyArray_SIZE(source) // rows, many = cnp.PyArray_SIZE(first)
-    if cnp.PyArray_SIZE(to) // parts != columns or cnp.PyArray_SIZE(second) != many:
+    x.owners, x.indices = <cnp.int64_t *>cnp.PyArray_DATA(<cnp.ndarray>owners), <cnp.int64_t *>cnp.PyArray_DATA(<cnp.ndarray>indices)
+    x.many, x.parts, x.rows = cnp.PyArray_SIZE(owners), cnp.PyArray_DIM(<cnp.ndarray>out, 0), cnp.PyArray_DIM(<cnp.ndarray>table, 0)
+    x.columns = cnp.PyArray_SIZE(out) // x.parts
+    return x.rows and cnp.PyArray_SIZE(table) == x.rows * x.columns and cnp.PyArray_SIZE(indices) == x.many
+
+
+def add_rows(out, owners, table, indices, factors):
+    """Add row `indices[i]` of a table, times `factors[i]` where these are given, to row `owners[i]` of `out`; whether this
+    could be done. Places of which there is no row, which were looked for before, are the first ones."""
+    cdef Places x
+    cdef Count i, there, here
+    cdef bint plain = factors is None, narrow = kind_of(out) == cnp.NPY_FLOAT
+    if not placed(out, owners, table, indices, &x):
         return False
-    cdef cnp.int64_t *mine = <cnp.int64_t *>cnp.PyArray_DATA(first)
-    cdef cnp.int64_t *theirs = <cnp.int64_t *>cnp.PyArray_DATA(second)
-    cdef bint plain = factors is None
-    cdef void *by = NULL
-    if not plain:
-        weights = factors
-        if cnp.PyArray_SIZE(weights) != many:
-            return False
-        by = cnp.PyArray_DATA(weights)
-    cdef void *read = cnp.PyArray_DATA(source)
-    cdef void *written = cnp.PyArray_DATA(to)
+    if not plain and (kind_of(factors) != kind_of(out) or cnp.PyArray_SIZE(factors) != x.many):
+        return False
+    cdef void *by = NULL if plain else cnp.PyArray_DATA(<cnp.ndarray>factors)
+    cdef void *read = cnp.PyArray_DATA(<cnp.ndarray>table)
+    cdef void *written = cnp.PyArray_DATA(<cnp.ndarray>out)
     with nogil:
-        for i in range(many):
-            there, here = within(mine, i, parts) * columns, within(theirs, i, rows) * columns
-            if kind == cnp.NPY_FLOAT:
-                add_row_f(<float *>read + here, 1 if plain else (<float *>by)[i], plain, <float *>written + there, columns)
+        for i in range(x.many):
+            there, here = within(x.owners, i, x.parts) * x.columns, within(x.indices, i, x.rows) * x.columns
+            if narrow:
+                add_row_f(<float *>read + here, 1 if plain else (<float *>by)[i], plain, <float *>written + there, x.columns)
             else:
-                add_row_d(<double *>read + here, 1 if plain else (<double *>by)[i], plain, <double *>written + there, columns)
+                add_row_d(<double *>read + here, 1 if plain else (<double *>by)[i], plain, <double *>written + there, x.columns)
     return True
 
 
-cdef void pairs(const real *a, const real *b, real *out, Count n, Count m, Count k, int kind, bint once_each) noexcept nogil:
-    cdef Count i, j, place = 0
-    for i in range(n):
-        for j in range(i + 1 if once_each else 0, m):
-            if real is float:
-                out[place] = apart_f(a + i * k, b + j * k, k, kind)
-            else:
-                out[place] = apart_d(a + i * k, b + j * k, k, kind)
-            place += 1
+cdef bint exceed(Places *x, const real *table, real *out, cnp.int64_t *positions) noexcept nogil:
+    cdef Count i, j, there, here, last = -1
+    cdef bint first
+    for i in range(x.many):
+        there, here = within(x.owners, i, x.parts), within(x.indices, i, x.rows)
+        first, last = there != last, there
+        for j in range(x.columns):
+            if table[here * x.columns + j] != table[here * x.columns + j]:
+                return False
+            if first or table[here * x.columns + j] > out[there * x.columns + j]:
+                out[there * x.columns + j] = table[here * x.columns + j]
+                positions[there * x.columns + j] = here
+    return True
+
+
+def largest_rows(cnp.ndarray out, cnp.ndarray positions, owners, table, indices):
+    """Put into each row of `out` the largest of the rows of a table that belong to it, which follow each other, and into
+    `positions` which row each number is from, the first of equal ones; whether this could be done: not with nan."""
+    cdef Places x
+    cdef bint done
+    if not placed(out, owners, table, indices, &x):
+        return False
+    cdef void *read = cnp.PyArray_DATA(<cnp.ndarray>table)
+    cdef void *written = cnp.PyArray_DATA(out)
+    cdef cnp.int64_t *at = <cnp.int64_t *>cnp.PyArray_DATA(positions)
+    with nogil:
+        if cnp.PyArray_TYPE(out) == cnp.NPY_FLOAT:
+            done = exceed(&x, <float *>read, <float *>written, at)
+        else:
+            done = exceed(&x, <double *>read, <double *>written, at)
+    return done
 
 
 def distances(a, b, double p, bint once_each=False):
@@ -116,7 +152,7 @@ def distances(a, b, double p, bint once_each=False):
     cdef void *to = cnp.PyArray_DATA(out)
     with nogil:
         if kind == cnp.NPY_FLOAT:
-            pairs(<float *>first, <float *>second, <float *>to, n, m, k, norm, once_each)
+            pairs_f(<float *>first, <float *>second, <float *>to, n, m, k, norm, once_each)
         else:
-            pairs(<double *>first, <double *>second, <double *>to, n, m, k, norm, once_each)
+            pairs_d(<double *>first, <double *>second, <double *>to, n, m, k, norm, once_each)
     return out

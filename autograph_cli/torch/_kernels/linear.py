@@ -8,7 +8,7 @@ import numpy as np
 
 from .._arrays import Array
 from .._compiled import compiled
-from .half_precision import widened
+from .half_precision import NARROW, to_float32, widened
 from .lapack import FEW_ROWS, MANY_PRODUCTS
 
 _fast: Any = compiled("_kernels.fast_products")
@@ -26,10 +26,11 @@ class Linear:
     number: Any
     conj: Any
 
-    @widened
     def matmul(self, a: Array, b: Array) -> Any:
         if _fast and (made := _fast.product(a, b)) is not None:
             return made
+        if a.dtype.itemsize == 2 and a.dtype in NARROW:
+            return self.matmul(to_float32(a), to_float32(b)).astype(a.dtype)
         a = self.xp.ascontiguousarray(a) if 0 in a.strides[-2:] else a
         b = self.xp.ascontiguousarray(b) if 0 in b.strides[-2:] else b
         if a.dtype.kind in "iu" and (exact := self._by_doubles(a, b)) is not None:

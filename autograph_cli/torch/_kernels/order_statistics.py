@@ -12,10 +12,17 @@ from . import selection
 from .selection import ordered
 
 _fast: Any = compiled("_kernels.fast_order")
+_WHOLE = 1 << 53
+_selection: Any = compiled("_kernels.fast_selection")
 _elements: Any = compiled("_kernels.fast_elements")
 Chosen = tuple[Any, Any]
 PARTED = 1 << 10
 """Elements from which a partition and the look for ties are faster than a sort."""
+
+
+def _in_doubles(a: Array) -> bool:
+    """Return whether float64 holds the elements exactly."""
+    return a.itemsize < 8 or a.dtype.kind == "f" or bool(a.min() > -_WHOLE and a.max() < _WHOLE)
 
 
 class OrderStatistics:
@@ -96,8 +103,11 @@ class OrderStatistics:
         if a.ndim == 0:
             return self._taken_at(a, None, dim, keepdim)
         if selection.follows(a):
-            rows = np.moveaxis(ordered(a), dim, -1).reshape(-1, a.shape[dim]).tolist()
-            found = selection.rejoined([selection.most_frequent(row) for row in rows], a, dim)
+            rows = np.moveaxis(ordered(a), dim, -1).reshape(-1, a.shape[dim])
+            each = _selection.modes(np.ascontiguousarray(rows, np.float64)) if _selection and _in_doubles(a) else None
+            if each is None:
+                each = [selection.most_frequent(row) for row in rows.tolist()]
+            found = selection.rejoined(each, a, dim)
             return self._taken_at(a, found, dim, keepdim)
         order = self.xp.moveaxis(self._stable_order(a, dim), dim, -1)
         rising = self.picked(self.xp.moveaxis(a, dim, -1), order, -1)

@@ -302,12 +302,15 @@ def rows_times(a: Sparse, b: Array) -> Any:
     order = slice(None) if x.coalesced else np.argsort(x.indices[0], kind="stable")
     rows, columns, values = x.indices[0][order], x.indices[1][order], x.values[order]
     made = np.zeros((a.shape[0], *b.shape[1:]), np.result_type(a.dtype, b.dtype))
-    if len(rows) and not (_tables and _tables.add_rows(made, *map(np.ascontiguousarray, (rows, b, columns, values)))):
-        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    if (
+        len(rows)
+        and b.size
+        and not (_tables and _tables.add_rows(made, *map(np.ascontiguousarray, (rows, b, columns, values))))
+    ):
         parts = values.reshape(-1, *(1,) * (b.ndim - 1)) * b[columns]
-        made[rows[starts]] = np.add.reduceat(parts, starts, 0) + made.dtype.type(
-            0
-        )  # a sum that begins with 0 has no -0
+        width = parts.size // len(rows)
+        cells = rows[:, None] * width + np.arange(width)
+        np.add.at(made.reshape(-1), cells.reshape(-1), parts.reshape(-1))
     return made
 
 
