@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._compiled import compiled
+
+_tables: Any = compiled("_kernels.fast_tables")
 
 Sizes = tuple[int, ...]
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
@@ -96,6 +99,28 @@ def resizing(mode: str, n: int, m: int, corners: bool, scale: float | None, dtyp
         positions, weights = _taps(mode, n, m, corners, scale)
         np.add.at(matrix, (np.arange(m)[:, None], positions), weights)
     return matrix.astype(dtype)
+
+
+def _in_rows(a: Array, points: int) -> bool:
+    """Return whether compiled sums of rows take the channels of an image and of so many points."""
+    return bool(_tables) and a.__class__ is np.ndarray and a.dtype.char in "fd" and a.size > 0 and points > 0
+
+
+def _channels_last(a: Array) -> Any:
+    """Planes (N, C, ...) as rows of C channels."""
+    n, c, *size = a.shape
+    return np.ascontiguousarray(a.reshape(n, c, math.prod(size)).swapaxes(1, 2)).reshape(-1, c)
+
+
+def _add_taps(out: Array, rows: Array, taps: Any, weight: Any, points: int, size: int, back: bool) -> None:
+    """Add to the row of each point the rows of the cells around it, or, `back`, the row of each point to these."""
+    for position, inside, weights in taps:
+        each = np.arange(position.size)
+        cells = (position + np.arange(len(position))[:, None] * size).reshape(-1)
+        factors = np.ascontiguousarray(weight(weights) * inside, out.dtype).reshape(-1)
+        places = (cells, rows, each) if back else (each, rows, cells)
+        added = _tables.add_rows(out, *places, factors)
+        assert added
 
 
 class Interpolate:
@@ -194,7 +219,7 @@ class Interpolate:
         """For each combination of taps: flat positions (N, points), whether they count, and the weights of each
         dimension."""
         n, size = grid.shape[0], a.shape[2:]
-        flat = grid.reshape(n, -1, len(size))
+        flat = grid.reshape(n, math.prod(grid.shape[1:-1]), len(size))
         lines = [self._line_taps(flat[..., len(size) - 1 - d], m, mode, padding, corners) for d, m in enumerate(size)]
         for taps in itertools.product(*(range(len(line[0])) for line in lines)):
             position = sum(
@@ -211,25 +236,33 @@ class Interpolate:
         """The product of the weights of all dimensions, differentiated by the dimensions `by`."""
         return math.prod(w[by.count(d)] for d, w in enumerate(weights))
 
+    def _cells(self, planes: int, position: Any, size: int) -> Any:
+        """Where flat positions (N, points) are in `planes` planes (N * C) of this size, laid out flat."""
+        starts = (self.xp.arange(planes) * size).reshape(len(position), planes // max(len(position), 1), 1)
+        return starts + position[:, None]
+
     def _read(self, a: Array, position: Any) -> Any:
         """The elements (N, C, points) at flat positions (N, points)."""
-        flat = a.reshape(*a.shape[:2], math.prod(a.shape[2:]))
-        return self.xp.take_along_axis(
-            flat, self.xp.broadcast_to(position[:, None], (*a.shape[:2], position.shape[1])), 2
-        )
+        cells = self._cells(math.prod(a.shape[:2]), position, math.prod(a.shape[2:]))
+        return self.xp.take(a.reshape(-1), cells)
 
     def _add_at(self, total: Any, position: Any, values: Any) -> None:
         """Add values (N, C, points) to planes (N * C, ...) laid out flat."""
-        n, c, _points = values.shape
-        plane = total.size // max(n * c, 1)
-        start = (self.xp.arange(n * c) * plane).reshape(n, c, 1)
-        flat = (start + position[:, None]).ravel()
-        total += self.xp.bincount(flat, values.ravel(), total.size).astype(total.dtype)
+        planes = math.prod(values.shape[:2])
+        cells = self._cells(planes, position, total.size // max(planes, 1))
+        self.xp.add.at(total, cells.reshape(-1), self.xp.ascontiguousarray(values).reshape(-1))
 
     def grid_sampler(self, a: Array, grid: Any, mode: int, padding: int, corners: bool) -> Any:
-        out: Any = 0
-        for position, inside, weights in self._corners_of(a, grid, mode, padding, corners):
-            out = out + self._read(a, position) * (self._weight(weights) * inside)[:, None].astype(a.dtype)
+        taps = self._corners_of(a, grid, mode, padding, corners)
+        points = math.prod(grid.shape[1:-1])
+        if _in_rows(a, points):
+            out: Any = np.zeros((a.shape[0] * points, a.shape[1]), a.dtype)
+            _add_taps(out, _channels_last(a), taps, self._weight, points, math.prod(a.shape[2:]), back=False)
+            out = np.ascontiguousarray(out.reshape(a.shape[0], points, -1).swapaxes(1, 2))
+        else:
+            out = 0
+            for position, inside, weights in taps:
+                out = out + self._read(a, position) * (self._weight(weights) * inside)[:, None].astype(a.dtype)
         return out.reshape(*a.shape[:2], *grid.shape[1:-1])
 
     def grid_sampler_backward(
@@ -237,6 +270,12 @@ class Interpolate:
     ) -> Any:
         dims, points = a.ndim - 2, math.prod(grid.shape[1:-1])
         flat = grad.reshape(*grad.shape[:2], points)
+        if not mask[1] and grad.dtype == a.dtype == grid.dtype and _in_rows(a, points):
+            rows = np.zeros((a.shape[0] * math.prod(a.shape[2:]), a.shape[1]), a.dtype)
+            taps = self._corners_of(a, grid, mode, padding, corners)
+            _add_taps(rows, _channels_last(flat), taps, self._weight, points, math.prod(a.shape[2:]), back=True)
+            made = np.ascontiguousarray(rows.reshape(a.shape[0], -1, a.shape[1]).swapaxes(1, 2)).reshape(a.shape)
+            return made, self.xp.zeros(grid.shape, grid.dtype)
         image = self.xp.zeros(a.size, a.dtype)
         by_grid = self.xp.zeros((grid.shape[0], points, dims), grid.dtype)
         for position, inside, weights in self._corners_of(a, grid, mode, padding, corners):

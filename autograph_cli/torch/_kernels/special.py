@@ -356,13 +356,19 @@ class Special:
     def _trigamma(self, x: Any) -> Any:
         """As PyTorch computes it: six steps to the right, then the asymptotic series up to B6."""
         mirrored = x < 0.5
-        result = self.xp.where(mirrored, -((math.pi / self.xp.sin(math.pi * x)) ** 2), 0.0)
-        x = self.xp.where(mirrored, 1 - x, x)
-        for _ in range(6):
-            result, x = result + 1 / (x * x), x + 1
+        if not mirrored.any():
+            return self._trigamma_right(x)
+        right = self._trigamma_right(self.xp.where(mirrored, 1 - x, x))
+        return self.xp.where(mirrored, (math.pi / self.xp.sin(math.pi * x)) ** 2 - right, right)
+
+    def _trigamma_right(self, x: Any) -> Any:
+        result = 1 / (x * x)
+        for _ in range(5):
+            x = x + 1
+            result = result + 1 / (x * x)
+        x = x + 1
         square = 1 / (x * x)
-        tail = (1 + 1 / (2 * x) + square * (1 / 6 - square * (1 / 30 - square * (1 / 42)))) / x
-        return self.xp.where(mirrored, -(result + tail), result + tail)
+        return result + (1 + 1 / (2 * x) + square * (1 / 6 - square * (1 / 30 - square * (1 / 42)))) / x
 
     @widened
     def special_zeta(self, s: Any, q: Any) -> Any:

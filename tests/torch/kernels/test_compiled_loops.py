@@ -16,6 +16,7 @@ from autograph_cli.torch._kernels import (
     distances,
     embedding,
     half_precision,
+    interpolate,
     linear,
     order_statistics,
     pointwise,
@@ -59,6 +60,18 @@ def test_sparse_products(monkeypatch: Any, kind: str, coalesced: bool) -> None:
     a = Coo(np.stack([rows, np.array([1, 4, 0, 0, 2, 3])]), numbers(kind, 6), (5, 6), coalesced)
     for b in (odd(kind, 6, 9), numbers(kind, 6), spread_out(numbers(kind, 6, 4)), -0.0 * numbers(kind, 6, 3)):
         both(monkeypatch, sparse, lambda b=b: sparse.rows_times(a, b))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("padding", [0, 1, 2])
+def test_samples_on_a_grid(monkeypatch: Any, kind: str, mode: int, padding: int) -> None:
+    image, grid, grad = numbers(kind, 2, 3, 6, 5), numbers(kind, 2, 4, 7, 2, seed=1), numbers(kind, 2, 3, 4, 7, seed=2)
+    for a in (image, odd(kind, 2, 3, 6, 5), image.swapaxes(0, 1).copy().swapaxes(0, 1), image[:0]):
+        n = len(a)
+        both(monkeypatch, interpolate, lambda a=a, n=n: cpu.grid_sampler(a, grid[:n], mode, padding, False))
+        args = (grad[:n], a, grid[:n], mode, padding, False, np.array([True, False]))
+        both(monkeypatch, interpolate, lambda args=args: cpu.grid_sampler_backward(*args))
 
 
 @pytest.mark.parametrize("kind", KINDS)
