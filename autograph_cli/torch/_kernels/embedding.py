@@ -117,9 +117,10 @@ class Embedding:
 
     def _owners(self, offsets: Any, count: int) -> Any:
         """The bag of each of `count` indices, of bags that begin at these places."""
-        sizes = self.xp.diff(offsets, append=count)
-        if sizes.__class__ is np.ndarray and sizes.size and not offsets[0] and not (sizes < 0).any():
-            return np.repeat(np.arange(sizes.size), sizes)
+        if offsets.__class__ is np.ndarray and offsets.size and not offsets[0]:
+            sizes = np.diff(offsets, append=count)
+            if not (sizes < 0).any():
+                return np.repeat(np.arange(sizes.size), sizes)
         return self.xp.searchsorted(offsets, self.xp.arange(count), side="right") - 1
 
     def _largest(self, rows: Any, owner: Any, indices: Array, bags: int) -> Any:

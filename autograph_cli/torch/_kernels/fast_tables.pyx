@@ -117,7 +117,7 @@ cdef bint exceed(Places *x, const real *table, real *out, cnp.int64_t *positions
     return True
 
 
-def largest_rows(cnp.ndarray out, cnp.ndarray positions, owners, table, indices):
+def largest_rows(out, positions, owners, table, indices):
     """Put into each row of `out` the largest of the rows of a table that belong to it, which follow each other, and into
     `positions` which row each number is from, the first of equal ones; whether this could be done: not with nan."""
     cdef Places x
@@ -125,10 +125,11 @@ def largest_rows(cnp.ndarray out, cnp.ndarray positions, owners, table, indices)
     if not placed(out, owners, table, indices, &x):
         return False
     cdef void *read = cnp.PyArray_DATA(<cnp.ndarray>table)
-    cdef void *written = cnp.PyArray_DATA(out)
-    cdef cnp.int64_t *at = <cnp.int64_t *>cnp.PyArray_DATA(positions)
+    cdef void *written = cnp.PyArray_DATA(<cnp.ndarray>out)
+    cdef cnp.int64_t *at = <cnp.int64_t *>cnp.PyArray_DATA(<cnp.ndarray>positions)
+    cdef bint narrow = kind_of(out) == cnp.NPY_FLOAT
     with nogil:
-        if cnp.PyArray_TYPE(out) == cnp.NPY_FLOAT:
+        if narrow:
             done = exceed(&x, <float *>read, <float *>written, at)
         else:
             done = exceed(&x, <double *>read, <double *>written, at)
@@ -149,7 +150,7 @@ def distances(a, b, double p, bint once_each=False):
     out = cnp.PyArray_SimpleNew(1 if once_each else 2, shape, kind)
     cdef void *first = cnp.PyArray_DATA(one)
     cdef void *second = cnp.PyArray_DATA(other)
-    cdef void *to = cnp.PyArray_DATA(out)
+    cdef void *to = cnp.PyArray_DATA(<cnp.ndarray>out)
     with nogil:
         if kind == cnp.NPY_FLOAT:
             pairs_f(<float *>first, <float *>second, <float *>to, n, m, k, norm, once_each)

@@ -29,7 +29,7 @@ class Linear:
     def matmul(self, a: Array, b: Array) -> Any:
         if _fast and (made := _fast.product(a, b)) is not None:
             return made
-        if a.dtype.itemsize == 2 and a.dtype in NARROW:
+        if a.dtype.itemsize == 2 and a.dtype in NARROW and a.__class__ is np.ndarray:
             return self.matmul(to_float32(a), to_float32(b)).astype(a.dtype)
         a = self.xp.ascontiguousarray(a) if 0 in a.strides[-2:] else a
         b = self.xp.ascontiguousarray(b) if 0 in b.strides[-2:] else b
@@ -42,7 +42,7 @@ class Linear:
         if product.dtype == _BOOL:
             kernel = "addmm_impl_cpu_" if product.ndim < 3 else "bmm"
             raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
-        return product
+        return product if product.dtype == a.dtype else product.astype(a.dtype)
 
     mm = bmm = matmul
 

@@ -79,6 +79,7 @@ class Reduction:
         if (
             dtype is None
             and a.dtype.char in "fd"
+            and a.__class__ is np.ndarray
             and a.ndim
             and a.size
             and dim in (None, -1, a.ndim - 1, (-1,), (a.ndim - 1,))
