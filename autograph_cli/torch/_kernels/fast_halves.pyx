@@ -14,7 +14,7 @@ cdef extern from *:
     """
     #include <math.h>
     #include <string.h>
-    #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+    #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
     #include <immintrin.h>
     static int has_halves(void) { return __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c"); }
     __attribute__((target("avx,f16c"))) static void widen_half(const uint16_t *a, float *out, ptrdiff_t n) {

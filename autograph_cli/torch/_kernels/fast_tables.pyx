@@ -16,9 +16,14 @@ cdef extern from *:
     ADD_ROW(add_row_f, float)
     ADD_ROW(add_row_d, double)
     /* The sum of |a - b|, or of its squares, in pairs as NumPy adds up rows; the largest of them. */
+    #if defined(__GNUC__)
+    #define INLINED static inline __attribute__((always_inline))
+    #else
+    #define INLINED static inline
+    #endif
     #define SIZE(x, y) x = a[y] - b[y]; x = kind == 1 ? (x < 0 ? -x : x) : x * x
     #define APART(name, real) \
-        static inline __attribute__((always_inline)) real name##_part(const real *a, const real *b, ptrdiff_t n, const int kind) { \
+        INLINED real name##_part(const real *a, const real *b, ptrdiff_t n, const int kind) { \
             ptrdiff_t i; int j; real r[8], sum = 0; \
             if (n < 8) { for (i = 0; i < n; i++) { real SIZE(d, i); sum += d; } return sum; } \
             for (j = 0; j < 8; j++) { real SIZE(d, j); r[j] = d; } \

@@ -202,10 +202,10 @@ class Special:
 
     @widened
     def erfinv(self, y: Any) -> Any:
-        return self._quantile(y / 2, (1 - abs(y)) / 2) * math.sqrt(0.5)
+        return self._quantile(y / 2, lambda at: (1 - abs(y[at])) / 2) * math.sqrt(0.5)
 
-    def _quantile(self, middle: Any, tail: Any) -> Any:
-        """Where the normal distribution function is 1/2 + `middle`, which is `tail` away from 0 or 1.
+    def _quantile(self, middle: Any, tail: Callable[[Any], Any]) -> Any:
+        """Where the normal distribution function is 1/2 + `middle`, which at positions is `tail` away from 0 or 1.
 
         Wichura, Algorithm AS 241 (1988): ratios of polynomials, good to 16 digits.
         """
@@ -213,15 +213,15 @@ class Special:
         out = middle * rational(0.180625 - middle * middle, *series.NORMAL_MIDDLE)
         far = abs(middle) > 0.425
         if far.any():
-            out = xp.asarray(out)
-            root = xp.sqrt(-xp.log(tail[far]))
+            out, at = xp.asarray(out), far.nonzero() if far.ndim else far
+            root = xp.sqrt(-xp.log(tail(at)))
             found = self.piecewise(
                 root,
                 (root <= 5, lambda r: rational(r - 1.6, *series.NORMAL_TAIL)),
                 ((root > 5) & (root < math.inf), lambda r: rational(r - 5, *series.NORMAL_END)),
                 (root == math.inf, lambda r: r * 1.0),
             )
-            out[far] = xp.copysign(found, middle[far])
+            out[at] = xp.copysign(found, middle[at])
         return out
 
     @widened
@@ -238,7 +238,7 @@ class Special:
 
     @widened
     def special_ndtri(self, p: Any) -> Any:
-        return self._quantile(p - 0.5, self.xp.minimum(p, 1 - p))
+        return self._quantile(p - 0.5, lambda at: self.xp.minimum(p[at], 1 - p[at]))
 
     # ---------------------------------------------------------------- logarithms
 
