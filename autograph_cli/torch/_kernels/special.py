@@ -40,6 +40,28 @@ BERNOULLI = tuple(
 )
 """The Bernoulli numbers B2, B4, B6, ..."""
 
+# fmt: off
+NORMAL_MIDDLE = (
+    (2509.0809287301227, 33430.57558358813, 67265.7709270087, 45921.95393154987, 13731.69376550946,
+     1971.5909503065513, 133.14166789178438, 3.3871328727963665),
+    (5226.495278852854, 28729.085735721943, 39307.89580009271, 21213.794301586597, 5394.196021424751,
+     687.1870074920579, 42.31333070160091, 1.0),
+)
+NORMAL_TAIL = (
+    (0.0007745450142783414, 0.022723844989269184, 0.2417807251774506, 1.2704582524523684, 3.6478483247632045,
+     5.769497221460691, 4.630337846156546, 1.4234371107496835),
+    (1.0507500716444169e-09, 0.0005475938084995345, 0.015198666563616457, 0.14810397642748008, 0.6897673349851,
+     1.6763848301838038, 2.053191626637759, 1.0),
+)
+NORMAL_END = (
+    (2.0103343992922881e-07, 2.7115555687434876e-05, 0.0012426609473880784, 0.026532189526576124,
+     0.29656057182850487, 1.7848265399172913, 5.463784911164114, 6.657904643501103),
+    (2.0442631033899397e-15, 1.421511758316446e-07, 1.8463183175100548e-05, 0.0007868691311456133,
+     0.014875361290850615, 0.1369298809227358, 0.599832206555888, 1.0),
+)
+"""Ratios of polynomials, the highest powers first: of Wichura, Algorithm AS 241 (1988)."""
+# fmt: on
+
 
 def widened(run: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel that is computed in float64 and rounded to the dtype of its arguments (integers: the default dtype)."""
@@ -207,18 +229,18 @@ class Special:
     def _quantile(self, middle: Any, tail: Callable[[Any], Any]) -> Any:
         """Where the normal distribution function is 1/2 + `middle`, which at positions is `tail` away from 0 or 1.
 
-        Wichura, Algorithm AS 241 (1988): ratios of polynomials, good to 16 digits.
+        Wichura's algorithm AS 241, good to 16 digits.
         """
         xp = self.xp
-        out = middle * rational(0.180625 - middle * middle, *series.NORMAL_MIDDLE)
+        out = middle * rational(0.180625 - middle * middle, *NORMAL_MIDDLE)
         far = abs(middle) > 0.425
         if far.any():
             out, at = xp.asarray(out), far.nonzero() if far.ndim else far
             root = xp.sqrt(-xp.log(tail(at)))
             found = self.piecewise(
                 root,
-                (root <= 5, lambda r: rational(r - 1.6, *series.NORMAL_TAIL)),
-                ((root > 5) & (root < math.inf), lambda r: rational(r - 5, *series.NORMAL_END)),
+                (root <= 5, lambda r: rational(r - 1.6, *NORMAL_TAIL)),
+                ((root > 5) & (root < math.inf), lambda r: rational(r - 5, *NORMAL_END)),
                 (root == math.inf, lambda r: r * 1.0),
             )
             out[at] = xp.copysign(found, middle[at])
