@@ -160,9 +160,16 @@ class Pass:
             elif node not in pending:
                 pending[node] = None
                 stack.append(node)
-        order = collect(stack, pending, leaves)
+        order = collect(stack, pending, leaves, self._oldest())
         order.sort(key=_by_sequence, reverse=True)
         return when_ready(order) if process_state.disordered and not in_order(order) else order
+
+    def _oldest(self) -> int:
+        """The number below which no node leads to an input, 0 where that is not known: what an input was made of is not
+        looked through."""
+        if not self.captures or process_state.disordered:
+            return 0
+        return min(0 if node.__class__ is AccumulateGrad else node._ag_seq for node in self.captures)
 
     def _walk(self, order: list[Node]) -> None:
         plain = not (self.recorded or thread_state.anomaly or _all_by_operations())
@@ -243,10 +250,10 @@ class Pass:
             self._deliver_leaf(node, g)
             return
         if not node._ag_multiple:
-            old = self.pending[node]
+            old = self.pending.get(node)
             self.pending[node] = g if old is None or g is None else old + g
             return
-        waiting = self.pending[node]
+        waiting = self.pending.get(node)
         if waiting is None:
             waiting = self.pending[node] = [None] * len(node._ag_output_meta)
         waiting[number] = g if waiting[number] is None else waiting[number] + g
@@ -439,8 +446,9 @@ class Pass:
 # ---------------------------------------------------------------- the loops over all nodes
 
 
-def _collect(stack: list[Node], pending: dict[Node, Any], leaves: dict[Node, int]) -> list[Node]:
-    """All nodes that can be reached from those of `stack`: each waits in `pending`, leaves are counted in `leaves`."""
+def _collect(stack: list[Node], pending: dict[Node, Any], leaves: dict[Node, int], oldest: int) -> list[Node]:
+    """All nodes from the number `oldest` on that can be reached from those of `stack`: each waits in `pending`, leaves
+    are counted in `leaves`."""
     order = []
     while stack:
         node = stack.pop()
@@ -450,7 +458,7 @@ def _collect(stack: list[Node], pending: dict[Node, Any], leaves: dict[Node, int
                 target = edge[0]
                 if target.__class__ is AccumulateGrad:
                     leaves[target] = leaves.get(target, 0) + 1
-                elif target not in pending:
+                elif target not in pending and target._ag_seq >= oldest:
                     pending[target] = None
                     stack.append(target)
     return order

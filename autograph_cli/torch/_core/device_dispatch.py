@@ -17,11 +17,11 @@ from .._arrays.lazy import memory_of
 from .._arrays.meta import Meta, refuses, without_memory
 from .._arrays.sparse import Sparse
 from .._kernels import variants
-from .._kernels.half_precision import unwidened
+from .._kernels.half_precision import in_float32
 from .device import CPU, META, device
 from .dtype_checks import check_float8, refusing
 from .errors import is_refusal
-from .memory_format import arranged, in_float32
+from .memory_format import arranged
 from .node import Like, device_of_like, shape_dtype
 from .state import process_state, thread_state
 
@@ -124,10 +124,10 @@ def bound(op: Operation, kernels: Any) -> Callable[..., Any]:
     computes. A compiled variant whose results lie as they should is asked before anything else.
     """
     kernel = kernel_of(op, kernels)
-    quick: Any = unwidened(kernel)
+    quick: Any = variants.unwidened(kernel)
     laid = quick if getattr(quick, "laid", False) else None
     kernel = refusing(op.refuses, kernel) if op.refuses else kernel
-    kernel = in_float32(kernel) if op.opmath else kernel
+    kernel = in_float32(kernel, op.opmath == "numbers too") if op.opmath else kernel
     kernel = arranged(op.memory_format, variants.straight(quick if laid is None else laid.kernel, kernel))
     return kernel if laid is None else laid.before(kernel)
 

@@ -231,7 +231,8 @@ cdef class Forward:
             if self.ufunc is not None and (signed or not self.sign) and self.is_large(x):
                 arrays = tuple([<object>x.raws[self.at[i]] for i in range(self.tensors)])
                 return threads.shared(self.ufunc, arrays, np.empty_like(arrays[0]))
-            if signed:
+            first = dtype_of(x.raws[0])
+            if signed and first != NULL and (<cnp.dtype>first).itemsize != 2:  # else rounded once, in the kernel
                 found = by_columns(self.sign, x.raws[0], x.raws[1])
                 if found is not None:
                     return found

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What generator.py draws most: uniform and normal numbers of float32 and float64, and zeros and ones by chance.
+"""What generator.py draws most: uniform and normal numbers of float32 and float64, zeros and ones by chance, permutations.
 
 The numbers are those of NumPy's Mersenne twister, read one by one from its capsule; logarithms, sines and cosines are
 NumPy's, and the rest is rounded as there, so that the bits are the same.
@@ -241,3 +241,20 @@ def bernoulli_each(twister, p, dtype):
     else:
         choose(twister_of(twister), <double *>source, <double *>cnp.PyArray_DATA(out), n)
     return out
+
+
+def permutation(twister, cnp.int64_t[::1] order, bint wide):
+    """Shuffle `order`: each element is swapped with one from its place on, which is drawn of 32 or of 64 bits."""
+    cdef bitgen_t *source = twister_of(twister)
+    cdef Count i, there, n = order.shape[0]
+    cdef cnp.int64_t kept
+    cdef cnp.uint64_t high
+    for i in range(n - 1):
+        if wide:
+            high = source.next_raw(source.state) << 32
+            there = i + <Count>((high | source.next_raw(source.state)) % <cnp.uint64_t>(n - i))
+        else:
+            there = i + <Count>(<cnp.uint32_t>source.next_raw(source.state) % <cnp.uint32_t>(n - i))
+        kept = order[i]
+        order[i] = order[there]
+        order[there] = kept

@@ -1,7 +1,8 @@
 # Backward passes: a part of fast_tape.pyx.
 
-def collect(list stack, dict pending, dict leaves):
-    """All nodes that can be reached from those of `stack`: each waits in `pending`, leaves are counted in `leaves`."""
+def collect(list stack, dict pending, dict leaves, Py_ssize_t oldest):
+    """All nodes from the number `oldest` on that can be reached from those of `stack`: each waits in `pending`, leaves are
+    counted in `leaves`."""
     cdef list order = []
     cdef tuple edges
     cdef PyObject *edge
@@ -17,7 +18,7 @@ def collect(list stack, dict pending, dict leaves):
             target = <object>PyTuple_GET_ITEM(<tuple>edge, 0)
             if type_of(<PyObject *>target) == <PyObject *>AccumulateGrad:
                 leaves[target] = leaves.get(target, ZERO) + 1
-            elif target not in pending:
+            elif target not in pending and (not oldest or PyLong_AsLong(SLOT(<PyObject *>target, SEQ)) >= oldest):
                 pending[target] = None
                 stack.append(target)
     return order
@@ -263,12 +264,14 @@ def walk(run, list order, f, bint plain, bint quick):
     cdef PyObject *extra
     cdef PyObject *like
     cdef Py_ssize_t i, count
-    watch = run.call.watch
+    watch, root = run.call.watch, run.root
     ran = None if process_state.observer is None else run.call.ran
     straight = plain and only is None and ran is None
     for node in order:
         g = pending.pop(node)
         if only is not None and (node not in only or node in captures):
+            if node is not root and node not in captures:
+                continue
             runs, g = run.passed(node, g)
             if not runs:
                 continue
@@ -312,7 +315,7 @@ def walk(run, list order, f, bint plain, bint quick):
                 if plain and not fits(<PyObject *>g, <PyObject *>(<list>like)[edge[1]]):
                     g = run.fitting(node, grads, edge, g)
                     quick = quick and not run.elsewhere
-                waiting = pending[target]
+                waiting = pending.get(target)
                 if waiting is None:
                     waiting = pending[target] = [None] * len(<list>like)
                 waiting[edge[1]] = g if waiting[edge[1]] is None else waiting[edge[1]] + g

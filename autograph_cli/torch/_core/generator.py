@@ -224,6 +224,10 @@ def permutation(stream: Stream, count: int, dtype: npt.DTypeLike = np.int64) -> 
         raise _not_implemented(dtype, "randperm")
     if count > (most := _largest(dtype) + 1):
         raise RuntimeError(f"n cannot be greater than {most} for {SCALAR_NAMES[dtype.name][0]} type.")
+    if _fast and stream.__class__ is Stream:
+        shuffled = np.arange(count)
+        _fast.permutation(stream.twister, shuffled, count >= WIDE_COUNT)
+        return _narrow(shuffled, dtype)
     order = list(range(count))
     draws = max(count - 1, 0)
     bits = stream.bits64(draws) if count >= WIDE_COUNT else stream.bits32(draws)
@@ -333,7 +337,14 @@ def multinomial(stream: Stream, weights: Array, count: int, replacement: bool = 
     _check_multinomial(weights, count, replacement)
     if replacement and count > 1:
         rows = weights.reshape(-1, weights.shape[-1])
-        drawn = [_search_cumulated(row, _unit53(stream, count)) for row in rows]
+        totals = rows.sum(-1)
+        if isinstance(stream, Philox) or not bool(((rows >= 0).all(-1) & (totals > 0) & (totals < np.inf)).all()):
+            drawn = [_search_cumulated(row, _unit53(stream, count)) for row in rows]
+        else:
+            samples = _unit53(stream, len(rows) * count).reshape(len(rows), count)
+            wide = np.cumsum(rows, -1, dtype=FLOAT64 if rows.dtype == FLOAT64 else FLOAT32)
+            wide = (wide / wide[:, -1:]).astype(FLOAT64)
+            drawn = [np.searchsorted(row, each) for row, each in zip(wide, samples, strict=True)]
         return np.array(drawn, np.int64).reshape(*weights.shape[:-1], count)
     if not bool(np.all((weights >= 0) & (weights < np.inf))):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")

@@ -15,22 +15,8 @@ from .._arrays import Array
 from .._arrays.backends import DENSE, ELSEWHERE, NUMPY, dense_strides
 from .._arrays.storages import strided
 from .._compiled import compiled
-from .dtypes import CATEGORY, FLOATING
 
 _fast: Any = compiled("_core.fast_kernels")
-
-
-def in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that computes 16-bit floats as float32, and rounds once."""
-
-    def run(first: Any, *rest: Any) -> Any:
-        kind = first.dtype
-        if kind.itemsize != 2 or CATEGORY[kind] != FLOATING:
-            return kernel(first, *rest)
-        args = (x.astype(np.float32) if getattr(x, "dtype", None) == kind else x for x in (first, *rest))
-        return kernel(*args).astype(kind)
-
-    return run
 
 
 def arranged(memory_format: str | Callable[..., Any], kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -114,8 +114,9 @@ class Traits:
     """How PyTorch calls the in-place form where vmap refuses it; "broadcast": it says that shapes do not broadcast."""
 
     # Kernel
-    opmath: bool = False
-    """16-bit floats are computed as float32 and rounded once; what kernels do so among themselves is marked there."""
+    opmath: bool | str = False
+    """16-bit floats are computed as float32 and rounded once; what kernels do so among themselves is marked there.
+    "numbers too": numbers beside them are rounded first."""
     sign: str = ""
     """The operator, `+` or `*`, that does what the kernel does to two arrays while the arguments after them have their
     defaults."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,10 @@ _order: Any = compiled("_kernels.fast_order")
 _passes: Any = compiled("_kernels.fast_pointwise")
 _products: Any = compiled("_kernels.fast_products")
 _reductions: Any = compiled("_kernels.fast_reductions")
+_selection: Any = compiled("_kernels.fast_selection")
 _special: Any = compiled("_kernels.fast_special")
+_elements: Any = compiled("_kernels.fast_elements")
+_tables: Any = compiled("_kernels.fast_tables")
 _LIMITS = (float, int, type(None))
 _MOST = 65504
 """Every floating dtype holds numbers up to it."""
@@ -243,6 +247,20 @@ def median_dim(a: Array, dim: int, keepdim: bool) -> Any:
     return _order.kth(a, (a.shape[dim] - 1) // 2, keepdim, True) if _is_last(a, dim) else None
 
 
+_WHOLE = 1 << 53
+"""float64 holds smaller whole numbers exactly."""
+
+
+def _modes(rows: Array) -> Any:
+    if rows.itemsize == 8 and rows.dtype.kind != "f" and (rows.min() <= -_WHOLE or rows.max() >= _WHOLE):
+        return None
+    return _selection.modes(np.ascontiguousarray(rows, np.float64))
+
+
+def _running_extreme(better: Any, a: Array, dim: int) -> Any:
+    return _elements.running(a, dim, better is np.maximum)
+
+
 # ---------------------------------------------------------------- positions and parts
 
 
@@ -271,6 +289,70 @@ def added_at(out: Array, positions: Any, values: Any) -> Any:
 
 def stack(arrays: Any, dim: int = 0) -> Any:
     return _joining.joined(arrays, dim, True)
+
+
+# ---------------------------------------------------------------- rows of tables
+
+
+def _bags(weight: Array, owner: Array, places: Array, factors: Any, bags: int) -> Any:
+    out = np.zeros((bags, *weight.shape[1:]), weight.dtype)
+    return out if _tables.add_rows(out, owner, weight, places, factors) else None
+
+
+def _largest(weight: Array, owner: Array, places: Array, factors: Any, bags: int) -> Any:
+    if factors is not None:
+        return None
+    positions = np.zeros((bags, *weight.shape[1:]), np.int64)
+    out = np.zeros(positions.shape, weight.dtype)
+    return (out, positions) if _tables.largest_rows(out, positions, owner, weight, places) else None
+
+
+def _cdist_forward(x: Array, y: Array, p: float) -> Any:
+    return _tables.distances(np.ascontiguousarray(x), np.ascontiguousarray(y), p)
+
+
+def _pdist_forward(a: Array, p: float = 2) -> Any:
+    return _tables.distances(a, a, p, True)
+
+
+def _channels_last(a: Array) -> Any:
+    """Planes (N, C, ...) as rows of C channels."""
+    n, c, *size = a.shape
+    return np.ascontiguousarray(a.reshape(n, c, math.prod(size)).swapaxes(1, 2)).reshape(-1, c)
+
+
+def _taps(a: Array, grid: Array, mode: int, padding: int, corners: bool) -> Iterator[tuple[Any, Any, Any]]:
+    """The cells of an image around each point, the points, and how much each cell counts, in flat lists."""
+    size = math.prod(a.shape[2:])
+    for position, inside, weights in cpu._corners_of(a, grid, mode, padding, corners):
+        cells = (position + np.arange(len(position))[:, None] * size).reshape(-1)
+        factors = np.ascontiguousarray(cpu._weight(weights) * inside, a.dtype).reshape(-1)
+        yield cells, np.arange(position.size), factors
+
+
+def grid_sampler(a: Array, grid: Array, mode: int, padding: int, corners: bool) -> Any:
+    points = math.prod(grid.shape[1:-1])
+    if a.dtype.char not in "fd" or not a.size or not points:
+        return None
+    rows, out = _channels_last(a), np.zeros((a.shape[0] * points, a.shape[1]), a.dtype)
+    for cells, each, factors in _taps(a, grid, mode, padding, corners):
+        _tables.add_rows(out, each, rows, cells, factors)
+    planes = np.ascontiguousarray(out.reshape(a.shape[0], points, -1).swapaxes(1, 2))
+    return planes.reshape(*a.shape[:2], *grid.shape[1:-1])
+
+
+def grid_sampler_backward(
+    grad: Array, a: Array, grid: Array, mode: int, padding: int, corners: bool, mask: Array
+) -> Any:
+    points = math.prod(grid.shape[1:-1])
+    if mask[1] or not grad.dtype == a.dtype == grid.dtype or a.dtype.char not in "fd" or not a.size or not points:
+        return None
+    rows = _channels_last(grad.reshape(*grad.shape[:2], points))
+    out = np.zeros((a.shape[0] * math.prod(a.shape[2:]), a.shape[1]), a.dtype)
+    for cells, each, factors in _taps(a, grid, mode, padding, corners):
+        _tables.add_rows(out, cells, rows, each, factors)
+    made = np.ascontiguousarray(out.reshape(a.shape[0], -1, a.shape[1]).swapaxes(1, 2)).reshape(a.shape)
+    return made, np.zeros(grid.shape, grid.dtype)
 
 
 # ---------------------------------------------------------------- matrices

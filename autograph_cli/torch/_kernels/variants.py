@@ -8,12 +8,12 @@ Variants made of several compiled passes stand in `composed.py`.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from .._compiled import compiled
-from .half_precision import unwidened, widened_as
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _chooser: Any = compiled("_core.fast_kernels")
@@ -53,6 +53,8 @@ VARIANTS: dict[str, Variant] = {
     **_laid("views", "reshape", "view"),
     # Element by element.
     **_laid("pointwise", "cast_in_format"),
+    **_direct("halves", "to_float32"),
+    **_direct("halves", "_back", "rounded"),
     "lerp_Scalar": Variant("pointwise.lerp_scalar", (0, 1), alike=True, laid=True),
     **_direct("pointwise", "sigmoid", "logistic"),
     **_direct("pointwise", "silu", "swish"),
@@ -71,6 +73,7 @@ VARIANTS: dict[str, Variant] = {
     **_direct("composed", "_library", "", 1),
     **_direct("special", "log_of_one_more", "log1p"),
     **_direct("special", "expm1"),
+    **_direct("elements", "remainder chebyshev rational", "", 0),
     **_direct("special", "_tanh_softplus", "tanh_softplus"),
     **_direct("special", "log_sigmoid_forward", "log_sigmoid"),
     **_direct("rows", "glu glu_backward"),
@@ -89,9 +92,12 @@ VARIANTS: dict[str, Variant] = {
     **_direct("composed", "sum sum_dim_IntList", "total"),
     **_direct("composed", "mean mean_dim", "mean"),
     **_direct("composed", "var std any all amax amin cumsum cumprod"),
+    **_direct("elements", "_products_of_rows", "row_products", 0),
     **_direct("composed", "vector_norm linalg_vector_norm", "norm"),
     # Orders.
     **_direct("composed", "sort topk kthvalue median_dim"),
+    **_direct("composed", "_modes"),
+    **_direct("composed", "_running_extreme", "", 1),
     **_direct("order", "unique"),
     # Windows of images.
     **_laid("convolution", "convolution"),
@@ -119,6 +125,8 @@ VARIANTS: dict[str, Variant] = {
     **_direct("indexing", "all_below one_hot gather"),
     **_direct("indexing", "scatter_src", "scatter"),
     **_direct("composed", "nonzero tril triu _values_at added_at"),
+    **_direct("tables", "add_rows"),
+    **_direct("composed", "_bags _largest grid_sampler grid_sampler_backward"),
     **_laid("joining", "flip"),
     **_direct("joining", "cat", "joined"),
     **_direct("composed", "stack"),
@@ -127,16 +135,32 @@ VARIANTS: dict[str, Variant] = {
     **_laid("products", "dot"),
     **_direct("products", "matmul mm bmm mv", "product"),
     **_direct("products", "add_product"),
-    **_direct("composed", "addmm"),
+    **_direct("composed", "addmm _cdist_forward"),
+    **_direct("composed", "_pdist_forward", "", 0),
     **_direct("composed", "linalg_cholesky_ex linalg_qr lu_factor lu_unpack"),
     **_direct("lapack", "_each_at", "each"),
     **_direct("triangular", "substituted"),
+    # Random numbers.
+    **_direct("variates", "_each", "each"),
     # Recurrent layers.
     "_lstm_step": Variant("recurrent.step", (0, 1, 2, 3, 4, 5)),
     "_lstm_step_back": Variant("recurrent.step_back", (0, 1, 2, 3, 4, 5)),
     "_lstm_derivatives": Variant("recurrent.derivatives", (0, 1, 2)),
 }
 """The variants, by the names of their kernels: methods of `Kernels`, or functions (see `chosen`)."""
+
+
+def unwidened(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what such a kernel runs where its first array is in float32 or float64; any other kernel itself."""
+    run = getattr(kernel, "unwidened", kernel)
+    owner = getattr(kernel, "__self__", None)
+    return run if run is kernel or owner is None else functools.partial(run, owner)
+
+
+def widened_as(kernel: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `run`, which is to take the place of what `kernel` runs, with the wrapping that `kernel` has."""
+    rounded = getattr(kernel, "rounded", None)
+    return run if rounded is None else functools.partial(rounded, run)
 
 
 def straight(function: Callable[..., Any], careful: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,16 +12,24 @@ import numpy as np
 import pytest
 
 from autograph_cli.torch import _kernels
-from autograph_cli.torch._kernels import Kernels, cpu
-from autograph_cli.torch._kernels.elements import indexing
+from autograph_cli.torch._kernels import Kernels, cpu, half_precision
+from autograph_cli.torch._kernels.elements import indexing, sparse
+from autograph_cli.torch._kernels.elementwise import special
 from autograph_cli.torch._kernels.matrices import lapack, triangular
+from autograph_cli.torch._kernels.random_numbers import random_variates
 from autograph_cli.torch._kernels.variants import VARIANTS
 from tests.torch.kernels.compared import KINDS, chooser, needs_compiled, numbers, spread_out
 
 FUNCTIONS: dict[str, Any] = {
     "all_below": indexing.all_below,
+    "_back": half_precision._back,
+    "_each": random_variates._each,
     "_each_at": lapack._each_at,
+    "add_rows": sparse.add_rows,
+    "chebyshev": special.chebyshev,
+    "rational": special.rational,
     "substituted": triangular.substituted,
+    "to_float32": half_precision.to_float32,
 }
 ASK_THEMSELVES = {"__init__.py", "composed.py", "lapack.py", "variants.py"}
 """The files that may load a compiled module: for the rules of optimizers, and for where LAPACK is."""

@@ -12,6 +12,7 @@ from ..._arrays.meta import without_memory
 from ..._core import layout as layouts
 from ..._core.dtypes import FLOAT8, to_float8
 from ..._core.memory_format import channels_last_order, copied, empty_as, permuted_strides, settled
+from .. import half_precision
 
 ORDERS = {layouts.channels_last: (0, 2, 3, 1), layouts.channels_last_3d: (0, 2, 3, 4, 1)}
 """The dimensions, the slowest first, of memory formats that are not row-major."""
@@ -29,7 +30,7 @@ class Conversion:
         if wanted.itemsize == 1 and wanted in FLOAT8:
             return to_float8(a, wanted)
         if 0 not in a.strides:
-            return a.astype(dtype)
+            return half_precision.cast(a, wanted)
         made = empty_as(a, dtype)
         self.xp.copyto(made, a, casting="unsafe")
         return made[()]

@@ -81,28 +81,48 @@ class Embedding:
     ) -> Any:
         """The bags, the bag of each index, the sizes of the bags without padding, and for 'max' where each maximum is
         from."""
-        if readable(indices) and (indices.min() < 0 or indices.max() >= weight.shape[0]):
+        plain = indices.__class__ is np.ndarray and indices.size and all_below(indices, weight.shape[0])
+        if not plain and readable(indices) and (indices.min() < 0 or indices.max() >= weight.shape[0]):
             raise RuntimeError(
                 f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
                 f"{indices.min() if indices.min() < 0 else indices.max()}"
             )
         bags = offsets.size - (1 if include_last_offset else 0)
-        bag_of = self.xp.searchsorted(offsets[:bags], self.xp.arange(indices.size), side="right") - 1
-        kept = indices != padding_idx if padding_idx >= 0 else self.xp.ones(indices.shape, bool)
-        sizes = self.xp.bincount(bag_of[kept], minlength=bags)
-        rows, owner = weight[indices[kept]], bag_of[kept]
-        if per_sample is not None:
-            rows = rows * per_sample[kept][:, None]
+        bag_of = self._owners(offsets[:bags], indices.size)
+        places, owner, factors = indices, bag_of, per_sample
+        if padding_idx >= 0:
+            kept = indices != padding_idx
+            places, owner = indices[kept], bag_of[kept]
+            factors = None if per_sample is None else per_sample[kept]
+        sizes = self.xp.bincount(owner, minlength=bags)
         if mode == MAX:
-            out, positions = self._largest(rows, owner, indices[kept], bags)
+            out, positions = self._largest(weight, owner, places, factors, bags)
             return out, bag_of, sizes, positions
-        out = self.rows_added(rows, owner, bags)
+        out = self._bags(weight, owner, places, factors, bags)
         if mode == MEAN:
             out = out / self.xp.maximum(sizes, 1)[:, None].astype(out.dtype)
         sizes = sizes if mode == MEAN else self.xp.zeros_like(sizes)
         return out, bag_of, sizes, sizes
 
-    def _largest(self, rows: Any, owner: Any, indices: Array, bags: int) -> Any:
+    def _owners(self, offsets: Any, count: int) -> Any:
+        """The bag of each of `count` indices, of bags that begin at these places."""
+        if offsets.__class__ is np.ndarray and offsets.size and not offsets[0]:
+            sizes = np.diff(offsets, append=count)
+            if not (sizes < 0).any():
+                return np.repeat(np.arange(sizes.size), sizes)
+        return self.xp.searchsorted(offsets, self.xp.arange(count), side="right") - 1
+
+    def _weighted(self, weight: Array, places: Array, factors: Any) -> Any:
+        rows = weight[places]
+        return rows if factors is None else rows * factors[:, None]
+
+    def _bags(self, weight: Array, owner: Any, places: Array, factors: Any, bags: int) -> Any:
+        """The sums of the rows at some places that belong together."""
+        return self.rows_added(self._weighted(weight, places, factors), owner, bags)
+
+    def _largest(self, weight: Array, owner: Any, places: Array, factors: Any, bags: int) -> Any:
+        """The largest of these rows, number by number, and where each is from."""
+        rows = self._weighted(weight, places, factors)
         out = self.xp.zeros((bags, rows.shape[1]), rows.dtype)
         positions = self.xp.zeros((bags, rows.shape[1]), "int64")
         if owner.size:
@@ -111,7 +131,7 @@ class Embedding:
             line = self.xp.arange(owner.size)[:, None]
             first = self.xp.where(rows == out[owner], line, owner.size)
             chosen = self.xp.minimum.reduceat(first, starts, axis=0)
-            positions[owner[starts]] = indices[self.xp.minimum(chosen, owner.size - 1)]
+            positions[owner[starts]] = places[self.xp.minimum(chosen, owner.size - 1)]
         return out, positions
 
     def _embedding_bag(self, *args: Any) -> Any:

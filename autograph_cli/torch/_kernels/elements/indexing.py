@@ -316,7 +316,8 @@ class Indexing:
         return self.index_put(a, self.clipped(a, indices), kept, True)
 
     def copy(self, a: Array, src: Array) -> Any:
-        return self.xp.broadcast_to(self.cast(src, a.dtype), a.shape)
+        made = src if src.dtype == a.dtype else self.cast(src, a.dtype)
+        return made if made.shape == a.shape else self.xp.broadcast_to(made, a.shape)
 
     def copied(self, grad: Array, sizes: Any, dtype: Any) -> Any:
         return grad

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._arrays import Array, many_dims
 from ..._arrays.sparse import Coo, Csr, Sparse, add
+from ..variants import chosen
 
 
 class SparseArrays:
@@ -299,11 +300,19 @@ def rows_times(a: Sparse, b: Array) -> Any:
     order = slice(None) if x.coalesced else np.argsort(x.indices[0], kind="stable")
     rows, columns, values = x.indices[0][order], x.indices[1][order], x.values[order]
     made = np.zeros((a.shape[0], *b.shape[1:]), np.result_type(a.dtype, b.dtype))
-    if len(rows):
-        starts = np.flatnonzero(np.diff(rows, prepend=-1))
-        parts = values.reshape(-1, *(1,) * (b.ndim - 1)) * b[columns]
-        made[rows[starts]] = np.add.reduceat(parts, starts, 0)
+    if len(rows) and b.size:
+        add_rows(made, *map(np.ascontiguousarray, (rows, b, columns, values)))
     return made
+
+
+@chosen
+def add_rows(out: Array, owners: Array, table: Array, indices: Array, factors: Array) -> bool:
+    """Add row `indices[i]` of a table, times `factors[i]`, to row `owners[i]` of `out`."""
+    parts = factors.reshape(-1, *(1,) * (table.ndim - 1)) * table[indices]
+    width = parts.size // len(owners)
+    cells = owners[:, None] * width + np.arange(width)
+    np.add.at(out.reshape(-1), cells.reshape(-1), parts.reshape(-1))
+    return True
 
 
 def times(a: Array, b: Array) -> Any:

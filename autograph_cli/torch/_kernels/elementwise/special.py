@@ -13,6 +13,7 @@ from ..._arrays import Array, many_dims
 from ..._core.dtypes import cpp_name
 from ..._core.state import process_state
 from .. import half_precision
+from ..variants import chosen
 from . import _series as series
 
 Pieces = tuple[Any, Callable[[Any], Any]]
@@ -36,6 +37,28 @@ BERNOULLI = tuple(
     )
 )
 """The Bernoulli numbers B2, B4, B6, ..."""
+
+# fmt: off
+NORMAL_MIDDLE = (
+    (2509.0809287301227, 33430.57558358813, 67265.7709270087, 45921.95393154987, 13731.69376550946,
+     1971.5909503065513, 133.14166789178438, 3.3871328727963665),
+    (5226.495278852854, 28729.085735721943, 39307.89580009271, 21213.794301586597, 5394.196021424751,
+     687.1870074920579, 42.31333070160091, 1.0),
+)
+NORMAL_TAIL = (
+    (0.0007745450142783414, 0.022723844989269184, 0.2417807251774506, 1.2704582524523684, 3.6478483247632045,
+     5.769497221460691, 4.630337846156546, 1.4234371107496835),
+    (1.0507500716444169e-09, 0.0005475938084995345, 0.015198666563616457, 0.14810397642748008, 0.6897673349851,
+     1.6763848301838038, 2.053191626637759, 1.0),
+)
+NORMAL_END = (
+    (2.0103343992922881e-07, 2.7115555687434876e-05, 0.0012426609473880784, 0.026532189526576124,
+     0.29656057182850487, 1.7848265399172913, 5.463784911164114, 6.657904643501103),
+    (2.0442631033899397e-15, 1.421511758316446e-07, 1.8463183175100548e-05, 0.0007868691311456133,
+     0.014875361290850615, 0.1369298809227358, 0.599832206555888, 1.0),
+)
+"""Ratios of polynomials, the highest powers first: of Wichura, Algorithm AS 241 (1988)."""
+# fmt: on
 
 
 def widened(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,12 +84,22 @@ def ladder(f: Any, x: Any, p: int) -> Any:
     return f.add(f.arange_like(-p / 2 + 0.5, 0.5, 0.5, x), f.unsqueeze(x, x.ndim))
 
 
+@chosen
 def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
     """A Chebyshev series at x in [-1, 1], by Clenshaw's recurrence."""
     twice, b, before = x + x, 0.0, 0.0
     for c in coefficients[:0:-1]:
         b, before = c + twice * b - before, b
     return coefficients[0] + x * b - before
+
+
+@chosen
+def rational(x: Any, above: tuple[float, ...], below: tuple[float, ...]) -> Any:
+    """The ratio of two polynomials of one degree, the highest powers first, by Horner's rule."""
+    top, bottom = above[0], below[0]
+    for a, b in zip(above[1:], below[1:], strict=True):
+        top, bottom = top * x + a, bottom * x + b
+    return top / bottom
 
 
 def as_floating(a: Array) -> Any:
@@ -101,6 +134,8 @@ class Special:
 
     def piecewise(self, x: Any, *cases: Pieces) -> Any:
         """A function by pieces, each computed only where its condition holds; nan where none does."""
+        if x.ndim and cases[0][0].all():
+            return cases[0][1](x)
         out = self.xp.full(x.shape, math.nan)
         for where, function in cases:
             if where.any():
@@ -160,21 +195,27 @@ class Special:
 
     @widened
     def erfinv(self, y: Any) -> Any:
-        size = abs(y)
-        out = self.piecewise(size, (size < 1, self._erfinv), (size == 1, lambda y: y * math.inf))
-        return self.xp.copysign(out, y)
+        return self._quantile(y / 2, lambda at: (1 - abs(y[at])) / 2) * math.sqrt(0.5)
 
-    def _erfinv(self, y: Any) -> Any:
-        """Winitzki's approximation for 0 <= y < 1, made exact by two of Halley's steps."""
+    def _quantile(self, middle: Any, tail: Callable[[Any], Any]) -> Any:
+        """Where the normal distribution function is 1/2 + `middle`, which at positions is `tail` away from 0 or 1.
+
+        Wichura's algorithm AS 241, good to 16 digits.
+        """
         xp = self.xp
-        low, a = xp.log1p(-y * y), 0.147
-        half = 2 / (math.pi * a) + low / 2
-        x = xp.sqrt(xp.maximum(xp.sqrt(half * half - low / a) - half, 0.0))
-        for _ in range(2):
-            error = xp.where(y > 0.5, (1 - y) - self.erfc(x), self.erf(x) - y)
-            step = error * self._exp_square(x, 1) * (math.sqrt(math.pi) / 2)
-            x = x - step / (1 + x * step)
-        return x
+        out = middle * rational(0.180625 - middle * middle, *NORMAL_MIDDLE)
+        far = abs(middle) > 0.425
+        if far.any():
+            out, at = xp.asarray(out), far.nonzero() if far.ndim else far
+            root = xp.sqrt(-xp.log(tail(at)))
+            found = self.piecewise(
+                root,
+                (root <= 5, lambda r: rational(r - 1.6, *NORMAL_TAIL)),
+                ((root > 5) & (root < math.inf), lambda r: rational(r - 5, *NORMAL_END)),
+                (root == math.inf, lambda r: r * 1.0),
+            )
+            out[at] = xp.copysign(found, middle[at])
+        return out
 
     @widened
     def special_log_ndtr(self, x: Any) -> Any:
@@ -190,20 +231,7 @@ class Special:
 
     @widened
     def special_ndtri(self, p: Any) -> Any:
-        low = self.piecewise(
-            self.xp.minimum(p, 1 - p), (((p > 0) & (p < 1)), self._ndtri), ((p == 0) | (p == 1), lambda p: p - math.inf)
-        )
-        return self.xp.where(p < 0.5, low, 0.0 - low)
-
-    def _ndtri(self, p: Any) -> Any:
-        """Newton's steps on log ndtr(x) = log p, for p <= 1/2, from the left, where they always converge."""
-        xp = self.xp
-        goal = xp.log(p)
-        x = -xp.sqrt(xp.maximum(-2 * (goal + math.log(2)), 0.0))
-        for _ in range(7):
-            found = self._log_ndtr(x)
-            x = x - (found - goal) * xp.exp(found + x * x / 2) * math.sqrt(2 * math.pi)
-        return x
+        return self._quantile(p - 0.5, lambda at: self.xp.minimum(p[at], 1 - p[at]))
 
     # ---------------------------------------------------------------- logarithms
 
@@ -319,13 +347,19 @@ class Special:
     def _trigamma(self, x: Any) -> Any:
         """As PyTorch computes it: six steps to the right, then the asymptotic series up to B6."""
         mirrored = x < 0.5
-        result = self.xp.where(mirrored, -((math.pi / self.xp.sin(math.pi * x)) ** 2), 0.0)
-        x = self.xp.where(mirrored, 1 - x, x)
-        for _ in range(6):
-            result, x = result + 1 / (x * x), x + 1
+        if not mirrored.any():
+            return self._trigamma_right(x)
+        right = self._trigamma_right(self.xp.where(mirrored, 1 - x, x))
+        return self.xp.where(mirrored, (math.pi / self.xp.sin(math.pi * x)) ** 2 - right, right)
+
+    def _trigamma_right(self, x: Any) -> Any:
+        result = 1 / (x * x)
+        for _ in range(5):
+            x = x + 1
+            result = result + 1 / (x * x)
+        x = x + 1
         square = 1 / (x * x)
-        tail = (1 + 1 / (2 * x) + square * (1 / 6 - square * (1 / 30 - square * (1 / 42)))) / x
-        return self.xp.where(mirrored, -(result + tail), result + tail)
+        return result + (1 + 1 / (2 * x) + square * (1 / 6 - square * (1 / 30 - square * (1 / 42)))) / x
 
     @widened
     def special_zeta(self, s: Any, q: Any) -> Any:

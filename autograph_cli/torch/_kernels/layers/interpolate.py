@@ -194,7 +194,7 @@ class Interpolate:
         """For each combination of taps: flat positions (N, points), whether they count, and the weights of each
         dimension."""
         n, size = grid.shape[0], a.shape[2:]
-        flat = grid.reshape(n, -1, len(size))
+        flat = grid.reshape(n, math.prod(grid.shape[1:-1]), len(size))
         lines = [self._line_taps(flat[..., len(size) - 1 - d], m, mode, padding, corners) for d, m in enumerate(size)]
         for taps in itertools.product(*(range(len(line[0])) for line in lines)):
             position = sum(
@@ -211,20 +211,21 @@ class Interpolate:
         """The product of the weights of all dimensions, differentiated by the dimensions `by`."""
         return math.prod(w[by.count(d)] for d, w in enumerate(weights))
 
+    def _cells(self, planes: int, position: Any, size: int) -> Any:
+        """Where flat positions (N, points) are in `planes` planes (N * C) of this size, laid out flat."""
+        starts = (self.xp.arange(planes) * size).reshape(len(position), planes // max(len(position), 1), 1)
+        return starts + position[:, None]
+
     def _read(self, a: Array, position: Any) -> Any:
         """The elements (N, C, points) at flat positions (N, points)."""
-        flat = a.reshape(*a.shape[:2], math.prod(a.shape[2:]))
-        return self.xp.take_along_axis(
-            flat, self.xp.broadcast_to(position[:, None], (*a.shape[:2], position.shape[1])), 2
-        )
+        cells = self._cells(math.prod(a.shape[:2]), position, math.prod(a.shape[2:]))
+        return self.xp.take(a.reshape(-1), cells)
 
     def _add_at(self, total: Any, position: Any, values: Any) -> None:
         """Add values (N, C, points) to planes (N * C, ...) laid out flat."""
-        n, c, _points = values.shape
-        plane = total.size // max(n * c, 1)
-        start = (self.xp.arange(n * c) * plane).reshape(n, c, 1)
-        flat = (start + position[:, None]).ravel()
-        total += self.xp.bincount(flat, values.ravel(), total.size).astype(total.dtype)
+        planes = math.prod(values.shape[:2])
+        cells = self._cells(planes, position, total.size // max(planes, 1))
+        self.xp.add.at(total, cells.reshape(-1), self.xp.ascontiguousarray(values).reshape(-1))
 
     def grid_sampler(self, a: Array, grid: Any, mode: int, padding: int, corners: bool) -> Any:
         out: Any = 0

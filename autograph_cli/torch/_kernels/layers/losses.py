@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -262,16 +263,13 @@ class Losses:
         return states, skips, inside, lengths
 
     def _log_sum(self, *parts: Any) -> Any:
-        top = self.xp.maximum.reduce(self.xp.stack(parts))
-        safe = self.where(self.xp.isneginf(top), self.number(0, top), top)
+        top = functools.reduce(self.xp.maximum, parts)
+        safe = self.where(top == -math.inf, self.number(0, top), top)
         return self.xp.log(sum(self.xp.exp(part - safe) for part in parts)) + safe
 
-    def _moved(self, line: Any, by: int) -> Any:
-        """States shifted to the right, -inf coming in."""
-        out = self.xp.full(line.shape, -math.inf, line.dtype)
-        if by < line.shape[1]:
-            out[:, by:] = line[:, : line.shape[1] - by]
-        return out
+    def _closed(self, a: Array, skips: Any) -> Any:
+        """What is added to the states two away: -inf where they cannot be entered from there."""
+        return self.where(skips, self.number(0, a), self.number(-math.inf, a))
 
     def _ctc_loss(
         self, a: Array, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, zero_infinity: bool
@@ -279,15 +277,15 @@ class Losses:
         """The negative logarithm of the likelihood of each sequence, and the forward variables (N, T, states)."""
         states, skips, inside, lengths = self._ctc_states(a, targets, target_lengths, blank)
         n, low = a.shape[1], self.number(-math.inf, a)
-        alpha = self.xp.full((n, a.shape[0], states.shape[1]), low, a.dtype)
+        lines = self.xp.full((a.shape[0], n, states.shape[1] + 2), low, a.dtype)
+        """The forward variables behind two states that are never entered."""
+        emitted = self.where(inside, self.xp.take_along_axis(a, states[None], 2), low)
         if a.shape[0]:
-            first = self.xp.take_along_axis(a[0], states, 1)
-            first[:, 2:] = low
-            alpha[:, 0] = self.where(inside, first, low)
-        for t in range(1, a.shape[0]):
-            before = alpha[:, t - 1]
-            total = self._log_sum(before, self._moved(before, 1), self.where(skips, self._moved(before, 2), low))
-            alpha[:, t] = self.where(inside, total + self.xp.take_along_axis(a[t], states, 1), low)
+            lines[0, :, 2:4] = emitted[0, :, :2]
+        closed = self._closed(a, skips)
+        for line, following, each in zip(lines[:-1], lines[1:], emitted[1:], strict=True):
+            following[:, 2:] = self._log_sum(line[:, 2:], line[:, 1:-1], line[:, :-2] + closed) + each
+        alpha = self.xp.ascontiguousarray(lines[:, :, 2:].swapaxes(0, 1))
         ends = self.xp.asarray(input_lengths, "int64")
         rows = self.xp.arange(n)
         last = alpha[rows, self.xp.maximum(ends - 1, 0)]
@@ -316,25 +314,25 @@ class Losses:
         ahead[:, :-2] = skips[:, 2:]
         position = self.xp.arange(states.shape[1])
         final = (position == 2 * lengths[:, None]) | (position == 2 * lengths[:, None] - 1)
-        beta = self.xp.full(states.shape, low, a.dtype)
-        out = self.xp.zeros(a.shape, a.dtype)
         ok = ~(self.xp.isinf(loss) & bool(zero_infinity))
-        lines = self.xp.broadcast_to(rows[:, None], states.shape)
+        time = self.xp.arange(a.shape[0])[:, None]
+        running, ending = time < ends, time == ends - 1
+        emitted = self.xp.take_along_axis(a, states[None], 2)
+        entered = self.where(inside & running[:, :, None], emitted, low)
+        lines = self.xp.full((a.shape[0] + 1, n, states.shape[1] + 2), low, a.dtype)
+        """The backward variables before two states that are never entered, from one step after the last on."""
+        closed, start = self._closed(a, ahead), self._closed(a, final)
         for t in reversed(range(a.shape[0])):
-            emitted = self.xp.take_along_axis(a[t], states, 1)
-            back = [
-                beta,
-                self._moved(beta[:, ::-1], 1)[:, ::-1],
-                self.where(ahead, self._moved(beta[:, ::-1], 2)[:, ::-1], low),
-            ]
-            total = self.where(
-                (t == ends - 1)[:, None], self.where(final, self.number(0, a), low), self._log_sum(*back)
-            )
-            beta = self.where(inside & (t < ends)[:, None], total + emitted, low)
-            joint = self.xp.exp(alpha[:, t] + beta - emitted + loss[:, None])
-            seen = self.xp.zeros(a.shape[1:], a.dtype)
-            self.xp.add.at(seen, (lines, states), self.where(self.xp.isneginf(beta), self.number(0, a), joint))
-            out[t] = self.where(
-                ((t < ends) & ok)[:, None], (self.xp.exp(a[t]) - seen) * grad[:, None], self.number(0, a)
-            )
-        return out
+            line = lines[t + 1]
+            total = self._log_sum(line[:, :-2], line[:, 1:-1], line[:, 2:] + closed)
+            if ending[t].any():
+                total = self.where(ending[t][:, None], start, total)
+            lines[t, :, :-2] = total + entered[t]
+        beta = lines[:-1, :, :-2]
+        joint = self.xp.exp(alpha.swapaxes(0, 1) + beta - emitted + loss[:, None])
+        joint = self.where(self.xp.isneginf(beta), self.number(0, a), joint)
+        seen = self.xp.zeros(a.shape, a.dtype)
+        cells = (time * n + rows)[:, :, None] * a.shape[2] + states
+        self.xp.add.at(seen.reshape(-1), cells.reshape(-1), joint.reshape(-1))
+        slope = (self.xp.exp(a) - seen) * grad[:, None]
+        return self.where((running & ok)[:, :, None], slope, self.number(0, a))

@@ -134,6 +134,19 @@ _ASKING: dict[str, Callable[..., tuple[Any, ...]]] = {
 number of `room`, whose second is -1."""
 
 
+def bunch_kaufman(a: Array) -> tuple[Array, Array, Array] | None:
+    """L and D of symmetric matrices in one lower triangle, the pivots, and the first zero block (0: none)."""
+    if a.dtype.kind not in "fc" or not has(a):
+        return None
+    n, (count, info) = a.shape[-1], _told(a)
+    factors, pivots = _turned(a), np.empty((count, n), np.int64)
+    room = max(n, 1) * 64
+    each("sytrf", a.dtype, count, b"L", n, factors, n, pivots, np.empty(room, a.dtype), room, info)
+    batch = a.shape[:-2]
+    lower = np.triu(factors).swapaxes(-1, -2)
+    return lower, pivots.astype(np.int32).reshape(*batch, n), info.astype(np.int32).reshape(batch)[()]
+
+
 @functools.lru_cache
 def _room(name: str, kind: np.dtype[Any], *sizes: Any) -> int:
     """The best size of what a routine works in, by asking it."""

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Array
-from ..half_precision import widened
+from ..half_precision import NARROW, to_float32, widened
 from .lapack import FEW_ROWS, MANY_PRODUCTS
 
+MANY_WHOLE = 1 << 10
+"""Products of matrices of fewer whole numbers are left to NumPy."""
 _BOOL = np.dtype(bool)
 
 
@@ -22,21 +24,31 @@ class Linear:
     conj: Any
 
     def matmul(self, a: Array, b: Array) -> Any:
+        if a.dtype.itemsize == 2 and a.dtype in NARROW and a.__class__ is np.ndarray:
+            return self.matmul(to_float32(a), to_float32(b)).astype(a.dtype)
         a = self.xp.ascontiguousarray(a) if 0 in a.strides[-2:] else a
         b = self.xp.ascontiguousarray(b) if 0 in b.strides[-2:] else b
+        if a.dtype.kind in "iu" and (exact := self._by_doubles(a, b)) is not None:
+            return exact
         if a.ndim > 2 and a.shape[-1] == 1 and a.dtype.kind == "f":
             return self._outer_products(a, b)
         turned = b.size > MANY_PRODUCTS // FEW_ROWS and self._is_turned(a, b)
         product = self.xp.matmul(b.T, a.T).T.copy() if turned else self.xp.matmul(a, b)
-        if product.dtype is a.dtype and product.dtype is not _BOOL:
-            return product
         if product.dtype == _BOOL:
             kernel = "addmm_impl_cpu_" if product.ndim < 3 else "bmm"
             raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
-        # NumPy adds bfloat16 up in float32, as PyTorch does, and leaves it there.
         return product if product.dtype == a.dtype else product.astype(a.dtype)
 
     mm = bmm = matmul
+
+    def _by_doubles(self, a: Array, b: Array) -> Any:
+        """The product of whole numbers by BLAS, where double precision holds all sums of it; None elsewhere."""
+        if a.__class__ is not np.ndarray or min(a.size, b.size) < MANY_WHOLE or a.ndim != 2 or b.ndim != 2:
+            return None
+        most = [max(abs(int(x.min())), abs(int(x.max()))) for x in (a, b)]
+        if most[0] * most[1] * a.shape[-1] >= 1 << 53 or most[0] * most[1] * a.shape[-1] > np.iinfo(a.dtype).max:
+            return None
+        return self.xp.matmul(a.astype(np.float64), b.astype(np.float64)).astype(a.dtype)
 
     def add_product(self, total: Array, a: Array, b: Array) -> bool:
         """Return whether the product was added to `total`, in the bits of a product and a sum."""

@@ -45,11 +45,8 @@ def _each_element(draw: Draw, *given: Any) -> Any:
         return enlarged(many_dims.broadcast_shapes(*map(shape_of, given)), draw(*map(miniature, given)))
 
 
-def _one_by_one(variate: Draw, generator: Any, *arrays: Any) -> Any:
-    """One variate after the other, in double precision."""
-    stream = stream_of(generator)
-    rows = zip(*(np.ravel(on_host(a)).tolist() for a in arrays), strict=True)
-    return np.array([variate(stream, *map(float, row)) for row in rows], np.float64).reshape(shape_of(arrays[0]))
+def _one_by_one(variate: str, generator: Any, *arrays: Any, **settings: bool) -> Any:
+    return random_variates.drawn(variate, stream_of(generator), *map(on_host, arrays), **settings)
 
 
 def _filling(sampler: Draw) -> Draw:
@@ -114,18 +111,18 @@ class Random:
         return _each_element(lambda m, s: _normal_around(m, s, generator), mean, std)
 
     def _standard_gamma(self, a: Array, generator: Any) -> Any:
-        drawn = _one_by_one(random_variates.gamma, generator, a).astype(a.dtype)
+        drawn = _one_by_one("gamma", generator, a, narrow=a.dtype.itemsize < 8).astype(a.dtype)
         return np.maximum(drawn, np.finfo(a.dtype).tiny)[()]
 
     def _sample_dirichlet(self, a: Array, generator: Any) -> Any:
-        drawn = _one_by_one(random_variates.gamma, generator, a)
+        drawn = _one_by_one("gamma", generator, a, narrow=False)
         info = np.finfo(a.dtype)
         return np.clip((drawn / drawn.sum(-1, keepdims=True)).astype(a.dtype), info.tiny, 1 - info.epsneg)
 
     def poisson(self, rate: Array, generator: Any) -> Any:
         if rate.dtype.kind in "biu":
             raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{cpp_name(rate.dtype)}'")
-        return _one_by_one(random_variates.poisson, generator, rate).astype(rate.dtype)[()]
+        return _one_by_one("poisson", generator, rate).astype(rate.dtype)[()]
 
     def binomial(self, count: Array, prob: Array, generator: Any) -> Any:
         for name, a in (("count", count), ("prob", prob)):
@@ -133,6 +130,5 @@ class Random:
                 raise refused(
                     ValueError, f"binomial only supports floating-point dtypes for {name}, got: {cpp_name(a.dtype)}"
                 )
-        variate = functools.partial(random_variates.binomial, narrow=count.dtype.itemsize < 8)
-        given = many_dims.broadcast_arrays(np, on_host(count), on_host(prob))
-        return _one_by_one(variate, generator, *given).astype(count.dtype)[()]
+        given, narrow = many_dims.broadcast_arrays(np, on_host(count), on_host(prob)), count.dtype.itemsize < 8
+        return _one_by_one("binomial", generator, *given, narrow=narrow).astype(count.dtype)[()]

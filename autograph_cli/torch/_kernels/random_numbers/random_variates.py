@@ -7,11 +7,13 @@ transformed uniform number, and where few events are expected by adding up what 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from ..._core.generator import _normal_pairs, _unit53
+from ..._arrays import Array
 from ..._core.stream import Stream
+from ..variants import chosen
 
 # PyTorch's constants are of single precision, also where it computes in double.
 THIRD = float(np.float32(1.0) / np.float32(3.0))
@@ -20,24 +22,49 @@ FEW = 10
 """So many expected events are few."""
 
 
+def drawn(name: str, stream: Stream, *given: Array, **settings: bool) -> Array:
+    """One variate after the other in double precision, for each element of arrays of one shape."""
+    flat = [np.ascontiguousarray(a, np.float64).ravel() for a in given]
+    return _each(name, stream, flat, settings).reshape(given[0].shape)
+
+
+@chosen
+def _each(name: str, stream: Stream, flat: list[Array], settings: dict[str, bool]) -> Array:
+    variate: Any = {"gamma": gamma, "poisson": poisson, "binomial": binomial}[name]
+    rows = zip(*(a.tolist() for a in flat), strict=True)
+    return np.array([variate(stream, *row, **settings) for row in rows], np.float64)
+
+
 def _unit(stream: Stream) -> float:
-    return float(_unit53(stream, 1)[0])
+    return (int(stream.bits64(1)[0]) & (1 << 53) - 1) * 2.0**-53
 
 
-def gamma(stream: Stream, shape: float) -> float:
-    """One gamma variate of the given shape and scale 1."""
+def _normal(stream: Stream) -> float:
+    """One of a pair of standard normals, of which the other is kept for the next."""
+    if (spare := stream.spare_normal) is not None:
+        stream.spare_normal = None
+        return spare
+    angle = 2.0 * math.pi * _unit(stream)
+    radius = math.sqrt(-2.0 * math.log1p(-_unit(stream)))
+    stream.spare_normal = radius * math.sin(angle)
+    return radius * math.cos(angle)
+
+
+def gamma(stream: Stream, shape: float, narrow: bool = False) -> float:
+    """One gamma variate of the given shape and scale 1; `narrow`: of a shape that is kept in single precision."""
+    kept: Any = np.float32 if narrow else float
     scale = 1.0
     if shape < 1.0:
         if shape == 0.0:
             return 0.0
-        scale = (1.0 - _unit(stream)) ** (1.0 / shape)
-        shape += 1.0
-    d = shape - THIRD
+        scale = (1.0 - _unit(stream)) ** float(kept(1.0 / shape))
+        shape = float(kept(shape + 1.0))
+    d = float(kept(shape - THIRD))
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
         y = 0.0
         while y <= 0.0:
-            x = float(_normal_pairs(stream, 1)[0])
+            x = _normal(stream)
             y = 1.0 + c * x
         v = y * y * y
         u = 1.0 - _unit(stream)

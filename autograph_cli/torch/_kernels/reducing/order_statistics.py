@@ -86,13 +86,16 @@ class OrderStatistics:
     def _no_median(self, a: Array) -> Any:
         return self.xp.full((), np.nan, a.dtype)[()]
 
+    def _modes(self, rows: Array) -> Any:
+        return [selection.most_frequent(row) for row in rows.tolist()]
+
     def mode(self, a: Array, dim: int, keepdim: bool) -> Chosen:
         """The smallest of the most frequent values, at its last position."""
         if a.ndim == 0:
             return self._taken_at(a, None, dim, keepdim)
         if selection.follows(a):
-            rows = np.moveaxis(ordered(a), dim, -1).reshape(-1, a.shape[dim]).tolist()
-            found = selection.rejoined([selection.most_frequent(row) for row in rows], a, dim)
+            rows = np.moveaxis(ordered(a), dim, -1).reshape(-1, a.shape[dim])
+            found = selection.rejoined(self._modes(rows), a, dim)
             return self._taken_at(a, found, dim, keepdim)
         order = self.xp.moveaxis(self._stable_order(a, dim), dim, -1)
         rising = self.picked(self.xp.moveaxis(a, dim, -1), order, -1)
@@ -128,4 +131,5 @@ class OrderStatistics:
         extreme = better.accumulate(a, axis=dim)
         number = self.xp.arange(a.shape[dim]).reshape([-1 if d == dim else 1 for d in range(a.ndim)])
         reached = (a == extreme) | (a != a)
-        return extreme, self.xp.maximum.accumulate(self.xp.where(reached, number, 0), axis=dim).astype("int64")
+        places = self.xp.maximum.accumulate(self.xp.where(reached, number, 0), axis=dim).astype("int64")
+        return self.picked(a, places, dim), places

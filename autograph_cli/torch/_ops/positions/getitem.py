@@ -16,6 +16,7 @@ from ..._core.class_names import type_name
 from ..._core.errors import refused
 from ..._core.inplace import run_inplace
 from ..._core.interpreter_stack import refuse_captured
+from ..._core.node import INFERENCE
 from ..._core.overrides import NOBODY, asked_instead, looks
 from ..._core.registry import composite
 from ..._core.saved_tensors import Indices
@@ -291,6 +292,8 @@ def _by_dimension(picks: list[Any]) -> list[Any]:
 @composite(function=False, name="__setitem__")
 def setitem(input: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`: what the index selects is overwritten in place, and the graph follows."""
+    if index.__class__ is int and input.__class__ is Tensor and _put_number(input, index, value):
+        return
     value = _value(input, value)
     if index is Ellipsis or _is_whole(index, input):
         _copy_to(input, value)
@@ -318,6 +321,27 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
         run_inplace(indexing.index_put_op.op, (picked, indices, value, False))
     else:
         _copy_to(picked, value)
+
+
+def _put_number(input: Tensor, index: int, value: Any) -> bool:
+    """Return whether a number was put at once into a row of floats, which nothing follows."""
+    raw, count = input._ag_raw, input._ag_counter
+    if process_state.special or process_state.observer is not None or input._ag_edge is not None or count is INFERENCE:
+        return False
+    if value.__class__ not in _NUMBERS or raw.__class__ is not np.ndarray or raw.dtype.char not in "fd":
+        return False
+    if raw.ndim != 1 or not raw.flags.carray or not -raw.size <= index < raw.size:
+        return False
+    dtypes.check_held(value, raw.dtype)
+    raw[index] = value
+    if count is None:
+        input._ag_counter = [1]
+    else:
+        count[0] += 1
+    return True
+
+
+_NUMBERS = frozenset((int, float))
 
 
 def _refuse_bytes(items: tuple[Any, ...]) -> None:
