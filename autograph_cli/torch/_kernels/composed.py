@@ -16,6 +16,7 @@ from .elementwise.gaussian import ERF_BY_POINT, NARROW_ARRAY, ROOT
 from .matrices import lapack
 from .reducing.selection import follows
 
+_elements: Any = compiled("_kernels.fast_elements")
 _indexing: Any = compiled("_kernels.fast_indexing")
 _joining: Any = compiled("_kernels.fast_joining")
 _order: Any = compiled("_kernels.fast_order")
@@ -24,8 +25,9 @@ _products: Any = compiled("_kernels.fast_products")
 _reductions: Any = compiled("_kernels.fast_reductions")
 _selection: Any = compiled("_kernels.fast_selection")
 _special: Any = compiled("_kernels.fast_special")
-_elements: Any = compiled("_kernels.fast_elements")
 _tables: Any = compiled("_kernels.fast_tables")
+_WHOLE = 1 << 53
+"""float64 holds smaller whole numbers exactly."""
 _LIMITS = (float, int, type(None))
 _MOST = 65504
 """Every floating dtype holds numbers up to it."""
@@ -245,10 +247,6 @@ def kthvalue(a: Array, k: int, dim: int, keepdim: bool) -> Any:
 
 def median_dim(a: Array, dim: int, keepdim: bool) -> Any:
     return _order.kth(a, (a.shape[dim] - 1) // 2, keepdim, True) if _is_last(a, dim) else None
-
-
-_WHOLE = 1 << 53
-"""float64 holds smaller whole numbers exactly."""
 
 
 def _modes(rows: Array) -> Any:

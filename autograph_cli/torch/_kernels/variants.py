@@ -95,8 +95,7 @@ VARIANTS: dict[str, Variant] = {
     **_direct("elements", "_products_of_rows", "row_products", 0),
     **_direct("composed", "vector_norm linalg_vector_norm", "norm"),
     # Orders.
-    **_direct("composed", "sort topk kthvalue median_dim"),
-    **_direct("composed", "_modes"),
+    **_direct("composed", "sort topk kthvalue median_dim _modes"),
     **_direct("composed", "_running_extreme", "", 1),
     **_direct("order", "unique"),
     # Windows of images.
