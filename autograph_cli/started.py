@@ -6,25 +6,16 @@ Where AUTOGRAPH is in the environment, `autograph.pth` calls `begin` when Python
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import os
-import shlex
-import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
-from msgspec.structs import replace
+from autograph_cli.record.graphs.pytorch import Awaited
 
-NAME = "AUTOGRAPH"
 _RUNNER = "autograph_cli.record.run.runner"
 
 
 def begin() -> None:
     """Record from when PyTorch has been imported until the process ends."""
-    from autograph_cli.record.graphs.pytorch import Awaited  # these are for processes that record only
-
     folder = Path.cwd()
     Awaited(lambda: _start(folder))
 
@@ -33,81 +24,6 @@ def _start(folder: Path) -> None:
     multiprocessing = sys.modules.get("multiprocessing.process")
     if _RUNNER in sys.modules or (multiprocessing is not None and multiprocessing.parent_process() is not None):
         return  # `autograph` itself records, or this is a worker of a process that does
-    from autograph_cli import AutographError, engines
-    from autograph_cli.record.recorder import Recorder
+    from autograph_cli.cli.started import start  # all of the recorder, for processes that import PyTorch only
 
-    try:
-        options = _options(os.environ.get(NAME, ""))
-        connection = engines.connect("torch")
-    except AutographError as error:
-        print(f"autograph: nothing is recorded. {error}", file=sys.stderr)
-        return
-    recorder = Recorder(options["steps"], _label(), record=options["record"], engine=connection)
-    recorder.start()
-    atexit.register(_finish, recorder, options, folder, os.getpid())
-
-
-def _options(text: str) -> dict[str, Any]:
-    """The options of `autograph run` that the variable has."""
-    import click
-
-    from autograph_cli.cli.run import run
-    from autograph_cli.record.run.runner import TargetError
-
-    words = [] if text.strip() in ("1", "true", "yes", "on") else shlex.split(text)
-    try:
-        return run.make_context("autograph run", [*words, "-"]).params
-    except click.ClickException as error:
-        raise TargetError(f"{NAME} must be 1 or options of `autograph run`: {error.format_message()}") from None
-
-
-def _label() -> str:
-    """Return how the trace names what runs: the module, or the file."""
-    main = sys.modules.get("__main__")
-    spec = getattr(main, "__spec__", None)
-    return str(spec.name) if spec is not None else Path(getattr(main, "__file__", None) or sys.argv[0]).name
-
-
-def _finish(recorder: Any, options: dict[str, Any], folder: Path, process: int) -> None:
-    """Keep the trace; of several processes that run together, the last one that ends joins the traces of all."""
-    if os.getpid() != process:
-        return  # a child that was forked
-    from autograph_cli import AutographError
-    from autograph_cli.record.run import store
-    from autograph_cli.record.run.placement import Placement
-    from autograph_cli.record.run.tracebacks import summary
-
-    error, place = getattr(sys, "last_value", None), Placement.here()
-    trace = recorder.finish(vars(sys.modules["__main__"]))
-    trace = replace(trace, failure="" if error is None else summary(error))
-    if place is None and not store.has_graph(trace):
-        return
-    output = options["output"]
-    try:
-        if place is not None:
-            where = _joined(trace, place, folder, output)
-        else:
-            where = store.keep(trace, folder) if output is None else store.save(trace, folder / output)
-    except (AutographError, OSError) as failed:
-        print(f"autograph: {failed}", file=sys.stderr)
-        return
-    if where is not None and not options["quiet"]:
-        with contextlib.suppress(Exception):  # stderr may be closed
-            steps = f"{trace.total_steps:,} step{'s' * (trace.total_steps != 1)}, {len(trace.steps)} kept"
-            print(f"autograph: {trace.script}, {steps}: {where}", file=sys.stderr)
-
-
-def _joined(trace: Any, place: Any, folder: Path, output: Path | None) -> Path | None:
-    from autograph_cli.record.run import rank_store, store
-
-    shared: Path = place.folder(store.made(folder))
-    shared.mkdir(parents=True, exist_ok=True)
-    rank_store.write_part(replace(trace, rank=place.rank, ranks=place.size), shared)
-    if len(rank_store.parts(shared)) < place.size:
-        return None
-    goal = store.made(folder) / store.OF_RANKS if output is None else folder / output
-    rank_store.join(shared, place.size, goal, follow=output is not None)
-    if output is None:
-        store.forget_others(goal)
-    shutil.rmtree(shared, ignore_errors=True)
-    return goal
+    start(folder)

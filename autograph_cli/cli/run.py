@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -162,8 +162,17 @@ def run(
     if engine == "builtin" and not quiet:
         lacking.warn(target)
     tune = tune and engine == "builtin"
-    steps = steps or (COMPARED if "values" in record else USUAL)
-    return _run(target, Recording(steps, record, watch, engine, device, tune, quiet, output, folder), place, shared)
+    return _run(
+        target,
+        Recording(steps_of(steps, record), record, watch, engine, device, tune, quiet, output, folder),
+        place,
+        shared,
+    )
+
+
+def steps_of(asked: str | None, record: Collection[str]) -> str:
+    """Return which steps are kept; unless told, those that can be compared where values are recorded."""
+    return asked or (COMPARED if "values" in record else USUAL)
 
 
 class Recording(Struct, frozen=True):

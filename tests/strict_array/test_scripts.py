@@ -14,6 +14,7 @@ from autograph_cli import torch
 from autograph_cli.graph import Snapshot
 from autograph_cli.record.run import runner
 from autograph_cli.testing import settings
+from autograph_cli.testing.recording import recorded
 from autograph_cli.testing.scripts import snapshot_path, trace_sections
 from tests.record.run.test_programs import same_text
 
@@ -39,7 +40,7 @@ def in_a_row(text: str) -> str:
 def ran(script: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
     """Return what a script prints, and its snapshot."""
     target = runner.Target.of(str(ROOT / script), tuple(SETTINGS.arguments.get(script, ())))
-    result, trace = runner.record(target, SETTINGS.steps)
+    result, trace = recorded(target, SETTINGS.steps)
     said = capsys.readouterr()
     assert result.exit_code == 0, said.err
     assert not said.err
