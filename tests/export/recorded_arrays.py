@@ -42,8 +42,8 @@ def kept_arrays() -> Iterator[Arrays]:
     add, begins, untracked, graph = EventLog.add, EventLog.begins, EventLog.untracked, build._Builder.graph
     steps: list[Any] = []
 
-    def adding(log: EventLog, event: Event) -> None:
-        add(log, event)
+    def adding(log: EventLog, event: Event, *about: Any) -> None:
+        add(log, event, *about)
         if event.kind in ("leaf", "input"):
             keep(log, event.ref(), 0)
 
