@@ -110,7 +110,7 @@ def answer(request: str) -> str:
     """Return what came of the script that a request names."""
     asked = json.loads(request)
     os.environ.update(asked["environment"])
-    target = runner.Target.of(asked["script"], tuple(asked["arguments"]), module=asked.get("module", False))
+    target = runner.Target.of(asked["script"], tuple(asked["arguments"]), module=asked["module"])
     result, trace = recorded(target, asked["steps"], asked["engine"], asked["measured"])
     extras = asked["extras"]
     found = {

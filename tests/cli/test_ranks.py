@@ -179,7 +179,7 @@ SNAPSHOTS = {
         [
             "[step 1, rank 0]",
             "[step 1, rank 1]",
-            "[step 1, rank 1]",
+            "[step 2, rank 1]",
             "  step 1, rank 0: all_reduce, 12 bytes, ranks 0-1 (w.grad)",
             "  step 1, rank 1: all_reduce, 12 bytes, ranks 0-1 (w.grad)",
         ],

@@ -153,7 +153,7 @@ def test_ranks_that_kept_other_steps_are_told_of(cli: Cli, tmp_path: Path) -> No
         rank_store.write_part(replace(whole, steps=steps), tmp_path)
     rank_store.join(tmp_path, 3, store.made(tmp_path) / store.OF_RANKS)
     done = cli("render", "--backward", "-o", "-")
-    assert done.stderr == "of rank 1 no step 4 was kept; of one of them: --rank N\n"
+    assert done.stderr == "of rank 1 no step 5 was kept; of one of them: --rank N\n"
     assert "ranks 0, 2: × 2 ranks" in done.stdout
 
 

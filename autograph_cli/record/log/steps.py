@@ -8,7 +8,7 @@ from msgspec import Struct
 
 USUAL = "first,last"
 """The steps that are kept unless told."""
-COMPARED = "0:8,last"
+COMPARED = "1:9,last"
 """Those where numbers are recorded, so that two runs can be compared from the beginning on."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import pytest
 
 from autograph_cli import torch
@@ -123,12 +125,12 @@ def test_a_labelled_block_runs_as_it_would_without():
 
 
 def test_a_handle_takes_what_it_stands_for_out_of_all_its_dicts():
-    hooks, notes = {}, {}
+    hooks, notes = OrderedDict(), OrderedDict()  # plain dicts have no weak references, in PyTorch too
     handle = torch.utils.hooks.RemovableHandle(hooks, extra_dict=notes)
     hooks[handle.id], notes[handle.id] = print, "printed"
     with handle:
         assert list(hooks) == list(notes) == [handle.id]
     assert not hooks and not notes
     handle.remove()
-    several = torch.utils.hooks.RemovableHandle(hooks, extra_dict=[notes, {}])
+    several = torch.utils.hooks.RemovableHandle(hooks, extra_dict=[notes, OrderedDict()])
     assert several.id == handle.id + 1 == torch.utils.hooks.RemovableHandle.next_id - 1
