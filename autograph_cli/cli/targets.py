@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -32,7 +33,7 @@ def target_options(name: str) -> Callable[[Function], Function]:
                 if module:
                     raise UsageError("-m and -c are two ways to say what to run: leave one out.")
                 args = args if file is None else (file, *args)
-                target: runner.Target | None = runner.Target("code", "-c", args, code.encode())
+                target: runner.Target | None = runner.Target("code", "-c", args, os.fsencode(code))
                 options[name] = None
             elif file is None:
                 if module:

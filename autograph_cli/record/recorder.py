@@ -212,7 +212,7 @@ class Recorder:
         """Return what was recorded so far."""
         with self.log.lock:
             steps, total, step = list(self.kept), self.total, self.log.step
-            waiting = self.kinds.newest()
+            waiting, kind = self.kinds.newest(), None
             if not self.broken and step.has_operations:
                 total += 1
                 if self._wanted():
@@ -220,12 +220,15 @@ class Recorder:
                     self._counted.clear()
                     if self.measures is not None:
                         self.measures.ended()
+                    if step.passes and not step.running:  # a call that kept the graph ended one more turn
+                        kind = self.kinds.known(step.sites)
+                    waiting = [each for each in waiting if kind is None or each.kind is not kind]
                     steps += map(self._step, waiting)  # what comes after them may be a print
-                    steps.append(self._step(Finished(self.total, step, [], self._memory(step.leaves), None)))
+                    steps.append(self._step(Finished(self.total, step, [], self._memory(step.leaves), kind)))
             else:
                 steps += map(self._step, waiting)
             watched = () if self.watch is None else self.watch.watched()
-            kinds = self.kinds.found(self.sources.source) if total > 1 and self._tells_kinds else ()
+            kinds = self.kinds.found(self.sources.source, kind, self.total) if total > 1 and self._tells_kinds else ()
             return Trace(
                 self.script,
                 tuple(sorted(steps, key=lambda each: each.number)),

@@ -89,7 +89,7 @@ def test_a_derivative_is_titled_by_what_is_computed(run: Callable[..., Graph], f
         (TWO_LEAVES, ["dloss/dw, dloss/dx", "d(sum)/dx"]),
         (LISTED, ["dloss/dw[0…2]", ""]),
         (UNRECORDED, ["dscore/dx", ""]),
-        (MANY, ["dloss/da, dloss/db, dloss/dc, dloss/dd and 2 more", ""]),
+        (MANY, ["dloss/da, dloss/db, dloss/dc and 3 more", ""]),
     ],
 )
 def test_a_band_says_its_derivatives(run: Callable[..., Graph], script: str, titles: list[str]) -> None:

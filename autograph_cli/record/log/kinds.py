@@ -140,8 +140,10 @@ class Kinds:
         for kind in self._kinds.values():
             yield from (each for each in (kind.opening, kind.newest) if each is not None)
 
-    def found(self, source: Callable[[Site | None], Source | None]) -> tuple[StepKind, ...]:
-        """Return what is known of each kind."""
+    def found(
+        self, source: Callable[[Site | None], Source | None], going: Kind | None, number: int
+    ) -> tuple[StepKind, ...]:
+        """Return what is known of each kind; the step that is `going` on is of that one, and has this number."""
         return tuple(
             StepKind(
                 kind.call,
@@ -149,8 +151,8 @@ class Kinds:
                 source(kind.sites[1] if len(kind.sites) > 1 else None),
                 tuple(kind.roots),
                 kind.first,
-                kind.last,
-                kind.count,
+                number if kind is going else kind.last,
+                kind.count + (kind is going),
                 kind.nodes,
                 kind.stepped,
             )
