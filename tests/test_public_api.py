@@ -48,9 +48,11 @@ AT_NEED = {
         "autograph_cli.torch._functorch.vmap autograph_cli.torch._kernels.gpu.cuda_kernels autograph_cli.torch._kernels.meta_kernels "
         "autograph_cli.torch.utils._python_dispatch",
     ),
+    # But for a run of a file: its trace keeps a digest of the script, by which `show` tells that it has changed since.
+    "the command": ("import autograph_cli.cli.main, autograph_cli.record.run.runner, autograph_cli.graph", "hashlib"),
     "a run of one process": (
         "import sys; from autograph_cli.cli.main import main; sys.argv = ['autograph', 'run', '-q', 'script.py']; main()",
-        "concurrent.futures email hashlib importlib.metadata multiprocessing numpy.random socket tomllib autograph_cli.export "
+        "concurrent.futures email importlib.metadata multiprocessing numpy.random socket tomllib autograph_cli.export "
         "autograph_cli.findings autograph_cli.record.measure.finite_difference",
     ),
 }

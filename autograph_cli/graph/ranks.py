@@ -73,7 +73,7 @@ def _alone(node: Node) -> Node:
 
 
 def _hash(lines: Iterable[str]) -> str:
-    found = importlib.import_module("hashlib").sha256()  # with OpenSSL, which a run of one rank does without
+    found = importlib.import_module("hashlib").sha256()  # OpenSSL comes with it
     for line in lines:
         found.update(line.encode("utf-8", errors="surrogatepass") + b"\n")
     return str(found.hexdigest()[:16])

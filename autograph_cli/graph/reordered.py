@@ -3,9 +3,9 @@ but for rounding."""
 
 from __future__ import annotations
 
+import importlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from hashlib import blake2b
 
 from msgspec.structs import replace
 
@@ -97,4 +97,5 @@ def _text(graph: Graph, node: Node, texts: Mapping[int, str]) -> str:
     types = [str(output.type) for output in node.outputs]
     given = [(texts[edge.node], edge.nr) for edge in node.args or _edges(node)]
     what = node.kind in ("leaf", "input"), node.op, types, labelled(graph, node), given, names
-    return blake2b(repr(what).encode(), digest_size=8).hexdigest()
+    found = importlib.import_module("hashlib").blake2b(repr(what).encode(), digest_size=8)  # OpenSSL comes with it
+    return str(found.hexdigest())

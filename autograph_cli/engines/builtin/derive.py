@@ -79,7 +79,7 @@ def _is_custom(cls: type[Node]) -> bool:
 @contextlib.contextmanager
 def unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
     """Within the block: this observer, no hooks, default modes; nothing printed, and all put back afterwards."""
-    modes = ("grad", "inference", "saved_hooks", "anomaly", "current", "autocast")
+    modes = ("grad", "inference", "saved_hooks", "anomaly", "current", "autocast", "rehearses")
     before = (
         process_state.observer,
         process_state.special,
@@ -97,7 +97,8 @@ def unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
             thread_state.anomaly,
             thread_state.current,
             thread_state.autocast,
-        ) = True, False, (), False, None, None
+            thread_state.rehearses,
+        ) = True, False, (), False, None, None, True
         for node, extra in extras:
             node._ag_extra = Extra()
             node._ag_extra.versions = extra.versions

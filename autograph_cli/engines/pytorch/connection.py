@@ -41,6 +41,9 @@ from autograph_cli.engines.pytorch.private import (
 )
 from autograph_cli.engines.pytorch.private_compiler import uncounted
 
+_NOT_OF_NUMBERS = ("size", "dtype", "layout", "device", "pin_memory")
+"""Arguments of what makes tensors that tell of them, not of their numbers."""
+
 
 class PyTorch(Nodes, Measuring):
     """A connection of one recorder to the installed PyTorch; see `protocol.Engine`."""
@@ -212,8 +215,8 @@ class PyTorch(Nodes, Measuring):
 
     @staticmethod
     def _told(plain: Any) -> tuple[tuple[str, str], ...]:
-        """The arguments of a random draw, but for the size."""
-        return tuple([pair for pair in arguments(NodeType(""), plain) if pair[0] not in ("size", "dtype")])
+        """The arguments that tell how random numbers are drawn."""
+        return tuple([pair for pair in arguments(NodeType(""), plain) if pair[0] not in _NOT_OF_NUMBERS])
 
     def _written(self, operation: Any, given: Given, plain: Any, outputs: Sequence[Any]) -> None:
         """An operation put its results into tensors that it was given for them: what it made is copied there."""

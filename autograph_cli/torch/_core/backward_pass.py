@@ -131,7 +131,7 @@ class Pass:
             for edge, given in zip(edges, grads if self.recorded else self.given, strict=True):
                 self.deliver(edge[0], edge[1], given)
             self._walk(order)
-            for callback in self.callbacks:  # which may add others
+            for callback in () if thread_state.rehearses else self.callbacks:  # which may add others
                 callback()
         finally:
             thread_state.current, thread_state.grad, thread_state.walk = outer, mode, walk

@@ -147,6 +147,8 @@ class ThreadState(threading.local):
     inference: bool = False
     current: Node | None = None
     """The node whose backward is running."""
+    rehearses: bool = False
+    """Whether passes run for their formulas alone: what is to be called at their end is not."""
     walk: Any = None
     """The backward pass that is running (a `Pass` of backward.py)."""
     recomputing: bool = False

@@ -53,9 +53,8 @@ class _DDPSink(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         ddp = ctx.ddp()
-        if ddp.static_graph and not ddp._first_reduction_is_queued:
-            Variable._execution_engine.queue_callback(ddp.reducer.delayed)
-            ddp._first_reduction_is_queued = True
+        if ddp.static_graph and not ddp._first_reduction_is_over:
+            Variable._execution_engine.queue_callback(ddp._first_reduction)
         return (None, *grads)
 
 
@@ -131,7 +130,7 @@ class DistributedDataParallel(Module, Joinable):
         self.broadcast_buffers = self.forward_sync_buffers = True if found is None else found
         self.find_unused_parameters, self.gradient_as_bucket_view = find_unused_parameters, gradient_as_bucket_view
         self.require_forward_param_sync = self.require_backward_grad_sync = True
-        self.static_graph = self._first_reduction_is_queued = False
+        self.static_graph = self._first_reduction_is_over = False
         self._divide_by_initial_world_size = True
         if init_sync:
             self._check_shapes([p for p in own if p.requires_grad])
@@ -243,7 +242,7 @@ class DistributedDataParallel(Module, Joinable):
         finds = self.find_unused_parameters and not self.static_graph
         if syncs:
             self.reducer.prepare_for_backward(list(_tensors_in(output)) if finds else [])
-        if finds or (self.static_graph and not self._first_reduction_is_queued):
+        if finds or (self.static_graph and not self._first_reduction_is_over):
             output = self._through_sink(output)
         return output
 
@@ -270,6 +269,11 @@ class DistributedDataParallel(Module, Joinable):
         passed = _DDPSink.apply(weakref.ref(self), *flat)
         keeps = [isinstance(x, torch.Tensor) and x.grad_fn is None for x in flat]
         return tree_unflatten([x if kept else y for x, y, kept in zip(flat, passed, keeps, strict=True)], spec)
+
+    def _first_reduction(self) -> None:
+        if not self._first_reduction_is_over:
+            self._first_reduction_is_over = True
+            self.reducer.delayed()
 
     # -- what scripts set
 
