@@ -200,7 +200,8 @@ def _table(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
     """Return rows in columns, as wide as the terminal at most."""
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = ["   " + "  ".join([*map(str.ljust, row[:3], widths), row[3]]).rstrip() for row in rows]
-    width = shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else max(map(len, lines))
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if is_terminal else max(map(len, lines))
     return [line if len(line) <= width else f"{line[: width - 3]}..." for line in lines]
 
 
