@@ -141,7 +141,7 @@ class Kinds:
             yield from (each for each in (kind.opening, kind.newest) if each is not None)
 
     def found(
-        self, source: Callable[[Site | None], Source | None], going: Kind | None, number: int
+        self, source: Callable[[Site | None], Source | None], going: Kind | None = None, number: int = 0
     ) -> tuple[StepKind, ...]:
         """Return what is known of each kind; the step that is `going` on is of that one, and has this number."""
         return tuple(
