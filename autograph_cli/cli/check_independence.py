@@ -16,6 +16,8 @@ from autograph_cli.record.measure.independence import INDEPENDENCE, Influence
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.run import runner
 
+_KINDS = {"rows": "examples"}
+
 
 def check_independence(file: str, args: tuple[str, ...], engine: str, *, as_json: bool) -> int:
     """Run a script, call its models again, and say what hangs on what it should not; the exit code."""
@@ -24,8 +26,9 @@ def check_independence(file: str, args: tuple[str, ...], engine: str, *, as_json
     recorder.slow = inf
     with contextlib.redirect_stdout(sys.stderr):
         result, trace = runner.record(target, recorder=recorder, engine=engine)
-    told = [Influence(one.kind, one.name, one.source) for one in trace.notices]
-    found = [one for one in told if one.kind in ("examples", "rows", "future", "input", "parameter")]
+    # Who asks for it says that rows are examples.
+    told = [Influence(_KINDS.get(one.kind, one.kind), one.name, one.source) for one in trace.notices]
+    found = [one for one in told if one.kind in ("examples", "future", "input", "parameter")]
     unchecked = [one.said for one in told if one.kind == "unchecked"]
     if as_json:
         say(json.dumps(to_builtins(found), indent=2))

@@ -121,7 +121,7 @@ def compare(sides: Sequence[Side]) -> Divergence:
     found, traces = _narrowed(sides)
     if found.verdict in ("equal", "rounding"):
         return found
-    kept = str(found.old.number) if found.old is not None else COMPARED
+    kept = str(found.old.nth) if found.old is not None else COMPARED
     repeated = _each(sides, lambda each: None if each.run is None else each.run(kept, "deviation", "formula"))
     for each, trace, again in zip(sides, traces, repeated, strict=True):
         if again is not None:
@@ -185,12 +185,12 @@ def _narrowed(sides: Sequence[Side]) -> tuple[Divergence, list[Trace]]:
 
     while high - low > NEAR:
         middle = (low + high) // 2
-        between = divergence(*both(str(middle)))
+        between = divergence(*both(str(middle + 1)))  # steps are asked for counting from 1
         if between.verdict in ("equal", "rounding"):
             low = middle
         else:
             high = middle
-    traces = both(f"{low + 1}:{high + 1}")
+    traces = both(f"{low + 2}:{high + 2}")
     return divergence(*traces), traces
 
 

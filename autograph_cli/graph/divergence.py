@@ -191,7 +191,7 @@ def _of_state(aligned: Aligned, parting: Parting, step: Step, before: int | None
     if before is None and len(others) > 1 and 2 * len(others) >= len(leaves):
         return "incomparable", f"the runs began with other random numbers: {len(others)} of {len(leaves)} leaves differ"
     if step.number and before != step.number - 1:
-        kept = f"the steps between {before} and {step.number}" if before is not None else f"those before {step.number}"
+        kept = f"the steps between {before + 1} and {step.nth}" if before is not None else f"those before {step.nth}"
         return "parted", f"{kept} were not kept: record with --steps all"
     return "parted", ""
 

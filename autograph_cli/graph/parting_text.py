@@ -68,7 +68,7 @@ def as_dict(found: Divergence, names: Names) -> dict[str, Any]:
     told["first"] = {
         "kind": parting.kind,
         "direction": _direction(parting),
-        "step": found.old.number,
+        "step": found.old.nth,
         "places": [{"file": each.file, "line": each.line} for each in sources],
         "operations": [None if number is None else _op(graph[number]) for graph, number in _nodes(found, parting)],
         "relative": _finite(parting.apart.relative),

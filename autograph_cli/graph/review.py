@@ -134,8 +134,17 @@ class _Review:
         for one, other in self.image.items():
             yield from self._replaced(self.old[one], self.new[other])
         for reason, nodes in self.joined.groups():
-            names = list(dict.fromkeys(self.subject(self.old, edge) for edge in self.joined.subjects(nodes)))
-            yield f"{_few(names)} get{'s' * (len(names) == 1)} a gradient now: no {reason.partition(' ')[0]} any more"
+            edges = self.joined.subjects(nodes)
+            names = list(dict.fromkeys(self.subject(self.old, edge) for edge in edges))
+            way = "this way too" if all(map(self.joined.still, edges)) else "now"
+            over = f"no {reason.partition(' ')[0]} any more{self._onward(nodes)}"
+            yield f"{_few(names)} get{'s' * (len(names) == 1)} a gradient {way}: {over}"
+
+    def _onward(self, nodes: list[Node]) -> str:
+        """Where the first of these old nodes, or of those that took their results, is now."""
+        ended = {node.id for node in nodes}
+        there = (node for node in self.old if node.id in ended or any(edge.node in ended for edge in node.args))
+        return next((self.where(self.new[self.image[node.id]]) for node in there if node.id in self.image), "")
 
     def _replaced(self, old: Node, new: Node) -> Iterator[str]:
         """Arguments with a gradient in whose place there is an input now, as after `.data`."""

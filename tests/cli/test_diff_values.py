@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autograph_cli.record.run import store
 from tests.conftest import Run
 
 TRAIN = """\
@@ -36,7 +37,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_late_fault_is_looked_for_by_running_again(autograph: Run) -> None:
     result = autograph("diff", "--values", "a.py", "late.py")
     assert result.returncode == 1
-    assert result.stdout.startswith("The runs part at a.py:7 and late.py:7 in step 13, backward: the gradient of h ")
+    assert result.stdout.startswith("The runs part at a.py:7 and late.py:7 in step 14, backward: the gradient of h ")
     assert "  spreads   to the gradients (order 1) of w by 3.3e-01\n" in result.stdout
 
 
@@ -58,8 +59,8 @@ def test_traces_are_compared_and_what_was_not_kept_is_told(autograph: Run) -> No
     )
     result = autograph("diff", "--values", "--json", "a.json", "late.json")
     told = json.loads(result.stdout)
-    assert (result.returncode, told["verdict"], told["first"]["step"]) == (1, "parted", 19)
-    assert "the steps between 7 and 19 were not kept" in told["sentence"]
+    assert (result.returncode, told["verdict"], told["first"]["step"]) == (1, "parted", 20)
+    assert "the steps between 8 and 20 were not kept" in told["sentence"]
     autograph("run", "-q", "-o", "bare.json", "a.py")
     bare = autograph("diff", "--values", "a.json", "bare.json")
     assert (bare.returncode, "bare.json has no numbers" in bare.stdout) == (3, True)
@@ -78,3 +79,9 @@ def test_what_cannot_be_read_ends_with_2(autograph: Run) -> None:
     assert autograph("diff", "--values", "a.py", "missing.py").returncode == 2
     assert autograph("diff", "--values", "a.py").returncode == 2
     assert autograph("diff", "--values", "-o", "a.svg", "a.py", "late.py").returncode == 2
+
+
+def test_what_is_measured_with_backward_calls_of_its_own_adds_no_steps(autograph: Run) -> None:
+    autograph("run", "-q", "--record", "check", "--steps", "3", "-o", "checked.json", "a.py")
+    trace = store.load(Path("checked.json"))
+    assert (trace.total_steps, [step.nth for step in trace.steps]) == (20, [3])

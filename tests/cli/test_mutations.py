@@ -52,15 +52,12 @@ MUTATIONS: dict[str, tuple[str, str, list[str]]] = {
     "drop a detach": (
         "hidden.detach().sum()",
         "hidden.sum()",
-        [
-            "`mul` (model.py:26) now sends a gradient to `frozen` (model.py:22)",
-            "forward gained a `sum` (model.py:22), on `hidden`",
-        ],
+        ["`hidden` gets a gradient this way too: no detach any more (model.py:22)"],
     ),
     "add a detach": (
         "@ w2",
         "@ w2.detach()",
-        ["`w2` no longer gets a gradient"],
+        ["`w2` no longer gets a gradient: detach at line 23 of model.py"],
     ),
     "freeze a leaf": (
         "w2 = torch.ones(3, requires_grad=True)",
@@ -167,17 +164,14 @@ UNRECORDED: dict[str, tuple[str, str, list[str]]] = {
     "add a detach": (
         "* h)",
         "* h.detach())",
-        [
-            "`mul` (model.py:7) no longer sends a gradient to `h` (model.py:6)",
-            "forward gained a `detach` (model.py:7), on `h`, not recorded by autograd",
-        ],
+        ["`h` no longer gets a gradient this way: detach at line 7 of model.py"],
     ),
     "compute with what was detached": (
         "* h)",
         "* (h.detach() + 1))",
         [
-            "`mul` (model.py:7) no longer sends a gradient to `h` (model.py:6)",
-            "forward gained a `detach` and an `add` (model.py:7), not recorded by autograd",
+            "`h` no longer gets a gradient this way: detach at line 7 of model.py",
+            "forward gained an `add` with other=1 (model.py:7), on `detach`, not recorded by autograd",
         ],
     ),
     "compute a target": (
@@ -192,14 +186,14 @@ UNRECORDED: dict[str, tuple[str, str, list[str]]] = {
         "drop(h) * h",
         "drop(h) * h.detach().clamp(0, 1)",
         [
-            "`mul` (model.py:7) no longer sends a gradient to `h` (model.py:6)",
-            "forward gained a `detach` and a `clamp` (model.py:7), not recorded by autograd",
+            "`h` no longer gets a gradient this way: detach at line 7 of model.py",
+            "forward gained a `clamp` with max=1 and min=0 (model.py:7), on `detach`, not recorded by autograd",
         ],
     ),
     "no gradients in the middle": (
         "h = torch.tanh(w * 2)",
         "with torch.no_grad(): h = torch.tanh(w * 2)",
-        ["3 `mul`, a `tanh` and a `sum` (model.py:6, model.py:7) are no longer recorded by autograd"],
+        ["`h` no longer gets a gradient: no_grad at line 6 of model.py"],
     ),
     "a mask elsewhere": (
         "drop(h) * h",
@@ -254,7 +248,7 @@ def test_what_autograd_did_not_record_is_named(tmp_path: Path, mutation: str) ->
     old, new, expected = UNRECORDED[mutation]
     kept = read_snapshot(taken(tmp_path, DROPOUT, WHOLE).to_text())
     found = compare(kept, taken(tmp_path, mutated(DROPOUT, old, new), WHOLE))
-    assert [line for line in found.sentences if "no longer gets" not in line and "backward" not in line] == expected
+    assert found.sentences == expected
 
 
 @pytest.mark.parametrize("change", HARMLESS)

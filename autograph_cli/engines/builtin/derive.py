@@ -83,6 +83,7 @@ def unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
     before = (
         process_state.observer,
         process_state.special,
+        process_state.passed,
         {name: getattr(thread_state, name) for name in modes},
     )
     extras = [(node, node._ag_extra) for node in nodes if node._ag_extra is not None]
@@ -90,6 +91,7 @@ def unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
     quiet = io.StringIO()
     try:
         process_state.observer, process_state.special = observer, int(process_state.float8)
+        process_state.passed = None  # what runs here ends no step
         (
             thread_state.grad,
             thread_state.inference,
@@ -115,7 +117,7 @@ def unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     finally:
-        process_state.observer, special, kept = before
+        process_state.observer, special, process_state.passed, kept = before
         process_state.special = special
         for name, value in kept.items():
             setattr(thread_state, name, value)

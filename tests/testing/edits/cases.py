@@ -135,7 +135,7 @@ EDITS = (
         "no-stop-gradient",
         "similarity.detach().max()",
         "similarity.max()",
-        r"`similarity` gets a gradient now: no detach any more",
+        r"`similarity` gets a gradient this way too: no detach any more",
     ),
     Edit(
         "contrast",
