@@ -43,6 +43,8 @@ from autograph_cli.engines.pytorch.private_compiler import uncounted
 
 _NOT_OF_NUMBERS = ("size", "dtype", "layout", "device", "pin_memory")
 """Arguments of what makes tensors that tell of them, not of their numbers."""
+_OF_KERNELS = ("half_to_float", "input_dtype", "unsafe", "indices")
+"""Arguments that no script gives, and those of which a node keeps the tensors."""
 
 
 class PyTorch(Nodes, Measuring):
@@ -141,7 +143,7 @@ class PyTorch(Nodes, Measuring):
                 self._before(given) if alone or node.name() == COPY_SLICES else (),
                 NodeType.of(node, dispatched(operation), told),
                 like,
-                plain,
+                [pair for pair in plain if pair[0] not in _OF_KERNELS],
             )
             if like is not None:
                 self._also(result, node)
