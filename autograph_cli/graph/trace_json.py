@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -34,6 +35,8 @@ _WORDS = {
     "`null`": "null",
 }
 """The messages of msgspec, and those on a trace that stand for them."""
+_ONE = threading.RLock()
+"""One thread converts at a time: msgspec learns the classes at first, and crashes where two threads make it do so."""
 T = TypeVar("T")
 
 
@@ -58,7 +61,8 @@ def trace_of(data: dict[str, Any], name: str) -> Trace:
         raise TraceError(f"{name} is malformed: version must be a whole number from 1, not {_shown(version)}.")
     body = {key: value for key, value in data.items() if key not in ("format", "version")}
     try:
-        return msgspec.convert(body, Trace, dec_hook=_special)
+        with _ONE:
+            return msgspec.convert(body, Trace, dec_hook=_special)
     except msgspec.ValidationError as error:
         raise TraceError(f"{name} is malformed: {_problem(str(error), body)}.") from None
     except UnicodeEncodeError:  # which msgspec raises instead
@@ -91,9 +95,11 @@ def _check(step: Step) -> None:
 def decoded(text: bytes, kind: type[T]) -> T:
     """Return the record, or the tuple of records, that a text in JSON is; raises ValueError."""
     try:
-        return msgspec.json.decode(text, type=kind, dec_hook=_special)
+        with _ONE:
+            return msgspec.json.decode(text, type=kind, dec_hook=_special)
     except msgspec.DecodeError:  # wrong, or with a lone surrogate
-        return msgspec.convert(json.loads(text), kind, dec_hook=_special)
+        with _ONE:
+            return msgspec.convert(json.loads(text), kind, dec_hook=_special)
 
 
 def _special(kind: type, value: Any) -> Any:
