@@ -80,6 +80,7 @@ class Tensors:
                 return None
             bare = torch._C.TensorBase.detach(x)  # the method that scripts call is heard
             dense = bare.to_dense() if x.layout is not torch.strided else bare
+            dense = dense.dequantize() if dense.is_quantized else dense
             known = dense.float() if dense.dtype is torch.bfloat16 else dense
             return known.numpy(force=True)
 
