@@ -32,7 +32,12 @@ CLAIMS = [
     Claim("docs/pytorch.md", rf"take {NUMBER} to {NUMBER} ms longer each", PYTORCH, "ms added in between"),
     Claim("docs/pytorch.md", rf"a followed step takes {NUMBER} to {NUMBER} times as long", PYTORCH, "followed"),
     Claim("docs/pytorch.md", rf"a kept one with its derivatives {NUMBER} to {NUMBER} times", PYTORCH, "kept"),
-    Claim("docs/architecture.md", rf"training loops of 100 to 20,000 steps take {NUMBER} to {NUMBER} times as long", OWN, "ratio"),
+    Claim(
+        "docs/architecture.md",
+        rf"training loops of 100 to 20,000 steps take {NUMBER} to {NUMBER} times as long",
+        OWN,
+        "ratio",
+    ),
 ]
 GONE = ["cost nothing", "a second to import", "costs up to 1.6 times"]
 """What was said and never measured so."""
