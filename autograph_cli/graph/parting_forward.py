@@ -153,11 +153,13 @@ class Forward:
         news = sorted(
             number for number in behind(self.new, [its.node], {*equal.values()}) if self.new[number].is_operation
         )
+        ends = (mine, its)
+        if user is not None and user in aligned.pairs:
+            ends = Edge(user), Edge(aligned.pairs[user])
         user = mine.node if user is None else user
         time = olds[0] if olds else user - 0.5
         before = max((aligned.likes[number] for number in equal.values() if news and number < news[0]), default=-1)
-        end = user if user in aligned.pairs else mine.node
-        compared = aligned.compare(Edge(end), Edge(aligned.pairs.get(end, its.node)))
+        compared = aligned.compare(*ends)
         return Parting(
             "part",
             time,

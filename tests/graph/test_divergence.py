@@ -10,7 +10,7 @@ import pytest
 from autograph_cli.graph import Trace
 from autograph_cli.graph.divergence import Divergence, divergence
 from autograph_cli.graph.numbers import apart, kept
-from autograph_cli.graph.parting_text import first_place, sentence
+from autograph_cli.graph.parting_text import first_place, sentence, text
 from autograph_cli.record.run.runner import Target, record
 from tests.graph.parting_programs import Planted, planted, rounded, same, sample
 
@@ -214,3 +214,10 @@ def test_digests_tell_large_tensors_apart() -> None:
     wide = apart(kept(numbers), kept(numbers.astype(np.float64)))
     assert wide is not None
     assert wide.relative < 1e-5
+
+
+def test_the_numbers_of_a_part_are_those_that_it_ends_with(tmp_path: Path) -> None:
+    script = "import torch\nw = torch.tensor([1.0, 3.0], requires_grad=True)\nloss = (w * w).WAY\nloss.backward()\n"
+    old, new = (trace(script.replace("WAY", way), tmp_path, "a.py") for way in ("mean()", "sum() / 4"))
+    report = "\n".join(text(divergence(old, new), ("a.py", "b.py")))
+    assert "5 and 2.5" in report
