@@ -21,13 +21,16 @@ from autograph_cli.engines import chosen
 from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff, side_by_side
 from autograph_cli.export.comparison_report import REPORTS
 from autograph_cli.graph import Snapshot
-from autograph_cli.graph.snapshot import EXTRAS, HOLDS, SnapshotDiff, compare
+from autograph_cli.graph.snapshot import EXTRAS, HOLDS, VERSION, SnapshotDiff, compare
 from autograph_cli.record.run import store
 from autograph_cli.record.run.store import write
 from autograph_cli.testing import files, scripts
 from autograph_cli.testing.settings import VIEWS, Settings, load, parts
 
 FORMATS = ("text", "json", *PICTURES, *REPORTS)
+_OF_BOTH = 2
+"""The format of snapshots that holds what both engines tell: of the plain arguments in a later one PyTorch leaves
+defaults out."""
 
 
 @click.command
@@ -122,7 +125,9 @@ def diff(
         one, other = _both(sides, _engines(engines, settings), settings, step, modules)
         held = tuple(part for part in one.holds if part in other.holds and _is_alike(part, sides))
         _say_not_compared((one, other), [_title(*side) for side in sides], asked.include, held, include is not None)
-        difference = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
+        version = _OF_BOTH if one.engine != other.engine else VERSION
+        one, other = (replace(each, holds=held, version=min(each.version, version)) for each in (one, other))
+        difference = compare(one, other, settings.tolerance)
         _show(
             difference,
             format_,
