@@ -36,7 +36,7 @@ cdef extern from *:
         ptrdiff_t i; int beyond = 0;
         ELEMENTS for (i = 0; i < n; i++) {
             const double x = a[i], y = b[i * step], q = trunc(x / y); double r = x - q * y;
-            beyond |= !(fabs(q) < 536870912.0);
+            beyond |= !(fabs(q) < 536870912.0 && fabs(y) < INFINITY);
             r = r * x < 0 ? r + copysign(y, x) : r;
             r = r != 0 && (r < 0) != (y < 0) ? (float)((float)r + (float)y) : r == 0 ? copysign(0, x) : r;
             out[i] = (float)r; }
