@@ -1,4 +1,4 @@
-"""What `explain` finds in the scripts of tests/findings/mistakes, beside torchfix and PyTorch's own words.
+"""Counts the mistakes that `explain` finds in the scripts of tests/findings/mistakes, beside torchfix and PyTorch's own words.
 
     python benchmarks/findings.py [--write] [--torchfix PATH]
 

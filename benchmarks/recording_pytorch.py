@@ -22,7 +22,7 @@ from autograph_cli.engines import connect
 from autograph_cli.record.recorder import Recorder
 
 STEPS, HEARD = 40, 20
-"""Of the first ones the ledger of training hears everything."""
+"""The number of steps, and of the first ones, of which the ledger of training hears everything."""
 
 
 class Block(nn.Module):

@@ -281,7 +281,7 @@ def told(found: Any) -> list[Any]:
 
 
 def equal(mine: Any, other: Any, close: float) -> bool:
-    """Whether two results have the same numbers, but for rounding."""
+    """Return whether two results have the same numbers, but for rounding."""
     a, b = told(mine), told(other)
     return len(a) == len(b) and all(
         p == q or abs(p - q) <= close * max(1.0, abs(q)) or (p != p and q != q) for p, q in zip(a, b, strict=True)

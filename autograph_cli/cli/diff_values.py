@@ -38,18 +38,18 @@ class Side(Struct, frozen=True):
     run: Callable[..., Trace] | None = None
     """Records the script in a process of its own: which steps, and what beside the numbers."""
     check: Callable[[str], str] | None = None
-    """What `autograph check` says of the first derivative of a custom Function of the script."""
+    """Gives the verdict of `autograph check` on the first derivative of a custom Function of the script."""
 
 
 class Asked(Struct, frozen=True):
-    """What there is to compare, by side."""
+    """The sides that are to be compared, and how each is run."""
 
     named: tuple[tuple[str, str | None], ...]
     """Files, and revisions of scripts."""
     engines: tuple[str, ...]
     steps: str | None = None
     eager: bool = False
-    """Whether `torch.compile` compiles nothing on the first side."""
+    """True if `torch.compile` compiles nothing on the first side."""
 
 
 def open_sides(asked: Asked, checked_out: Callable[..., Any]) -> list[Side]:
@@ -109,7 +109,7 @@ def _side(
 
 
 def _said(text: str) -> str:
-    """What `autograph check --json` says of the first derivative; nothing where it could not check it."""
+    """Return the verdict of `autograph check --json` on the first derivative; nothing where it could not check it."""
     with contextlib.suppress(ValueError, LookupError, TypeError):
         one = json.loads(f"\n{text}"[f"\n{text}".rindex("\n[\n") :])[0]["orders"][0]
         return f"{one['error']:.1e}" + (f" ({one['worst']})" if one["worst"] else "")
@@ -146,7 +146,8 @@ def _only(trace: Trace, other: Trace) -> Trace:
 
 
 def _notes(found: Divergence, repeated: Sequence[Trace | None], sides: Sequence[Side]) -> Iterator[tuple[str, str]]:
-    """What was measured of the node that parts; of a custom Function also what `autograph check` says of both."""
+    """Yield the measurements of the node that parts; of a custom Function also the verdicts of `autograph check` on
+    both."""
     parting = found.parting
     if parting is None or found.old is None or found.new is None:
         return

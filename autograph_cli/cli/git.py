@@ -1,4 +1,4 @@
-"""What commands ask of git: a script as of a revision, and the revisions between two."""
+"""Questions to git: a script as of a revision, and the revisions between two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command runs: a file, standard input, with `-m` a module, with `-c` the code itself."""
+"""The target of a command: a file, standard input, a module with `-m`, or code with `-c`."""
 
 from __future__ import annotations
 

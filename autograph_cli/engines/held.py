@@ -24,7 +24,8 @@ class Drawn(Struct, frozen=True, eq=False):
     op: str
     site: Any = None
     by: tuple[tuple[str, str], ...] | None = None
-    """What random numbers were drawn by, as `(("p", "0.2"),)`; None where they are the same in each run."""
+    """The arguments that random numbers were drawn by, as `(("p", "0.2"),)`; None where they are the same in each run.
+    """
 
 
 class OfTensor(Protocol):

@@ -487,7 +487,7 @@ class Connect(Protocol):
     tensor: type
     """The class of tensors."""
     costly: bool
-    """Whether a step takes several times as long that is followed."""
+    """True if following a step makes it several times slower."""
 
     @staticmethod
     def is_transforming() -> bool:

@@ -1,4 +1,4 @@
-"""What is right where it is meant, and surprises where it is not: told aside from what is wrong."""
+"""Asides: they tell of code that is right where it is meant, and surprises where it is not."""
 
 from __future__ import annotations
 

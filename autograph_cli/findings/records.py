@@ -123,7 +123,7 @@ class Rule(Struct, frozen=True):
     on_request: bool = False
     """Whether it is looked for only where its code is selected: advice on what is right."""
     aside: bool = False
-    """Whether what it finds is told below the findings where no code is selected."""
+    """True if its findings are printed below the others, unless a code is selected."""
 
 
 def line_of(source: Source | None) -> str:

@@ -50,7 +50,7 @@ class Aligned:
         self.pairs = match(old, new, _types)
         self.likes = {other: one for one, other in self.pairs.items()}
         self.results: dict[tuple[int, int], Compared] = {}
-        """Of the outputs of nodes of `old` that have a like."""
+        """The comparison of each output of the nodes of `old` that have a like."""
         self.levels: Counter[Level] = Counter()
         self.largest = 0.0
         """The largest relative difference that is rounding."""

@@ -1,4 +1,4 @@
-"""What of a graph is compared, and kept in a snapshot: the nodes that its results hang on, with their plain
+"""The part of a graph that is compared and kept in a snapshot: the nodes that its results hang on, with their plain
 arguments."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TOLERANCE = 1e-4
 _SHAPES = ("sizes", "sizes_opt", "strides", "options", "scalar_type", "sym_numel", "sym_argsize_0")
 _DEFAULTS = {("alpha", "1"), ("beta", "1"), ("keepdim", "False"), ("non_blocking", "False")}
 DATA = ("values", "drawn")
-"""What is told of the numbers of leaves and inputs: these, or how they were drawn."""
+"""The facts on the data of leaves and inputs: their numbers, or how they were drawn."""
 _DIMS = ("dim", "dim0", "dim1", "dim2", "dims", "dimension", "axis")
 _NUMBER = re.compile(r"-?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d+)?")
 _WHOLE = re.compile(r"(?<![\w.])(-?\d+)\.0(?![\w.])")

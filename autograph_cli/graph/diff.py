@@ -66,7 +66,7 @@ class GraphDiff:
     pass_pairs: dict[int, int]
     parts: frozenset[str]
     reordered: bool = False
-    """Whether the terms of a sum, or the factors of a product, are in another order, and nothing else differs."""
+    """True if the terms of a sum, or the factors of a product, are in another order, and nothing else differs."""
 
     def __bool__(self) -> bool:
         return bool(self.removed or self.added or self.changed or self.passes or self.lost_roots or self.new_roots)

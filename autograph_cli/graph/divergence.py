@@ -31,7 +31,7 @@ class Spread(Struct, frozen=True):
     order: int
     relative: float
     parted: bool
-    """Whether that is more than rounding."""
+    """True if that is more than rounding."""
 
 
 class Divergence(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Divergence(Struct, frozen=True):
 
     verdict: Verdict
     why: str = ""
-    """Of what cannot be compared, or could not be looked at: one sentence."""
+    """The reason why nothing could be compared, or looked at: one sentence."""
     old: Step | None = None
     new: Step | None = None
     """The steps in which they part."""
@@ -61,7 +61,7 @@ class Divergence(Struct, frozen=True):
     stepped: Source | None = None
     """The line that stepped the optimizer before a step that begins with other numbers."""
     notes: tuple[tuple[str, str], ...] = ()
-    """What was found out by running both again: a word, and what it is about."""
+    """Findings from running both again: a word, and the sentence that goes with it."""
     gap: tuple[int, int] | None = None
     """Where they part in steps that were not kept: the last one that is equal, or -1, and the first that begins with
     other numbers."""
@@ -121,7 +121,7 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
 
 
 def _hooked(parting: Parting, step: Step, traces: tuple[Trace, Trace]) -> Parting:
-    """What is known of a call that begins with another gradient: a hook of the tensor may have changed it."""
+    """Return the parting of a call that begins with another gradient, as one of a hook if the tensor has one."""
     assert parting.old is not None
     names = ("", *step.graph[parting.old].outputs[parting.nr].names)
     hooks = [each for trace in traces if trace.ledger is not None for each in trace.ledger.hooks]

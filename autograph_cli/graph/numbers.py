@@ -36,7 +36,7 @@ class Apart(Struct, frozen=True):
     """How far two tensors are apart."""
 
     same: bool = False
-    """Whether all their numbers are the same; NaN is the same as NaN."""
+    """True if all their numbers are the same; NaN is the same as NaN."""
     difference: float = 0.0
     """The largest difference of two numbers; of tensors of which a digest is kept, that of all together, as a norm."""
     scale: float = 0.0

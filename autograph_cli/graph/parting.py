@@ -31,11 +31,11 @@ class Parting(Struct, frozen=True):
     news: tuple[int, ...] = ()
     """Those in the new graph."""
     later: bool = False
-    """Of a `part`: whether it begins later in the old graph, which may have nothing of it."""
+    """For a `part`: true if it begins later in the old graph, which may have nothing of it."""
     ends: int | None = None
-    """Of a `cut`: what ends the history, in the graph in which no gradient goes on."""
+    """For a `cut`: the node that ends the history, in the graph in which no gradient goes on."""
     lost: bool = False
-    """Of a `cut`: whether it is the new graph in which no gradient goes on."""
+    """For a `cut`: true if the new graph is the one in which no gradient goes on."""
 
     @property
     def backward(self) -> bool:

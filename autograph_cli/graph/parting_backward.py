@@ -228,8 +228,8 @@ class _Call:
 
 
 def _ends(graph: Graph, node: Node, aligned: Aligned) -> int | None:
-    """What the operation was given, in the graph in which no gradient goes on, and ends the history of: a `detach`, or
-    what ran without a gradient."""
+    """Return the argument that ends the history, in the graph in which no gradient goes on: a `detach`, or an operation
+    that ran without a gradient."""
     likes, other = (aligned.likes, aligned.old) if graph is aligned.new else (aligned.pairs, aligned.new)
     found: set[int] = set()
     seen: set[int] = set()
@@ -247,7 +247,8 @@ def _ends(graph: Graph, node: Node, aligned: Aligned) -> int | None:
 
 
 def _senders(graph: Graph, ran: Iterable[int]) -> dict[tuple[int, int], list[tuple[int, int]]]:
-    """What sent gradients to each output, in the order in which they ran: nodes, and positions in their `next`."""
+    """Return the senders of the gradients of each output, in the order in which they ran: nodes, and positions in their
+    `next`."""
     found: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for number in ran:
         for position, edge in enumerate(graph[number].next):

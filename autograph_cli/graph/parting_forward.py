@@ -18,7 +18,7 @@ class Forward:
         self.old, self.new = aligned.old, aligned.new
         self.found: list[Parting] = []
         self.faults: dict[int, Parting] = {}
-        """What makes other results of the same numbers, by the node of the old graph."""
+        """The partings that make other results of the same numbers, by the node of the old graph."""
         self.causes: dict[int, frozenset[int]] = {}
         """For each node of the old graph whose results are other ones: the nodes of the old graph at which that
         begins."""
@@ -118,8 +118,8 @@ class Forward:
         return found
 
     def _settle(self) -> None:
-        """What began differently counts where a result hangs on it that is another one, or where the same operations
-        go on with it: it is else a step of another way to compute the same."""
+        """Drop beginnings that lead nowhere. One counts where a result that differs hangs on it, or where the same
+        operations go on with it; it is else a step of another way to compute the same."""
         begun = {number for number in self.faults if self._goes_on(number)}
         for mine, its in self._ends():
             if self.aligned.like(mine, its):
@@ -146,7 +146,7 @@ class Forward:
                     yield Edge(one, nr), Edge(other, nr)
 
     def _part(self, mine: Edge, its: Edge, user: int | None = None) -> Parting:
-        """What has no like behind two results that are apart."""
+        """Return the operations without a like behind two results that differ."""
         aligned = self.aligned
         equal = {one: other for one, other in aligned.pairs.items() if aligned.equal(one, other)}
         olds = sorted(number for number in behind(self.old, [mine.node], {*equal}) if self.old[number].is_operation)

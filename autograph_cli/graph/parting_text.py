@@ -249,7 +249,7 @@ def _number(number: complex) -> str:
 
 
 def _given(aligned: Aligned, parting: Parting) -> str:
-    """What the operation was given that is still equal."""
+    """Return the names of the arguments of the operation that are still equal."""
     if parting.old is None or parting.new is None or parting.kind in ("state", "part", "seed"):
         return ""
     one, other = aligned.old[parting.old], aligned.new[parting.new]
@@ -289,7 +289,7 @@ def _formula(measured: Measured) -> str:
 
 
 def recomputed(found: Divergence, measured: tuple[Measured, Measured], names: Names) -> Iterator[tuple[str, str]]:
-    """What recomputing both operations in float64, each on the numbers that it was given, tells of them."""
+    """Yield the results of recomputing both operations in float64, each on the numbers that it was given."""
     parting = found.parting
     if parting is None or parting.kind not in ("operation", "formula"):
         return

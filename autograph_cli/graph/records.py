@@ -132,7 +132,7 @@ class Flow(Record, frozen=True, rename={"pass_id": "pass"}):
 
     pass_id: Count
     given: tuple[Exact | None, ...] = ()
-    """Of its outputs, after the hooks of tensors."""
+    """The gradients of its outputs, after the hooks of tensors."""
     sent: tuple[Exact | None, ...] = ()
     """Along each edge of `next`, after the hooks of the node."""
 
@@ -181,7 +181,7 @@ class Measured(Record, frozen=True):
     """By how much its results are off from those in float64, and the gradients that it sent on, in the first call that
     ran it; relative to the largest number."""
     flows: tuple[Flow, ...] = ()
-    """What each backward call gave it and it sent on, in the order of the calls."""
+    """The gradients that each backward call gave to it and that it sent on, in the order of the calls."""
 
 
 class Node(Record, frozen=True, gc=False, rename={"pass_id": "pass"}):

@@ -46,7 +46,7 @@ class _Review:
         """Old nodes that a sentence was said about, as no gradient comes to them any more."""
         self.cuts = Cuts(self.old, self.new, self.origin)
         self.joined = Cuts(self.new, self.old, self.image)
-        """What ended a gradient, and is gone."""
+        """The ends of gradients that are gone."""
 
     def sentences(self) -> Iterator[str]:
         yield from self._ends()

@@ -13,14 +13,15 @@ _DETACH = "detach"
 
 
 class Cuts:
-    """What of the new graph ends a gradient, that did not in the old one; or, the graphs swapped, did and does not."""
+    """The operations that end a gradient in the new graph and did not in the old one; with the graphs swapped, those
+    that did."""
 
     def __init__(self, old: Graph, new: Graph, origin: Mapping[int, int]) -> None:
         self.old, self.new, self.origin = old, new, origin
         self.ends = [node for node in new if node.kind == "untracked" and self._is_new(node)]
         """The operations that were given something with a gradient, and left no node."""
         self.hidden = self._hidden()
-        """What is untracked because of these."""
+        """The nodes that are untracked because of these."""
 
     def _is_new(self, node: Node) -> bool:
         before = self.origin.get(node.id)

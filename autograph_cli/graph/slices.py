@@ -142,7 +142,7 @@ def _within(graph: Graph, names: Iterable[str]) -> set[int]:
 
 
 def _outputs(graph: Graph, kept: set[int]) -> list[Root]:
-    """What is used outside of these nodes, as roots of their own: by the names that it has."""
+    """Return the outputs that are used outside of these nodes, as roots under their own names."""
     names, known = output_names(graph), {(root.node, root.nr) for root in graph.roots}
     found: dict[tuple[int, int], Root] = {}
     for node in graph:

@@ -50,7 +50,8 @@ def label_at(label: str, turn: int) -> str:
 
 
 def resolved(label: str, turn: int, own: Collection[str]) -> str:
-    """What a label in a line of the first turn, whose lines give `own` labels, is in another one."""
+    """Return the label of another turn that stands where `label` stands in the first one, whose lines define `own`
+    labels."""
     first, carried, before = label.partition(">")
     if carried:
         return label_at(before, turn - 1) if turn else first

@@ -278,7 +278,7 @@ class _GraphReader:
                 return
 
     def _label(self, label: str | None) -> str | None:
-        """What a label stands for in this turn."""
+        """Return the label that stands in this turn for one of the first turn."""
         return None if label is None else resolved(label, self.turn, self.own)
 
     def _under(self, heading: str) -> Iterator[tuple[int, str]]:

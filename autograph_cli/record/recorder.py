@@ -42,7 +42,7 @@ SLOW = 0.5
 MOST_DERIVED = 4
 """So many derivative graphs are kept for steps that are equal to those that they are of."""
 FEW = 16
-"""Of so many steps that differ a derivative graph is made."""
+"""The number of steps that differ, of which a derivative graph is made."""
 _MOST_COUNTED = 64
 """Of so many sets of parameters it is known when their memory was counted."""
 
@@ -121,7 +121,7 @@ class Recorder:
         self.measures = Measures(self.log, measured) if (measured := {*record} - {INDEPENDENCE}) else None
         self.watch = Watch(self.log.engine, watch) if watch else None
         self.models = Calls(self.log.engine) if INDEPENDENCE in record else None
-        """What models were given, whose results are looked at in the end."""
+        """The inputs that models were called with; their results are looked at in the end."""
         self.slow = SLOW
         if self.models is not None:
             self.log.modules.entered.append(self.models.enters)
@@ -131,7 +131,7 @@ class Recorder:
         """The next step that is kept by its number."""
         chosen = self.selection
         self._tells_kinds = chosen.first or chosen.last or (0, None) in chosen.ranges or self._all
-        """Whether it is known what ends each step."""
+        """True if it is known what ends each step."""
         self._keeps = self.selection.keeps(0)
         """Whether the step that is going on is kept by its number."""
         self.broken = ""

@@ -24,16 +24,17 @@ from autograph_cli.testing.settings import STEPS, VIEWS, Settings
 
 
 class Result(Struct, frozen=True):
-    """What came of the snapshot of one script."""
+    """The outcome for the snapshot of one script."""
 
     script: Path
     outcome: Outcome
     notes: tuple[str, ...] = ()
-    """What is otherwise than it was, and no difference; or what an update adds."""
+    """Changes that are no difference, or the parts that an update adds."""
 
 
 class Asked(Struct, frozen=True):
-    """What the command line says of how scripts are run and what is held; what is None is as the snapshot says."""
+    """The choices of the command line: how scripts are run, and what is held. None stands for the choice in the
+    snapshot."""
 
     steps: str | None = None
     views: tuple[str, ...] | None = None
@@ -141,7 +142,7 @@ def _steady(made: Snapshot, again: Snapshot) -> tuple[Snapshot, list[str]]:
 
 
 def _added(kept: Snapshot, made: Snapshot) -> list[str]:
-    """What an updated snapshot holds that it did not."""
+    """Return the parts that an updated snapshot holds and the old one did not."""
     parts = [part for part in made.holds if part not in kept.holds]
     found = [f"it holds {', '.join(parts)} now"] if parts else []
     if kept.version < made.version:

@@ -48,7 +48,7 @@ def load(path: Path) -> Snapshot:
 
 
 def missing(path: Path, command: str) -> Outcome:
-    """That there is no such file, and the command that writes it."""
+    """Return the outcome for a missing file, which names the command that writes it."""
     return Outcome(path, "missing", error=f"there is no {path}; write it with: {command}")
 
 

@@ -1,4 +1,4 @@
-"""What can be measured of a picture without looking at it: sizes of its text, its shape, what lies on what."""
+"""Measures of a picture: sizes of its text, its shape, and overlaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes again and again in a graph stands in its snapshot once, and is read back whole."""
+"""Lines that come again and again in a graph stand in its snapshot once, and are read back whole."""
 
 from __future__ import annotations
 

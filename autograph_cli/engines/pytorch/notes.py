@@ -1,4 +1,5 @@
-"""What is noted of PyTorch's nodes, in a table beside them: all that a node itself could hold, a script can print."""
+"""The recorder's notes on PyTorch's nodes. They stand in a table beside the nodes, for a script can print all that a
+node holds."""
 
 from __future__ import annotations
 

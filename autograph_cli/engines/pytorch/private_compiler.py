@@ -93,7 +93,7 @@ _CACHES = (
     ("torch._functorch._aot_autograd.autograd_cache", "GenericAOTAutogradCacheEntry"),
     ("torch._functorch._aot_autograd.autograd_cache", "AOTAutogradCacheEntry"),
 )
-"""What it takes from its cache instead."""
+"""The classes of the entries of its caches."""
 _NUMBER = "_aot_id"
 _KINDS = {"Forward graph": "forward", "Backward graph": "backward"}
 

@@ -184,7 +184,8 @@ class _Framing:
 
 
 def _after(path: str, name: str) -> str | None:
-    """What follows the path of a module in a name, which may be that of one in each of a list: `layers.0…5.weight`."""
+    """Return the part of a name that follows the path of a module, which may stand for each of a list:
+    `layers.0…5.weight`."""
     steps, mine = path.split("."), name.split(".")
     within = len(mine) > len(steps) and all(
         step == its or ("…" in its and _PLACE.sub("0", step) == _PLACE.sub("0", its.partition("…")[0]))

@@ -287,7 +287,7 @@ class _Builder:
         return tuple([(name, value) for name, value in given if f"_saved_{name}" not in known])
 
     def _data(self, event: Event) -> tuple[tuple[str, str], ...]:
-        """What is told of the numbers of a leaf or an input."""
+        """Return the facts on the data of a leaf or an input."""
         return () if self.log.data is None else self.log.data.facts.get(event.number, ())
 
     def _measured(self, event: Event, outputs: int) -> Measured | None:

@@ -40,8 +40,8 @@ class Derivation:
 
 
 def signature(log: EventLog, step: StepLog, roots: Iterable[Output]) -> tuple[Any, ...]:
-    """What is the same of two steps only if their derivative graphs are equal: operations with all that they were
-    given, lines, modules, leaves and names."""
+    """Return a key of a step: steps with the same key have equal derivative graphs. It holds operations with all that
+    they were given, lines, modules, leaves and names."""
     known, types = log.known, log.engine.types
     places: dict[int, int] = {}
     calls: dict[int, int] = {}
@@ -113,7 +113,7 @@ def derive(
 
 
 def _kept(order: int) -> str:
-    """What the script did instead."""
+    """Return the words on what the script did instead."""
     if not order:
         return "asked for first derivatives only"
     return f"kept no graph of order {order + 1}"

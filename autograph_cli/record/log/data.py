@@ -21,12 +21,13 @@ FEW = 16
 
 
 class Data:
-    """What is told of the numbers of leaves and inputs, by the event's number."""
+    """The facts on the data of leaves and inputs, by the event's number."""
 
     def __init__(self) -> None:
         self.facts: dict[int, Facts] = {}
         self.on = True
-        """Whether numbers are noted: of what comes later only how it was drawn, for steps change what they have."""
+        """True while numbers are noted. Of later data only the way they were drawn is noted, for steps change the
+        numbers."""
 
     def note(self, event: Event, drawn: Drawn | None, read: Callable[[Any], Any]) -> None:
         """Note what is told of a tensor that is met."""

@@ -89,7 +89,7 @@ class EventLog:
     """Events by key, in order. It holds no tensor and no node."""
 
     data: Data | None = None
-    """What is told of the numbers of leaves and inputs, if that is asked for."""
+    """The facts on the data of leaves and inputs, if they are asked for."""
 
     def __init__(self, engine: Callable[[Listener], Engine], failed: Callable[[Exception], None]) -> None:
         self.lock = threading.RLock()

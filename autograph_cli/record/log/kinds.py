@@ -56,7 +56,7 @@ class Kind:
     nodes: int = 0
     """Those that the last one ran that was followed."""
     stepped: bool = False
-    """Whether an optimizer took a step after one."""
+    """True if an optimizer took a step after one."""
     lines: frozenset[tuple[int, int]] = frozenset()
     """Where the first one computed something, by the ids of code and the offsets in it."""
     opening: Finished | None = None
@@ -81,7 +81,7 @@ class Kinds:
     def __init__(self) -> None:
         self._kinds: dict[tuple[int, ...], Kind] = {}
         self._newest: Kind | None = None
-        """That of the last step."""
+        """The kind of the last step."""
         self._due: list[Kind] = []
         """Those of which one is to be followed again."""
         self._waiting: list[Kind] = []

@@ -23,11 +23,11 @@ class Selection(Struct, frozen=True):
     ranges: tuple[tuple[int, int | None], ...] = ()
     """The steps that are kept by number; here, and wherever a number is not spoken of, they count from 0."""
     last: bool = False
-    """Whether the last step of each kind is kept, whichever it is."""
+    """True if the last step of each kind is kept, whichever it is."""
     named: tuple[tuple[int, int | None], ...] = ()
     """The steps that were asked for one by one or by a range, and the first one: few enough to be worth extra work."""
     first: bool = False
-    """Whether the first step of each kind is kept."""
+    """True if the first step of each kind is kept."""
 
     @classmethod
     def parse(cls, text: str) -> Selection:

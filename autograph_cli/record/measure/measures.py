@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from autograph_cli.record.measure.node_checks import NodeChecks, Point
 
 KINDS = ("values", "time", "flops", "memory", "formula", "inside", "check", "deviation")
-"""What can be asked for; `deviation` where two runs are compared."""
+"""The words that `--record` takes, and `deviation`, which is measured where two runs are compared."""
 _now = time.perf_counter_ns
 
 

@@ -105,7 +105,7 @@ class Modules:
         self.known: dict[tuple[int, int | None], About] = {}
         """By the id of the module and of the one that called it."""
         self.owners: dict[int, tuple[weakref.ref[Any], str, str]] = {}
-        """Of parameters and buffers by id: the tensor, the path of its module, and its name there."""
+        """Parameters and buffers by id: the tensor, the path of its module, and its name there."""
         self.limit = MANY
         self.entered: list[Callable[[ModuleCall, str], None]] = []
         """Told of each call of a module that is in no other's, with its path."""

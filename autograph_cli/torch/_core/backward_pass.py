@@ -510,7 +510,7 @@ def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> Non
 
 
 def _gradients(run: Pass, node: Node, f: Any, g: Any) -> Any:
-    """What a node without hooks gives."""
+    """Return the gradients that a node without hooks sends on."""
     gradients: Any = node._ag_run_recorded if run.recorded else node._ag_run_raw
     wanted = None if run.only is None else run.wanted_edges(node)
     grads = gradients(f, g) if wanted is None else gradients(f, g, wanted)

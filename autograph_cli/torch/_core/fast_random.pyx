@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What generator.py draws most: uniform and normal numbers of float32 and float64, zeros and ones by chance, permutations.
+"""The draws that generator.py makes most: uniform and normal numbers of float32 and float64, zeros and ones by chance, permutations.
 
 The numbers are those of NumPy's Mersenne twister, read one by one from its capsule; logarithms, sines and cosines are
 NumPy's, and the rest is rounded as there, so that the bits are the same.

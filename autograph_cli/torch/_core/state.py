@@ -148,7 +148,7 @@ class ThreadState(threading.local):
     current: Node | None = None
     """The node whose backward is running."""
     rehearses: bool = False
-    """Whether passes run for their formulas alone: what is to be called at their end is not."""
+    """True while passes run for their formulas alone, without the callbacks at their end."""
     walk: Any = None
     """The backward pass that is running (a `Pass` of backward.py)."""
     recomputing: bool = False

@@ -47,7 +47,7 @@ cdef Count partition(Count *order, const double *keys, Count first, Count last) 
 
 
 cdef bint parted(Count *order, const double *keys, Count first, Count last, int depth) noexcept nogil:
-    """Whether it was done without a heap."""
+    """Part the numbers; return true if that needed no heap."""
     cdef Count cut
     while last - first > FEW:
         if depth == 0:

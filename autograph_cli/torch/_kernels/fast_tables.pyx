@@ -67,7 +67,7 @@ cdef struct Places:
 
 
 cdef bint placed(object out, object owners, object table, object indices, Places *x):
-    """Whether these are tables of one dtype and width, and as many owners as indices, all in one piece."""
+    """Return true for tables of one dtype and width, and as many owners as indices, all in one piece."""
     cdef int kind = kind_of(out)
     if kind < 0 or kind_of(table) != kind:
         return False

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What random_variates.py draws: the same steps in the same order, in loops over arrays of float64.
+"""The draws of random_variates.py: the same steps in the same order, in loops over arrays of float64.
 
 Each loop is given the twister and the spare normal number of a stream (None: there is none).
 """

@@ -1,4 +1,4 @@
-"""What a script finds in nodes, tensors and modules that it put there itself, and what else is there."""
+"""Prints the entries of nodes, tensors and modules: those that the script put there itself, and all others."""
 
 import gc
 import weakref

@@ -74,7 +74,13 @@ def test_remainders(kind: str) -> None:
     made = np.random.default_rng(4)
     a, b = (numbers(kind, 4000, seed=s) * (10.0 ** made.integers(-9, 9, 4000)).astype(kind) for s in (1, 2))
     special_ones = odd(kind, 40, 100).reshape(-1)
-    for left, right in ((a, b), (special_ones, b), (a, special_ones), (a, a.dtype.type(0.7)), (a, a.dtype.type(np.inf))):
+    for left, right in (
+        (a, b),
+        (special_ones, b),
+        (a, special_ones),
+        (a, a.dtype.type(0.7)),
+        (a, a.dtype.type(np.inf)),
+    ):
         both(lambda left=left, right=right: cpu.remainder(left, right))
 
 

@@ -65,7 +65,7 @@ CHANGES = [
         for more in ("", ", -1", ", [2.0, 3.0]", ", torch.ones(2)")
     ),
 ]
-"""What changes tensors with a history, by themselves or with others that require a gradient."""
+"""Calls that change tensors with a history, by themselves or with others that require a gradient."""
 
 
 def names_of(torch):

@@ -268,7 +268,7 @@ class Losses:
         return self.xp.log(sum(self.xp.exp(part - safe) for part in parts)) + safe
 
     def _closed(self, a: Array, skips: Any) -> Any:
-        """What is added to the states two away: -inf where they cannot be entered from there."""
+        """Return the addend for the states two away: -inf where they cannot be entered from there."""
         return self.where(skips, self.number(0, a), self.number(-math.inf, a))
 
     def _ctc_loss(

@@ -83,8 +83,8 @@ class Reduction:
         return self.xp.multiply.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
 
     def _products_of_rows(self, rows: Array) -> Any:
-        """Of 16 columns side by side, then of these in halves, then with what is left: one by one, each would wait for
-        the one before."""
+        """Multiply 16 columns side by side, then the products in halves, then what is left: one by one, each product
+        would wait for the one before."""
         whole = rows.shape[1] // 16 * 16
         lanes = self.xp.multiply.reduce(rows[:, :whole].reshape(len(rows), -1, 16), axis=1)
         for half in (8, 4, 2, 1):

@@ -1,1 +1,1 @@
-"""What layers compute."""
+"""The operations of layers."""

@@ -136,7 +136,7 @@ def number(name: str, argument: str, position: int, x: Any) -> Any:
 
 
 Drawn = tuple[tuple[str, Any], ...] | None
-"""What random numbers were drawn by; None where a tensor has the same numbers in each run."""
+"""The arguments that random numbers were drawn by; None where a tensor has the same numbers in each run."""
 
 
 def finish(name: str, raw: Any, requires_grad: bool, out: Any = None, drawn: Drawn = None) -> Tensor:
