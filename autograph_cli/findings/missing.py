@@ -156,7 +156,7 @@ def _no_leaf(seen: Seen) -> Iterator[Found]:
 
 
 def _made_anew(seen: Seen) -> Iterator[Found]:
-    """Yield a finding for each new view of a tensor that `grad` differentiates by, where the result hangs on the tensor."""
+    """Yield a finding for each new view that `grad` differentiates by, where the result hangs on its base."""
     told: set[tuple[Source | None, Edge]] = set()
     for entry in seen.graph.passes if not seen.trace.failure else ():
         inside = seen.behind(entry) if entry.call == "grad" else set()
