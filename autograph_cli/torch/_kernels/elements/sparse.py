@@ -1,4 +1,4 @@
-"""What operations make of sparse arrays; those that are not here are refused, as PyTorch refuses most."""
+"""Operations on sparse arrays; those that are not here are refused, as PyTorch refuses most."""
 
 from __future__ import annotations
 

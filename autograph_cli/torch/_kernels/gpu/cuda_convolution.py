@@ -22,7 +22,7 @@ Piece = tuple[slice, list[slice]]
 
 
 class ConvolutionByPieces(Convolution):
-    """What differs from convolutions of the CPU."""
+    """Convolutions on a GPU, where they differ from those on the CPU."""
 
     number: Any
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 ROOT, COEFFICIENT = math.sqrt(2 / math.pi), 0.044715
-"""Of the tanh that stands for the error function in gelu."""
+"""The constants of the tanh that stands for the error function in gelu."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """All of them, by name; the first argument is CuPy."""
 

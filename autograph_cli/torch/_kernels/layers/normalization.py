@@ -49,7 +49,7 @@ class Normalization:
         return out
 
     def _normalized(self, a: Array, eps: float, weight: Array = None, bias: Array = None) -> Any:
-        """Of each row: its normal form, times `weight` plus `bias`; its mean and 1 / deviation."""
+        """Return the normal form of each row, times `weight` plus `bias`, its mean and 1 / deviation."""
         count = self.number(max(a.shape[-1], 1), a)
         mean = self.row_sums(a) / count
         out = a - mean

@@ -1,6 +1,6 @@
-"""What LAPACK solves and factors, by the routines that PyTorch takes: systems and inverses of real matrices, and in
-float32 also what `numpy.linalg` would compute in double precision. Each gives None where there is no LAPACK, or where
-it found nothing."""
+"""Solvers and factorizations by LAPACK, with the routines that PyTorch takes: systems and inverses of real matrices,
+and in float32 also those that `numpy.linalg` would compute in double precision. Each gives None where there is no
+LAPACK, or where it found nothing."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ Order = list[int]
 FEW = 16
 """So many elements are sorted by insertion."""
 MANY = 1 << 15
-"""Of more elements the steps in Python would take too long: there the first or the last of equal ones is given."""
+"""The number of elements from which the steps in Python would take too long: the first or the last of equal ones is
+given."""
 
 
 def nth_element(order: Order, keys: list[Any], nth: int) -> None:

@@ -1,4 +1,4 @@
-"""What normalizations look at before they hand their arguments to the compiled functions that PyTorch has for them."""
+"""Checks of normalizations before they hand their arguments to the compiled functions that PyTorch has for them."""
 
 from __future__ import annotations
 

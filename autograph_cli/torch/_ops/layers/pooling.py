@@ -244,7 +244,7 @@ def _check_length(input: Tensor) -> None:
 
 
 def _check_line(input: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool) -> None:
-    """What PyTorch refuses of a pooling of one dimension, in its words."""
+    """Refuse arguments of a pooling of one dimension that PyTorch refuses, in its words."""
     _check_length(input)
     stride = kernel if stride is None or stride == [] or stride == () else stride
     kernel, stride, padding, dilation = (

@@ -172,7 +172,7 @@ class Cell(NamedTuple):
 
 
 State = tuple[Any, ...]
-"""What one step hands to the next: (hidden,) or (hidden, cell)."""
+"""The state that one step hands to the next: (hidden,) or (hidden, cell)."""
 Step = Callable[[Any, State, Cell], State]
 """From an input, the state and the weights to the next state."""
 

@@ -1,4 +1,4 @@
-"""What losses refuse because PyTorch computes them in place, or asks something of their arguments first."""
+"""Refusals of losses: PyTorch computes them in place, or checks their arguments first."""
 
 from __future__ import annotations
 

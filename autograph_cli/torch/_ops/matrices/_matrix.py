@@ -1,4 +1,4 @@
-"""What formulas and functions of matrices share."""
+"""Helpers that formulas and functions of matrices share."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _without_single_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """Of two batches of matrices, one of a single matrix that needs a gradient is taken as that matrix."""
+    """Take a batch of a single matrix that needs a gradient as that matrix, where it is one of two batches."""
     left, right = a._ag_raw.shape, b._ag_raw.shape
     if (left[0] == 1) != (right[0] == 1):
         if right[0] == 1 and b.requires_grad:

@@ -45,7 +45,7 @@ turned = operation(
     batch=batching.leading,
     self=lambda f, grad, dim0, dim1: f.transpose(grad, dim0, dim1),
 )
-"""What PyTorch records where it transposes its own result in place."""
+"""The transposition in place of its own result that PyTorch records."""
 
 
 def _window(window: Tensor | None, n_fft: int, win_length: int, input: Tensor) -> Tensor | None:

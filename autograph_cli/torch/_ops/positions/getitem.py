@@ -243,7 +243,7 @@ def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[A
 
 
 _POSITIONS = "".join(np.dtype(kind).char for kind in (np.int64, np.int32, np.uint8, np.bool_))
-"""What tensors with dimensions may hold that pick elements, by NumPy's letters."""
+"""The dtypes of tensors with dimensions that pick elements, by NumPy's letters."""
 
 
 def _index_tensor(item: Any) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,5 @@
-"""What order tells: medians, modes, quantiles, running extremes, unique elements, positions in a sorted row."""
+"""Operations on the order of elements: medians, modes, quantiles, running extremes, unique elements, positions in a
+sorted row."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 
 def check_elements(name: str, input: Tensor, dim: int) -> None:
-    """What chooses an element along a dimension needs one."""
+    """Refuse to choose an element along a dimension that has none."""
     if input._ag_raw.ndim and input._ag_raw.shape[dim] == 0:
         raise refused(IndexError, f"{name}(): Expected reduction dim {dim} to have non-zero size.")
 

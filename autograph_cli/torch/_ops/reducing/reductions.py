@@ -201,7 +201,7 @@ def var_gradient(f: Any, grad: Any, self: Any, dim: Any, correction: Any, keepdi
 
 
 def std_gradient(f: Any, grad: Any, self: Any, result: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    """That of the variance, divided by 2 std; 0 where std is 0."""
+    """Return the gradient of the variance, divided by 2 std; 0 where std is 0."""
     halved = f.masked_fill_Scalar(f.div(grad, f.mul_Scalar(result, 2)), f.eq(result, f.zeros_like(result)), 0)
     return var_gradient(f, halved, self, dim, correction, keepdim)
 

@@ -1,4 +1,4 @@
-"""What views do, in memory of its own (`view_copy`); views changed in place; and values put where a view would look."""
+"""Views in memory of their own (`view_copy`); views changed in place; and values put where a view would look."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _FROM_NOTHING = (
     "triu_indices",
     "zeros",
 )
-"""What the default device places too."""
+"""Functions whose results the default device places too."""
 _LIKE = ("empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like")
 _BESIDE = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros")
 
