@@ -144,8 +144,7 @@ def _by_values(
 ) -> int:
     """Compare the numbers of both sides, and return the exit code."""
     values = importlib.import_module("autograph_cli.cli.diff_values")  # NumPy, which other comparisons do without
-    asked = values.Asked(tuple(sides), tuple(map(chosen, engines)), step, compiled)
-    opened = values.open_sides(asked, checked_out)
+    opened = values.open_sides(sides, engines, step, eager=compiled)
     code: int = values.show(values.compare(opened), opened, as_json=as_json)
     return code
 
@@ -204,6 +203,8 @@ def _sides(
         raise UsageError("Give two files, or one file and --rev once or twice.")
     if new is not None:
         return [_at(old), _at(new)]
+    if not old.endswith(SCRIPTS):
+        raise UsageError(f"--rev is for scripts, and {old} is none.")
     return [(old, revision) for revision in (*revisions, None)[:2]]
 
 
@@ -265,8 +266,6 @@ def _open(
     name: str, revision: str | None, settings: Settings, step: str | None, modules: Mapping[str, str]
 ) -> Snapshot:
     if not name.endswith(SCRIPTS):
-        if revision is not None:
-            raise UsageError(f"--rev is for scripts, and {name} is none.")
         if name.endswith(files.SUFFIX):
             return files.load(Path(name))
         path, rank = named_rank(name)
@@ -280,12 +279,9 @@ def _open(
         if rank is None and len(ranks := store.ranks_of(path)) > 1:
             say(f"Of {path}, rank {trace.rank} is compared, of {len(ranks)}; another one is {path}#1.", err=True)
         return Snapshot(trace.script, sections, held, trace.total_steps, values)
-    if not Path(name).is_file() and revision is None:
-        raise CommandError(f"There is no file {name}.")
-    if revision is None:
-        return scripts.take(Path(name), settings, module=modules.get(name, ""))
+    title = f"{name} at {revision}" if revision else ""
     with checked_out(Path(name), revision) as script:
-        return scripts.take(script, settings, name=f"{name} at {revision}", module=modules.get(name, ""))
+        return scripts.take(script, settings, name=title, module=modules.get(name, ""))
 
 
 def _show(

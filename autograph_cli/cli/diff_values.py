@@ -6,15 +6,16 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograph_cli.cli.exit_codes import CommandError
+from autograph_cli.cli.git import checked_out
 from autograph_cli.cli.opening import named_rank
 from autograph_cli.cli.options import SCRIPTS
 from autograph_cli.cli.printing import put
+from autograph_cli.engines import chosen
 from autograph_cli.graph import Node, Step, Trace
 from autograph_cli.graph.aligned import Aligned
 from autograph_cli.graph.divergence import Divergence, divergence
@@ -23,6 +24,7 @@ from autograph_cli.record.log.steps import COMPARED
 from autograph_cli.record.run import store
 from autograph_cli.testing import recording, sweeps
 
+S = TypeVar("S")
 T = TypeVar("T")
 EAGER = {"TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
 NEAR = 12
@@ -41,55 +43,24 @@ class Side(Struct, frozen=True):
     """Gives the verdict of `autograph check` on the first derivative of a custom Function of the script."""
 
 
-class Asked(Struct, frozen=True):
-    """The sides that are to be compared, and how each is run."""
-
-    named: tuple[tuple[str, str | None], ...]
-    """Files, and revisions of scripts."""
-    engines: tuple[str, ...]
-    steps: str | None = None
-    eager: bool = False
-    """True if `torch.compile` compiles nothing on the first side."""
+def open_sides(
+    named: Sequence[tuple[str, str | None]], engines: Sequence[str], steps: str | None, *, eager: bool
+) -> list[Side]:
+    """Read traces, and run scripts, of these names and revisions, both at the same time; where the first is to be
+    `eager`, `torch.compile` compiles nothing there."""
+    sides = [*zip(named, map(chosen, engines), (EAGER if eager else {}, {}), strict=True)]
+    return _each(sides, lambda each: _side(*each[0], *each[1:], steps))
 
 
-def open_sides(asked: Asked, checked_out: Callable[..., Any]) -> list[Side]:
-    """Read traces, and run scripts, both at the same time."""
-    environments: list[dict[str, str]] = [EAGER if asked.eager else {}, {}]
-    with sweeps.pool(2) as pool:
-        assert pool is not None
-        found = [
-            pool.submit(_side, *named, engine, asked.steps, environment, checked_out)
-            for named, engine, environment in zip(asked.named, asked.engines, environments, strict=True)
-        ]
-        return [each.result() for each in found]
-
-
-def _side(
-    name: str,
-    revision: str | None,
-    engine: str,
-    steps: str | None,
-    environment: Mapping[str, str],
-    checked_out: Callable[..., Any],
-) -> Side:
+def _side(name: str, revision: str | None, engine: str, environment: Mapping[str, str], steps: str | None) -> Side:
     """Read a trace, or run a script."""
     if not name.endswith(SCRIPTS):
-        if revision is not None:
-            raise CommandError(f"--rev is for scripts, and {name} is none.")
         path, rank = named_rank(name)
         return Side(name, store.load(path, rank))
-    if revision is None and not Path(name).is_file():
-        raise CommandError(f"There is no file {name}.")
     title = f"{name} at {revision}" if revision else f"{name}, eager" if environment else name
 
-    def there() -> contextlib.AbstractContextManager[Path]:
-        if revision is None:
-            return contextlib.nullcontext(Path(name))
-        found: contextlib.AbstractContextManager[Path] = checked_out(Path(name), revision)
-        return found
-
     def run(kept: str, *measured: str) -> Trace:
-        with there() as script:
+        with checked_out(Path(name), revision) as script:
             return recording.record(
                 script,
                 steps=kept,
@@ -100,7 +71,7 @@ def _side(
             ).trace
 
     def check(function: str) -> str:
-        with there() as script:
+        with checked_out(Path(name), revision) as script:
             words = ["check", "--json", "--order", "1", "--engine", engine, str(script), function]
             with sweeps.child("autograph_cli.cli.main", words) as process:
                 return _said(process.communicate()[0])
@@ -132,7 +103,7 @@ def compare(sides: Sequence[Side]) -> Divergence:
     return replace(found, notes=tuple(_notes(found, repeated, sides)))
 
 
-def _each(sides: Sequence[Side], what: Callable[[Side], T]) -> list[T]:
+def _each(sides: Sequence[S], what: Callable[[S], T]) -> list[T]:
     """Return what this gives for both sides, which are run at the same time."""
     with sweeps.pool(len(sides)) as pool:
         assert pool is not None

@@ -42,8 +42,14 @@ def commit_of(root: Path, revision: str) -> str:
 
 
 @contextmanager
-def checked_out(script: Path, revision: str) -> Iterator[Path]:
-    """The script within its repository as of a revision, in a folder of its own: it imports its own neighbours."""
+def checked_out(script: Path, revision: str | None) -> Iterator[Path]:
+    """The script as it is; or as of a revision, within its repository in a folder of its own: it imports its own
+    neighbours."""
+    if revision is None:
+        if not script.is_file():
+            raise CommandError(f"There is no file {script}.")
+        yield script
+        return
     root, inner = place_of(script)
     commit = commit_of(root, revision)
     try:

@@ -72,8 +72,7 @@ def shape_of(seen: Seen, edge: Edge) -> tuple[int, ...]:
 
 def saved_value(node: Node, name: str) -> str:
     """A plain value that an operation was given, as text; empty where there is none."""
-    kept = [saved.value for saved in node.saved if saved.name.removeprefix("_saved_") == name]
-    return next(iter([*kept, *(value for key, value in node.constants if key == name)]), "")
+    return next((value for key, value in node.plain if key == name), "")
 
 
 def span(values: Values | None) -> tuple[float, float] | None:

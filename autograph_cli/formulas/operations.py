@@ -71,8 +71,7 @@ FILLED = {"zeros": 0, "ones": 1, "zeros_like": 0, "ones_like": 1, "new_zeros": 0
 
 def recorded(node: Node) -> dict[str, Any]:
     """The arguments of a node's operation that are no tensors, by name, and what else its node keeps."""
-    pairs = [(saved.name.removeprefix("_saved_"), saved.value) for saved in node.saved if saved.type is None]
-    return {name: _plain(value) for name, value in (*pairs, *node.constants)}
+    return {name: _plain(value) for name, value in node.plain}
 
 
 def _plain(value: str) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -144,16 +144,3 @@ def _dtype(graph: Graph, edge: Edge) -> str:
 
 def _types(node: Node) -> tuple[str, ...]:
     return tuple(str(output.type) for output in node.outputs)
-
-
-def behind(graph: Graph, starts: Sequence[int], stops: set[int]) -> Iterator[int]:
-    """The nodes that these hang on, themselves included, up to those where it stops."""
-    seen: set[int] = set()
-    stack = list(starts)
-    while stack:
-        number = stack.pop()
-        if number in seen or number in stops:
-            continue
-        seen.add(number)
-        yield number
-        stack += [edge.node for edge in graph[number].args]

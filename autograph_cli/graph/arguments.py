@@ -51,9 +51,7 @@ def arguments_text(node: Node, shapes: Sequence[tuple[int, ...]] = (), room: int
 
 
 def _plain(node: Node) -> tuple[tuple[str, str], ...]:
-    """The plain arguments, those that are kept first."""
-    kept = [(saved.name, saved.value) for saved in node.saved if saved.type is None and saved.value != PACKED]
-    return (*[(name.removeprefix("_saved_"), value) for name, value in kept], *node.constants)
+    return tuple([pair for pair in node.plain if pair[1] != PACKED])
 
 
 @lru_cache(1 << 12)

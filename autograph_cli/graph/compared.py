@@ -33,12 +33,7 @@ def constants(node: Node) -> dict[str, str]:
     >>> constants(Node(0, "operation", "SumBackward1", "sum", (), saved=(Saved("_saved_dim", value="(1,)"),)))
     {'dim': '(1,)'}
     """
-    return dict(_constants(_plain(node)))
-
-
-def _plain(node: Node) -> tuple[tuple[str, str], ...]:
-    kept = [(saved.name.removeprefix("_saved_"), saved.value) for saved in node.saved if saved.type is None]
-    return (*kept, *node.constants)
+    return dict(_constants(node.plain))
 
 
 @lru_cache(1 << 14)
@@ -172,7 +167,5 @@ _HELD_NOT = (*_SHAPES, "size", "stride", "storage_offset")
 def _held(node: Node, version: int) -> tuple[tuple[str, str], ...]:
     if not node.is_operation:
         return ()
-    kept = [(saved.name.removeprefix("_saved_"), saved.value) for saved in node.saved if saved.type is None]
-    if version > 1:
-        kept += [pair for pair in node.constants if node.kind == "untracked" or pair[0] == "other"]
-    return tuple([pair for pair in kept if not pair[0].endswith(_HELD_NOT)])
+    given = [pair for pair in node.constants if version > 1 and (node.kind == "untracked" or pair[0] == "other")]
+    return tuple([pair for pair in replace(node, constants=tuple(given)).plain if not pair[0].endswith(_HELD_NOT)])

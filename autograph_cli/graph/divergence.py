@@ -99,25 +99,21 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
         worst = max(worst, aligned.largest)
         carried[one.number] = {each.name: each.relative for each in _spread(aligned, noise=True)}
         if found:
-            first = _hooked(found[0], one, (old, new)) if found[0].kind == "seed" else found[0]
-            parted = _parted(one, other, aligned, first, counts, before)
-            is_leaf = found[0].kind == "state" and one.graph[found[0].old or 0].kind == "leaf"
-            stepped = _stepped(old, one.number - 1) if is_leaf and before == one.number - 1 else None
-            total = min(old.total_steps, new.total_steps)
-            return replace(parted, steps=len(carried), total=total, stepped=stepped)
+            break
         before = one.number
-    ended = _other_lengths(old, new, pairs)
-    looked, unseen = sum(counts.values()) - counts["unknown"], counts["unknown"]
-    verdict: Verdict = "incomparable" if ended else "rounding" if counts["rounding"] else "equal"
-    return Divergence(
-        verdict,
-        ended,
-        looked=looked,
-        unseen=unseen,
-        steps=len(pairs),
+    compared = Divergence(
+        "rounding" if counts["rounding"] else "equal",
+        looked=counts.total() - counts["unknown"],
+        unseen=counts["unknown"],
+        alone=alone,
+        steps=len(carried),
         largest=worst,
         total=min(old.total_steps, new.total_steps),
     )
+    if found:
+        return _parted(compared, (old, new), (one, other), aligned, found[0], before)
+    ended = _other_lengths(old, new, pairs)
+    return replace(compared, verdict="incomparable", why=ended) if ended else compared
 
 
 def _hooked(parting: Parting, step: Step, traces: tuple[Trace, Trace]) -> Parting:
@@ -160,17 +156,37 @@ def _other_lengths(old: Trace, new: Trace, pairs: list[tuple[Step, Step]]) -> st
 
 
 def _parted(
-    one: Step, other: Step, aligned: Aligned, parting: Parting, counts: Counter[str], before: int | None
+    compared: Divergence,
+    traces: tuple[Trace, Trace],
+    steps: tuple[Step, Step],
+    aligned: Aligned,
+    parting: Parting,
+    before: int | None,
 ) -> Divergence:
-    why = ""
-    verdict: Verdict = "parted"
-    if parting.kind == "state":
-        verdict, why = _of_state(aligned, parting, one, before)
-    looked, unseen = sum(counts.values()) - counts["unknown"], counts["unknown"]
-    spread = tuple(_spread(aligned))
+    one, other = steps
     last = -1 if before is None else before
-    gap = (last, one.number) if parting.kind == "state" and verdict == "parted" and last < one.number - 1 else None
-    return Divergence(verdict, why, one, other, parting, aligned, spread, looked, unseen, gap=gap)
+    verdict: Verdict = "parted"
+    why, stepped, gap = "", None, None
+    if parting.kind == "seed":
+        parting = _hooked(parting, one, traces)
+    elif parting.kind == "state":
+        verdict, why = _of_state(aligned, parting, one, before)
+        if one.graph[parting.old or 0].kind == "leaf" and before == one.number - 1:
+            stepped = _stepped(traces[0], before)
+        if verdict == "parted" and last < one.number - 1:
+            gap = last, one.number
+    return replace(
+        compared,
+        verdict=verdict,
+        why=why,
+        old=one,
+        new=other,
+        parting=parting,
+        aligned=aligned,
+        spread=tuple(_spread(aligned)),
+        stepped=stepped,
+        gap=gap,
+    )
 
 
 def _of_state(aligned: Aligned, parting: Parting, step: Step, before: int | None) -> tuple[Verdict, str]:

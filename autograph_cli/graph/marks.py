@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -86,7 +86,8 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
     or where a copy of a model computes a target.
     """
     cuts = cutting(graph)
-    led, meant = (_led(graph), _meant(graph)) if cuts else (set(), set())
+    led = _led(graph) if cuts else set()
+    meant = _meant(graph, led) if cuts else set()
     ran = {number for entry in graph.passes for number in entry.ran} if cuts else set()
     trained = {number for entry in graph.passes if entry.call == "backward" for number in entry.ran} if cuts else set()
     for number, met in cuts.items():
@@ -157,11 +158,12 @@ def _unreached(graph: Graph) -> Iterator[Mark]:
     calls = [entry for entry in graph.passes if entry.call == "backward" and entry.roots]
     if not calls:
         return
-    led = _led(graph)
     made_from = set(walk(graph, [edge.node for entry in calls for edge in entry.roots], data_edges))
     leaves = [node for node in graph if node.kind == "leaf"]
     required = {edge.node for node in graph for edge in _required(node)}
-    unreached = [node for node in leaves if node.id in (made_from & required) - led - _meant(graph)]
+    led = _led(graph)
+    wanted = (made_from & required) - led - _meant(graph, led)
+    unreached = [node for node in leaves if node.id in wanted]
     for path, its in _by_module(leaves, unreached).items():
         words = f"{len(its)} leaves of {path} get no gradient" if len(its) > 1 else UNREACHED
         yield Mark(UNREACHED, words, tuple(node.id for node in its))
@@ -173,18 +175,16 @@ def _led(graph: Graph) -> set[int]:
     return set(walk(graph, ends, backward_edges))
 
 
-def _meant(graph: Graph) -> set[int]:
+def _meant(graph: Graph, led: set[int]) -> set[int]:
     """The leaves that are to have no gradient: of copies of a model, and of whole models of which all that is taken
     was detached."""
-    found, led = _copies(graph), _led(graph)
-    tops: dict[str, set[int]] = {}
-    for node in graph:
-        for path in _around(node)[:1] if node.kind == "leaf" else ():
-            tops.setdefault(path, set()).add(node.id)
+    leaves = _leaves_of(graph)
+    found = _copies(graph, led, leaves)
+    tops = [its for path, its in leaves.items() if "." not in path]
     for node in graph:
         if node.cut and node.op == DETACHED:
             behind = set(_leaves_behind(graph, [_before(graph, node.args[position]) for position in node.cut]))
-            whole = [its for its in tops.values() if its & behind]
+            whole = [its for its in tops if its & behind]
             if behind and behind == set().union(*whole) and led.isdisjoint(behind):
                 found |= behind
     return found
@@ -196,14 +196,18 @@ def _leaves_behind(graph: Graph, nodes: Iterable[Node]) -> list[int]:
     ]
 
 
-def _copies(graph: Graph) -> set[int]:
-    """The leaves of modules without any gradient that are built as another module is that has one, and that nothing of
-    this other one hangs on: those of a teacher, or of the model that a target comes from."""
-    led = _led(graph)
+def _leaves_of(graph: Graph) -> dict[str, set[int]]:
+    """The leaves of each module, those of the modules in it included, by its path."""
     leaves: dict[str, set[int]] = {}
     for node in graph:
         for path in _around(node) if node.kind == "leaf" else ():
             leaves.setdefault(path, set()).add(node.id)
+    return leaves
+
+
+def _copies(graph: Graph, led: set[int], leaves: Mapping[str, set[int]]) -> set[int]:
+    """The leaves of modules without any gradient that are built as another module is that has one, and that nothing of
+    this other one hangs on: those of a teacher, or of the model that a target comes from."""
 
     def built(path: str) -> list[tuple[str, tuple[int, ...]]]:
         its = (graph[number] for number in sorted(leaves[path]))
@@ -211,8 +215,10 @@ def _copies(graph: Graph) -> set[int]:
 
     found: set[int] = set()
     bare = [path for path, its in leaves.items() if led.isdisjoint(its)]
+    others = {path: built(path) for path, its in leaves.items() if bare and led >= its}
     for path in (path for path in bare if path.rpartition(".")[0] not in bare):
-        for other in (other for other, its in leaves.items() if led >= its and built(other) == built(path)):
+        mine = built(path)
+        for other in (other for other, its in others.items() if its == mine):
             users = [node.id for node in graph if any(edge.node in leaves[other] for edge in node.args)]
             if leaves[path].isdisjoint(walk(graph, users, data_edges)):
                 found |= leaves[path]

@@ -10,6 +10,7 @@ from autograph_cli.graph.numbers import Apart, largest
 from autograph_cli.graph.parting import Kind, Parting
 from autograph_cli.graph.parting_forward import Forward
 from autograph_cli.graph.records import Edge, Exact, Graph, Node, Pass
+from autograph_cli.graph.views import walk
 
 _SAME = Compared("same")
 
@@ -231,19 +232,9 @@ def _ends(graph: Graph, node: Node, aligned: Aligned) -> int | None:
     """Return the argument that ends the history, in the graph in which no gradient goes on: a `detach`, or an operation
     that ran without a gradient."""
     likes, other = (aligned.likes, aligned.old) if graph is aligned.new else (aligned.pairs, aligned.new)
-    found: set[int] = set()
-    seen: set[int] = set()
-    stack = [edge.node for edge in node.args]
-    while stack:
-        number = stack.pop()
-        if number in seen or graph[number].kind != "untracked":
-            continue
-        seen.add(number)
-        like = likes.get(number)
-        if graph[number].cut and (like is None or not other[like].cut):
-            found.add(number)
-        stack += [edge.node for edge in graph[number].args]
-    return min(found, default=None)
+    met = walk(graph, [edge.node for edge in node.args], lambda one: one.args if one.kind == "untracked" else ())
+    cuts = (number for number in met if graph[number].kind == "untracked" and graph[number].cut)
+    return next((number for number in cuts if number not in likes or not other[likes[number]].cut), None)
 
 
 def _senders(graph: Graph, ran: Iterable[int]) -> dict[tuple[int, int], list[tuple[int, int]]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from autograph_cli.graph.aligned import BLURRED, SHARP, USUAL, Aligned, Compared, behind, noise_of
+from autograph_cli.graph.aligned import BLURRED, SHARP, USUAL, Aligned, Compared, noise_of
 from autograph_cli.graph.compared import constants
 from autograph_cli.graph.parting import Kind, Parting
 from autograph_cli.graph.records import Edge, Graph, Node
+from autograph_cli.graph.views import walk
 
 
 class Forward:
@@ -149,10 +150,8 @@ class Forward:
         """Return the operations without a like behind two results that differ."""
         aligned = self.aligned
         equal = {one: other for one, other in aligned.pairs.items() if aligned.equal(one, other)}
-        olds = sorted(number for number in behind(self.old, [mine.node], {*equal}) if self.old[number].is_operation)
-        news = sorted(
-            number for number in behind(self.new, [its.node], {*equal.values()}) if self.new[number].is_operation
-        )
+        olds = _operations_behind(self.old, mine, equal.keys())
+        news = _operations_behind(self.new, its, equal.values())
         ends = (mine, its)
         if user is not None and user in aligned.pairs:
             ends = Edge(user), Edge(aligned.pairs[user])
@@ -171,6 +170,13 @@ class Forward:
             news=tuple(news),
             later=bool(news) and (not olds or before + 0.5 < time),
         )
+
+
+def _operations_behind(graph: Graph, edge: Edge, stops: Collection[int]) -> list[int]:
+    """The operations that an output hangs on, up to these nodes."""
+    stopped = set(stops)
+    met = walk(graph, [edge.node], lambda node: () if node.id in stopped else node.args)
+    return [number for number in met if number not in stopped and graph[number].is_operation]
 
 
 def _plain(node: Node) -> tuple[object, ...]:

@@ -26,7 +26,7 @@ def text(found: Divergence, names: Names) -> Iterator[str]:
     """Yield the lines of the report."""
     yield sentence(found, names)
     if found.parting is not None and found.verdict == "parted":
-        for word, told in _details(found, names):
+        for word, told in _details(found):
             yield f"  {word:<9} {told}"
     if found.looked:
         of = f" of {found.total}" if found.steps < found.total and found.verdict != "parted" else ""
@@ -74,7 +74,7 @@ def as_dict(found: Divergence, names: Names) -> dict[str, Any]:
         "relative": _finite(parting.apart.relative),
         "index": parting.apart.index,
         "values": None if parting.apart.index is None else [str(parting.apart.old), str(parting.apart.new)],
-        "details": dict(_details(found, names)),
+        "details": dict(_details(found)),
     }
     told["gradients"] = [
         {"name": each.name, "order": each.order, "relative": _finite(each.relative), "parted": each.parted}
@@ -197,7 +197,7 @@ def _named(why: str, names: Names) -> str:
 # -- below it
 
 
-def _details(found: Divergence, names: Names) -> Iterator[tuple[str, str]]:
+def _details(found: Divergence) -> Iterator[tuple[str, str]]:
     parting = found.parting
     assert parting is not None
     assert found.aligned is not None
@@ -211,7 +211,7 @@ def _details(found: Divergence, names: Names) -> Iterator[tuple[str, str]]:
     told = [", ".join(constants(node)) for node in nodes]
     if len(set(told)) > 1:
         yield "constants", " and ".join(words or "none" for words in told)
-    worst = _worst(parting, str(output.shape) if output else "", nodes)
+    worst = _worst(parting, nodes)
     if worst:
         yield "worst", worst
     given = _given(found.aligned, parting)
@@ -221,7 +221,7 @@ def _details(found: Divergence, names: Names) -> Iterator[tuple[str, str]]:
     yield from _spread(found)
 
 
-def _worst(parting: Parting, _: str, nodes: list[Node]) -> str:
+def _worst(parting: Parting, nodes: list[Node]) -> str:
     apart = parting.apart
     if not math.isfinite(apart.difference):
         return ""

@@ -233,6 +233,12 @@ class Node(Record, frozen=True, gc=False, rename={"pass_id": "pass"}):
         return self.kind == "operation" or (self.kind == "untracked" and bool(self.args))
 
     @property
+    def plain(self) -> tuple[tuple[str, str], ...]:
+        """Return its plain arguments by name, those that it keeps for backward first."""
+        kept = [(saved.name.removeprefix("_saved_"), saved.value) for saved in self.saved if saved.type is None]
+        return (*kept, *self.constants)
+
+    @property
     def is_custom(self) -> bool:
         """Return whether it is of a custom Function: the names of PyTorch's own nodes end in a number."""
         return self.kind == "operation" and bool(self.op) and self.name == f"{self.op}Backward"

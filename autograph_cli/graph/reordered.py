@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from graphlib import TopologicalSorter
 
 from msgspec.structs import replace
 
-from autograph_cli.graph.compared import labelled
+from autograph_cli.graph.compared import constants, labelled
 from autograph_cli.graph.records import Edge, Graph, Node
-from autograph_cli.graph.views import part
+from autograph_cli.graph.views import data_edges, part
 
 _COMMUTE = frozenset(
     ("add", "mul", "eq", "ne", "maximum", "minimum", "logical_and", "logical_or", "bitwise_and", "bitwise_or")
@@ -32,47 +33,25 @@ def reordered(graph: Graph) -> Graph | None:
     terms: dict[int, list[Term]] = {}
     texts: dict[int, str] = {}
     nodes = list(graph.nodes)
-    for node in _sorted(graph):
-        if node.id in both:
+    given = {node.id: [edge.node for edge in data_edges(node)] for node in graph}
+    for number in TopologicalSorter(given).static_order():
+        node = graph[number]
+        if number in both:
             pairs = list(zip(node.args, node.next or (None, None), strict=True))
             found = [term for pair in pairs for term in (terms[pair[0].node] if pair[0].node in inner else [pair])]
             found.sort(key=lambda term: (texts[term[0].node], term[0].nr))
-            terms[node.id] = found
+            terms[number] = found
             following = tuple([edge for _, edge in found]) if node.next else ()
-            nodes[node.id] = replace(node, args=tuple([edge for edge, _ in found]), next=following, cut=())
-        texts[node.id] = _text(graph, nodes[node.id], texts)
+            nodes[number] = replace(node, args=tuple([edge for edge, _ in found]), next=following, cut=())
+        texts[number] = _text(graph, nodes[number], texts)
     kept = [node.id for node in graph if node.id not in inner]
     return part(replace(graph, nodes=tuple(nodes)), kept, graph.roots)
 
 
-def _sorted(graph: Graph) -> Iterator[Node]:
-    """The nodes, each after what it is given."""
-    done: set[int] = set()
-    stack = [node.id for node in reversed(graph.nodes)]
-    while stack:
-        node = graph[stack[-1]]
-        waiting = [] if node.id in done else [n for edge in _edges(node) if (n := edge.node) not in done]
-        if waiting:
-            stack += waiting
-        elif stack.pop() not in done:
-            done.add(node.id)
-            yield node
-
-
-def _edges(node: Node) -> Iterator[Edge]:
-    return (edge for edge in (*node.args, *node.next) if edge is not None)
-
-
 def _commutes(node: Node) -> bool:
     """Return whether it is such an operation, of two tensors and nothing else."""
-    plain = node.op in _COMMUTE and len(node.args) == 2 and len(node.next) in (0, 2)
-    return plain and not any(name == "alpha" and value not in ("1", "1.0") for name, value in _plain(node))
-
-
-def _plain(node: Node) -> list[tuple[str, str]]:
-    return [(saved.name.removeprefix("_saved_"), saved.value) for saved in node.saved if saved.type is None] + list(
-        node.constants
-    )
+    of_two = node.op in _COMMUTE and len(node.args) == 2 and len(node.next) in (0, 2)
+    return of_two and "alpha" not in constants(node)
 
 
 def _inner(graph: Graph, both: set[int]) -> set[int]:
@@ -95,7 +74,7 @@ def _text(graph: Graph, node: Node, texts: Mapping[int, str]) -> str:
     """A node and all that it hangs on, in short: the same in each graph."""
     names = () if node.is_operation else node.outputs[0].names[:1]
     types = [str(output.type) for output in node.outputs]
-    given = [(texts[edge.node], edge.nr) for edge in node.args or _edges(node)]
+    given = [(texts[edge.node], edge.nr) for edge in data_edges(node)]
     what = node.kind in ("leaf", "input"), node.op, types, labelled(graph, node), given, names
     found = importlib.import_module("hashlib").blake2b(repr(what).encode(), digest_size=8)  # OpenSSL comes with it
     return str(found.hexdigest())

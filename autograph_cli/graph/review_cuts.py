@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from autograph_cli.graph.records import Edge, Graph, Node
-from autograph_cli.graph.views import walk
+from autograph_cli.graph.views import data_edges, walk
 
 _DETACH = "detach"
 """The operation whose result is its argument without its history."""
@@ -74,17 +74,13 @@ class Cuts:
         left = set(numbers)
         for number in sorted(left, reverse=True):
             if number in left:
-                left -= set(walk(self.new, [edge.node for edge in self.new[number].args], _given))
+                left -= set(walk(self.new, [edge.node for edge in self.new[number].args], data_edges))
         return left
 
     def leaves(self, nodes: list[Node]) -> set[int]:
         """The leaves that these hang on."""
-        return {n for n in walk(self.new, [node.id for node in nodes], _given) if self.new[n].kind == "leaf"}
+        return {n for n in walk(self.new, [node.id for node in nodes], data_edges) if self.new[n].kind == "leaf"}
 
     def still(self, edge: Edge) -> bool:
         """Return whether a gradient comes to a tensor in another way."""
         return any(edge == other for node in self.new for other in node.next)
-
-
-def _given(node: Node) -> tuple[Edge, ...]:
-    return node.args

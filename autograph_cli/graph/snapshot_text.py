@@ -44,11 +44,18 @@ def graph_lines(
         Line(f"order {node.order}", node.id, _node(node, names, parts, numbers if node.order in several else ()))
         for node in sorted(graph, key=lambda node: node.order)
     ]
-    lines += [
-        Line("results", position, _ref(Edge(root.node, root.nr), names)) for position, root in enumerate(graph.roots)
+    return lines + _ends(graph, names, numbers)
+
+
+def _ends(graph: Graph, labels: Labels, numbers: Sequence[str]) -> list[Line]:
+    """The lines of the results and of the backward calls."""
+    roots = [_ref(Edge(root.node, root.nr), labels) for root in graph.roots]
+    calls = [f"{number}: {_pass(entry, graph, labels)}" for number, entry in zip(numbers, graph.passes, strict=True)]
+    return [
+        Line(heading, position, text)
+        for heading, texts in (("results", roots), ("passes", calls))
+        for position, text in enumerate(texts)
     ]
-    calls = [_pass(entry, graph, names) for entry in graph.passes]
-    return lines + [Line("passes", position, f"{numbers[position]}: {text}") for position, text in enumerate(calls)]
 
 
 def folded_lines(graph: Graph, parts: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -76,9 +83,7 @@ def folded_lines(graph: Graph, parts: Collection[str]) -> Iterator[tuple[str, st
             yield f"order {order}", f"{fold.turns} times"
             yield from ((f"order {order}", f"  {line}") for line in first_turn(nodes, fold, labels, write))
             at = fold.end
-    for line in graph_lines(graph, parts, labels):
-        if not line.heading.startswith("order"):
-            yield line.heading, line.text
+    yield from ((line.heading, line.text) for line in _ends(graph, labels, numbers))
 
 
 def ambiguous(graph: Graph) -> set[int]:

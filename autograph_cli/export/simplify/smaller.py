@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from msgspec.structs import replace
 
@@ -25,17 +25,12 @@ def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
     closed, and all chains folded."""
     small = split(fold_repeats(scene, graph))
     yield small
-    small = last = without_lone_frames(small)
+    small = without_lone_frames(small)
     yield small
-    for last in _closing(small, graph, 2):
-        yield last
-    small = last
-    for last in _folding(small, 0.5):
-        yield last
-    small = last
-    for last in _closing(small, graph, 1):
-        yield last
-    yield from _folding(last, 0.0)
+    small = yield from _closing(small, graph, 2)
+    small = yield from _folding(small, 0.5)
+    small = yield from _closing(small, graph, 1)
+    yield from _folding(small, 0.0)
 
 
 def without_lone_frames(scene: Scene) -> Scene:
@@ -63,14 +58,14 @@ def without_lone_frames(scene: Scene) -> Scene:
     return replace(scene, boxes=tuple(map(box_of, scene.boxes)), frames=frames)
 
 
-def _closing(scene: Scene, graph: Graph, outermost: int) -> Iterator[Scene]:
+def _closing(scene: Scene, graph: Graph, outermost: int) -> Generator[Scene, None, Scene]:
     """Yield the scene with the deepest frames closed, those of one class that hold the most together, again and
-    again, down to frames `outermost`."""
+    again, down to frames `outermost`; returns the last one."""
     while True:
         deep = depths(scene)
         deepest = max(deep.values(), default=0)
         if deepest < outermost:
-            return
+            return scene
         many = Counter(box.frame for box in scene.boxes)
         held: Counter[str] = Counter()
         for frame in scene.frames:
@@ -86,13 +81,13 @@ def _class(graph: Graph, call: int | None) -> str:
     return "" if call is None else graph.calls[call].cls
 
 
-def _folding(scene: Scene, least: float) -> Iterator[Scene]:
-    """Yield the scene with more and more of its chains folded, until so small a part of it is left."""
-    lowest = max(FEWEST, len(scene.boxes) * least)
-    whole, limit = scene, len(scene.boxes)
-    while limit > lowest:
+def _folding(scene: Scene, least: float) -> Generator[Scene, None, Scene]:
+    """Yield the scene with more and more of its chains folded, until so small a part of it is left; returns the last
+    one."""
+    limit = len(scene.boxes)
+    lowest, folded = max(FEWEST, limit * least), scene
+    while limit > lowest and len(folded.boxes) <= limit:
         limit = int(limit * LEFT) if limit > MANY else limit - 2
-        folded = fold(whole, limit)
+        folded = fold(scene, limit)
         yield folded
-        if len(folded.boxes) > limit:
-            return
+    return folded

@@ -37,8 +37,7 @@ class Call:
         self.made: list[TensorType] = [output.type for output in node.outputs]
         self.saved = {saved.name.removeprefix("_saved_") for saved in node.saved if saved.type is not None}
         """The names of the tensors that it keeps."""
-        plain = {saved.name.removeprefix("_saved_"): saved.value for saved in node.saved if saved.type is None}
-        self._plain = plain | dict(node.constants)
+        self._plain = dict(node.plain)
 
     def plain(self, name: str, default: Any = None) -> Any:
         """An argument that is no tensor."""
