@@ -197,9 +197,12 @@ def _leaves_behind(graph: Graph, nodes: Iterable[Node]) -> list[int]:
 
 
 def _copies(graph: Graph) -> set[int]:
-    """The leaves of modules without any gradient that are built as another module is that has one, and that nothing of
-    this other one hangs on: those of a teacher, or of the model that a target comes from."""
-    led = _led(graph)
+    """The leaves of modules without any gradient that are of the class and built as another module is that has one, and
+    that nothing of this other one hangs on: those of a teacher, or of the model that a target comes from.
+
+    A layer of a module that is called is none: layers of one size are common there.
+    """
+    led, classes = _led(graph), {call.path: call.cls for call in graph.calls}
     leaves: dict[str, set[int]] = {}
     for node in graph:
         for path in _around(node) if node.kind == "leaf" else ():
@@ -209,10 +212,17 @@ def _copies(graph: Graph) -> set[int]:
         its = (graph[number] for number in sorted(leaves[path]))
         return [(leaf.module[len(path) :], leaf.outputs[0].type.shape) for leaf in its]
 
+    def is_like(path: str, other: str) -> bool:
+        cls = classes.get(path)
+        return (cls is None or classes.get(other, cls) == cls) and built(path) == built(other)
+
+    def is_layer(path: str) -> bool:
+        return path.rpartition(".")[0] in classes and all(graph[number].module == path for number in leaves[path])
+
     found: set[int] = set()
     bare = [path for path, its in leaves.items() if led.isdisjoint(its)]
-    for path in (path for path in bare if path.rpartition(".")[0] not in bare):
-        for other in (other for other, its in leaves.items() if led >= its and built(other) == built(path)):
+    for path in (path for path in bare if path.rpartition(".")[0] not in bare and not is_layer(path)):
+        for other in (other for other, its in leaves.items() if led >= its and is_like(path, other)):
             users = [node.id for node in graph if any(edge.node in leaves[other] for edge in node.args)]
             if leaves[path].isdisjoint(walk(graph, users, data_edges)):
                 found |= leaves[path]
