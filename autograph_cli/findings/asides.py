@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
-from autograph_cli.findings.ways import behind_moves, plain_op
+from autograph_cli.findings.ways import behind_moves, plain_op, takers
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED, behind, where
 
@@ -20,7 +20,7 @@ def _first_order(seen: Seen) -> Iterator[Found]:
         if node.op != "grad" or node.kind != "untracked" or node.id not in wanted:
             continue
         by = {node.args[position] for position in node.cut}
-        for update in _following(seen, node):
+        for update, _ in takers(seen, node):
             if update.id in seen.reached and (weights := by.intersection(update.args)):
                 weight = min(weights, key=lambda edge: (edge.node, edge.nr))
                 found.setdefault(node.source, []).append((node, update, weight))
@@ -31,19 +31,6 @@ def _first_order(seen: Seen) -> Iterator[Found]:
         said = f"the derivative at {line_of(source)} is made without create_graph, so the update of {named} by it, "
         said += f"{where(update)}, is of first order"
         yield Found(said, source, ("what is differentiated later takes it for a constant",), (first.id, update.id))
-
-
-def _following(seen: Seen, start: Node) -> Iterator[Node]:
-    """The first operations with a gradient that take what is computed from a derivative."""
-    stack, met = [start], {start.id}
-    for node in stack:
-        for user in (user for nr in range(len(node.outputs)) for user in seen.users.get(Edge(node.id, nr), ())):
-            if user.id not in met:
-                met.add(user.id)
-                if user.kind == "untracked":
-                    stack.append(user)
-                else:
-                    yield user
 
 
 def _overwritten(seen: Seen) -> Iterator[Found]:

@@ -140,14 +140,15 @@ def _no_leaf(seen: Seen) -> Iterator[Found]:
     """Variables whose `.grad` the script reads, and that were computed from leaves."""
     if not seen.is_last or seen.trace.failure:
         return
-    read = _read_gradients(seen)
+    if any("retain_grad" in line for script in seen.scripts.values() for line in script.lines):
+        return
     graphs = [step.graph for step in seen.trace.steps]
     leaves = {name for graph in graphs for node in graph if node.kind != "operation" for name in node.outputs[0].names}
+    read = _read_gradients(seen) - leaves
     for node in seen.graph:
         made = zip(seen.names[node.id], node.outputs, strict=True)
-        name = next((name for name, output in made if name in output.names and name in read - leaves), "")
-        text = "".join(line for script in seen.scripts.values() for line in script.lines)
-        if node.kind != "operation" or not name or node.id not in seen.reached or "retain_grad" in text:
+        name = next((name for name, output in made if name in output.names and name in read), "")
+        if node.kind != "operation" or not name or node.id not in seen.reached:
             continue
         yield Found(
             f"{name}.grad stays None: {name} is no leaf, {where(node)} makes it",

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
+from autograph_cli.findings.ways import takers
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import behind, where
 from autograph_cli.graph.ledger import Happening, Hook, Keeper
@@ -293,19 +294,7 @@ def _without_graph(seen: Seen) -> Iterator[Found]:
 
 def _terms(seen: Seen, start: Node) -> Iterator[Node]:
     """The operations with a gradient that take a number in which is computed from a derivative, as a term."""
-    stack, met = [start], {start.id}
-    while stack:
-        node = stack.pop()
-        for nr in range(len(node.outputs)):
-            for user in seen.users.get(Edge(node.id, nr), ()):
-                text = "" if user.source is None else user.source.text
-                if user.id in met or _MEANT.search(text):
-                    continue
-                met.add(user.id)
-                if user.kind == "untracked":
-                    stack.append(user)
-                elif _is_term(seen, user, Edge(node.id, nr)):
-                    yield user
+    return (user for user, edge in takers(seen, start, _MEANT) if _is_term(seen, user, edge))
 
 
 def _is_term(seen: Seen, user: Node, given: Edge) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from autograph_cli.findings.numbers import value_of
 from autograph_cli.findings.records import Seen
@@ -41,6 +42,23 @@ PRODUCTS = frozenset(
     ["mm", "addmm", "bmm", "baddbmm", "addmv", "mv", "matmul", "linear", "convolution", "dot", "einsum"]
 )
 _NUMBER = re.compile(r"-?(?:inf|nan|\d[\d.]*(?:e[+-]?\d+)?)")
+
+
+def takers(seen: Seen, start: Node, unlike: re.Pattern[str] | None = None) -> Iterator[tuple[Node, Edge]]:
+    """The first operations with a gradient that take what is computed from a node without one, each with what it takes;
+    on no way over lines that are `unlike` it."""
+    stack, met = [start], {start.id}
+    for node in stack:
+        for edge in (Edge(node.id, nr) for nr in range(len(node.outputs))):
+            for user in seen.users.get(edge, ()):
+                text = "" if user.source is None else user.source.text
+                if user.id in met or (unlike is not None and unlike.search(text)):
+                    continue
+                met.add(user.id)
+                if user.kind == "untracked":
+                    stack.append(user)
+                else:
+                    yield user, edge
 
 
 def moves(node: Node) -> bool:

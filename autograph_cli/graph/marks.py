@@ -206,19 +206,28 @@ def _leaves_of(graph: Graph) -> dict[str, set[int]]:
 
 
 def _copies(graph: Graph, led: set[int], leaves: Mapping[str, set[int]]) -> set[int]:
-    """The leaves of modules without any gradient that are built as another module is that has one, and that nothing of
-    this other one hangs on: those of a teacher, or of the model that a target comes from."""
+    """The leaves of modules without any gradient that are of the class and built as another module is that has one, and
+    that nothing of this other one hangs on: those of a teacher, or of the model that a target comes from.
+
+    A layer of a module that is called is none: layers of one size are common there.
+    """
+    classes = {call.path: call.cls for call in graph.calls}
 
     def built(path: str) -> list[tuple[str, tuple[int, ...]]]:
         its = (graph[number] for number in sorted(leaves[path]))
         return [(leaf.module[len(path) :], leaf.outputs[0].type.shape) for leaf in its]
 
+    def is_layer(path: str) -> bool:
+        return path.rpartition(".")[0] in classes and all(graph[number].module == path for number in leaves[path])
+
     found: set[int] = set()
     bare = [path for path, its in leaves.items() if led.isdisjoint(its)]
     others = {path: built(path) for path, its in leaves.items() if bare and led >= its}
-    for path in (path for path in bare if path.rpartition(".")[0] not in bare):
-        mine = built(path)
+    for path in (path for path in bare if path.rpartition(".")[0] not in bare and not is_layer(path)):
+        mine, cls = built(path), classes.get(path)
         for other in (other for other, its in others.items() if its == mine):
+            if cls is not None and classes.get(other, cls) != cls:
+                continue
             users = [node.id for node in graph if any(edge.node in leaves[other] for edge in node.args)]
             if leaves[path].isdisjoint(walk(graph, users, data_edges)):
                 found |= leaves[path]

@@ -4,16 +4,13 @@ else how they were drawn."""
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from autograph_cli.engines.held import Drawn
 from autograph_cli.record.log.events import LEAF, Event
-
-if TYPE_CHECKING:
-    from autograph_cli.record.log.event_log import EventLog
 
 Facts = tuple[tuple[str, str], ...]
 FEW = 16
@@ -35,15 +32,6 @@ class Data:
             self.facts[event.number] = _facts_of(read(event.ref()), drawn, parameter=event.kind == LEAF)
         elif drawn is not None and drawn.by is not None:
             self.facts[event.number] = _drawn(drawn.op, drawn.by)
-
-
-def filled(log: EventLog, tensor: Any, name: str, given: Sequence[tuple[str, str]], *, random: bool) -> None:
-    """Note that random numbers were drawn into a parameter, or that such were changed by what came then."""
-    drawn = log.drawn.of(tensor)
-    if random:
-        log.drew(tensor, name, tuple(given))
-    elif drawn is not None and drawn.by is not None:
-        log.drew(tensor, drawn.op, (*drawn.by, (name, ", ".join(value for _, value in given))))
 
 
 def _facts_of(array: Any, drawn: Drawn | None, *, parameter: bool) -> Facts:

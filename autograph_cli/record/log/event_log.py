@@ -37,7 +37,7 @@ from autograph_cli.record.log.changes import (
     shares,
     whole_of,
 )
-from autograph_cli.record.log.data import Data, Facts, filled
+from autograph_cli.record.log.data import Data, Facts
 from autograph_cli.record.log.events import (
     INPUT,
     LEAF,
@@ -300,8 +300,13 @@ class EventLog:
         return self.data is not None and self.data.on
 
     def filled(self, tensor: Any, name: str, given: Sequence[tuple[str, str]], *, random: bool) -> None:
-        """A parameter was changed before anything was computed with it."""
-        filled(self, tensor, name, given, random=random)
+        """A parameter was changed before anything was computed with it: random numbers were drawn into it, or such were
+        changed by what came then."""
+        drawn = self.drawn.of(tensor)
+        if random:
+            self.drew(tensor, name, tuple(given))
+        elif drawn is not None and drawn.by is not None:
+            self.drew(tensor, drawn.op, (*drawn.by, (name, ", ".join(value for _, value in given))))
 
     def untracked(
         self,

@@ -99,6 +99,8 @@ def leave_out(log: EventLog, step: StepLog, starts: Iterable[int], lines: Set[tu
 
     What `lines` computed right before that belongs to the step: an index, a mask, the size of something.
     """
+    if lines_of(step.events) <= lines:  # all of it
+        return
     needed, events = closure(log, starts), step.events
     turn = next((n for n, event in enumerate(events) if event.key in needed and event.kind in COMPUTED), 0)
     while turn and lines_of(events[turn - 1 : turn]) <= lines:

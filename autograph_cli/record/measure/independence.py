@@ -25,6 +25,7 @@ from msgspec import Struct
 from autograph_cli.engines.protocol import Engine, ModuleCall
 from autograph_cli.graph import Source
 from autograph_cli.record.names.modules import parts
+from autograph_cli.record.names.source_locations import is_of_script
 
 CAUSAL = ("triu", "tril", "causal", "subsequent")
 """Words by which a line says that what is later is not to be seen."""
@@ -69,18 +70,15 @@ class Calls:
         module = call.module
         new = id(module) not in self._found and len(self._found) < MODELS
         if new and self._engine.namespace.is_grad_enabled() and _learns(module):
-            self._found[id(module)] = module, type(module).__name__, self._kept(call.args), self._kept(call.kwargs)
+            given = (_changed(each, self._engine.tensor, self._array) for each in (call.args, call.kwargs))
+            self._found[id(module)] = module, type(module).__name__, *given
 
-    def _kept(self, value: Any) -> Any:
-        """Return what a module was given, its tensors as arrays, which are read without an operation."""
+    def _array(self, x: Any) -> _Array:
+        """Return the numbers of a tensor, which are read without an operation."""
         tensor: Any = self._engine.tensor
-        if isinstance(value, tensor):  # of a class of the script's own, nothing is asked
-            plain = type(value) is tensor and value.numel() <= LARGEST
-            array = self._engine.array(value) if plain else None
-            return _Array(value.dtype if plain else None, None if array is None else np.array(array))
-        if type(value) in (tuple, list):
-            return type(value)(map(self._kept, value))
-        return {key: self._kept(part) for key, part in value.items()} if type(value) is dict else value
+        plain = type(x) is tensor and x.numel() <= LARGEST  # of a class of the script's, nothing is asked
+        array = self._engine.array(x) if plain else None
+        return _Array(x.dtype if plain else None, None if array is None else np.array(array))
 
     @property
     def names(self) -> list[str]:
@@ -93,7 +91,8 @@ class Calls:
         for module, name, args, kwargs in self._found.values():
             quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
             try:
-                call = Call(module, name, _tensors_again(torch, args), _tensors_again(torch, kwargs))
+                again = (_changed(given, _Array, lambda x: x.again(torch)) for given in (args, kwargs))
+                call = Call(module, name, *again)
                 with quiet[0], quiet[1], warnings.catch_warnings(), _as_in_training(torch):
                     warnings.simplefilter("ignore")
                     found = list(influences(torch, call, _line, slow))
@@ -123,15 +122,20 @@ class _Array:
     dtype: Any
     numbers: Any
 
-
-def _tensors_again(torch: Any, value: Any) -> Any:
-    if isinstance(value, _Array):
-        if value.numbers is None:
+    def again(self, torch: Any) -> Any:
+        """Return the tensor."""
+        if self.numbers is None:
             raise TypeError("it was given a tensor that is too large, on another device, or of a class of its own")
-        return torch.from_numpy(value.numbers.copy()).to(value.dtype)
+        return torch.from_numpy(self.numbers.copy()).to(self.dtype)
+
+
+def _changed(value: Any, cls: type, change: Callable[[Any], Any]) -> Any:
+    """Return a value with all that is of a class changed, in plain containers as well."""
+    if isinstance(value, cls):
+        return change(value)
     if type(value) in (tuple, list):
-        return type(value)(_tensors_again(torch, part) for part in value)
-    return {key: _tensors_again(torch, part) for key, part in value.items()} if type(value) is dict else value
+        return type(value)(_changed(part, cls, change) for part in value)
+    return {key: _changed(part, cls, change) for key, part in value.items()} if type(value) is dict else value
 
 
 def _line(file: str, number: int) -> str:
@@ -144,11 +148,7 @@ def _learns(module: Any) -> bool:
 
 
 def _copied(torch: Any, value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        return value.detach().clone()
-    if isinstance(value, (tuple, list)):
-        return type(value)(_copied(torch, part) for part in value) if type(value) in (tuple, list) else value
-    return {key: _copied(torch, part) for key, part in value.items()} if type(value) is dict else value
+    return _changed(value, torch.Tensor, lambda x: x.detach().clone())
 
 
 class Model:
@@ -229,7 +229,7 @@ def _is_causal(model: Model) -> bool:
     lines: set[tuple[str, int]] = set()
 
     def enter(frame: FrameType, event: str, argument: object) -> Any:
-        if not is_own(frame):
+        if not is_of_script(frame):
             return None
         lines.add((frame.f_code.co_filename, frame.f_lineno))
         return enter
@@ -336,12 +336,6 @@ def _is_confined(where: Any, size: int) -> bool:
     return not bool(where.any())
 
 
-def is_own(frame: FrameType) -> bool:
-    """Return whether a frame is of a script, outside of libraries."""
-    file = frame.f_code.co_filename
-    return "site-packages" not in file and "autograph_cli" not in file and not file.startswith("<")
-
-
 def _tracer(torch: Any, seen: list[tuple[str, int, str, Any]]) -> Any:
     """A trace function that notes the tensors that each line of a script, outside of libraries, makes."""
 
@@ -359,7 +353,7 @@ def _tracer(torch: Any, seen: list[tuple[str, int, str, Any]]) -> Any:
         return local
 
     def enter(frame: FrameType, event: str, argument: object) -> Any:
-        if not is_own(frame):
+        if not is_of_script(frame):
             return None
         lines[id(frame)] = frame.f_lineno
         names[id(frame)] = {n: v for n, v in frame.f_locals.items() if isinstance(v, torch.Tensor)}

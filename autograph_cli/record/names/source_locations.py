@@ -106,6 +106,12 @@ def callers_of(frame: FrameType | None) -> tuple[Site, ...]:
     return tuple(found)
 
 
+def is_of_script(frame: FrameType) -> bool:
+    """Return whether the code of a frame is the script's own, outside of installed packages."""
+    file = frame.f_code.co_filename
+    return kind_of(file) == USER and (not file.startswith(_PACKAGES) or frame.f_globals.get("__name__") == "__main__")
+
+
 def script_frames(depth: int = 1, frame: FrameType | None = None) -> list[FrameType]:
     """The frames of the script that are running now, or from this one on, without installed packages, the innermost
     first.
@@ -114,8 +120,8 @@ def script_frames(depth: int = 1, frame: FrameType | None = None) -> list[FrameT
     """
     frame = frame or sys._getframe(depth)
     frames = []
-    while frame is not None and kind_of(file := frame.f_code.co_filename) != RUNNER:
-        if kind_of(file) == USER and (not file.startswith(_PACKAGES) or frame.f_globals.get("__name__") == "__main__"):
+    while frame is not None and kind_of(frame.f_code.co_filename) != RUNNER:
+        if is_of_script(frame):
             frames.append(frame)
         frame = frame.f_back
     return frames

