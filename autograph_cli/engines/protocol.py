@@ -147,6 +147,9 @@ class Listener(Protocol):
     def drew(self, tensor: Any, op: str, by: tuple[tuple[str, str], ...] | None = None) -> None:
         """A tensor was made from nothing; random numbers are drawn `by` these arguments."""
 
+    def becomes(self, made: Any, tensor: Any) -> None:
+        """A parameter, or the data of one, was made of a tensor, with its numbers."""
+
     def filled(self, tensor: Any, name: str, given: Sequence[tuple[str, str]], *, random: bool) -> None:
         """A parameter was changed before anything was computed with it, by an operation that was given this."""
 
@@ -314,6 +317,9 @@ class NodeFacts(Protocol):
 
     def arguments(self, cls: Any, plain: Sequence[Any]) -> list[tuple[str, str]]:
         """Return what the operation of this class was given that is no tensor and no default, by name."""
+
+    def is_random(self, cls: Any) -> bool:
+        """Return whether an operation that left no node draws random numbers."""
 
     def formula(self, cls: Any) -> tuple[str, ...]:
         """The lines that tell how nodes of this class compute their gradients."""

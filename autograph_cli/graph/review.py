@@ -10,6 +10,7 @@ from autograph_cli.graph.diff import Aspect, Change, GraphDiff, PassChange, reac
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node
 from autograph_cli.graph.review_cuts import Cuts
+from autograph_cli.graph.review_folding import folded
 from autograph_cli.graph.views import reachable
 
 _ORDERS = ("forward", "backward", "double backward", "triple backward")
@@ -25,7 +26,7 @@ def sentences(diff: GraphDiff) -> list[str]:
     []
     """
     review = _Review(diff)
-    return list(dict.fromkeys(review.sentences())) or list(review.roots())
+    return list(folded(dict.fromkeys(review.sentences()))) or list(review.roots())
 
 
 def ordinal(order: int) -> str:
@@ -465,8 +466,9 @@ def _data(node: Node, *, before: bool = False) -> str:
     verb = "was" if before else "is"
     if "drawn" not in facts:
         return f"{verb} {visible(facts.get('values', 'something else'))}"
-    given = ", ".join(f"{name}={value}" for name, value in facts.items() if name != "drawn")
-    return f"{verb} drawn by {visible(facts['drawn'])}({visible(given)})"
+    given = ", ".join(f"{name}={value}" for name, value in facts.items() if name not in ("drawn", "then"))
+    then = f", then {visible(facts['then'])}" if "then" in facts else ""
+    return f"{verb} drawn by {visible(facts['drawn'])}({visible(given)}){then}"
 
 
 def _counted(nodes: Sequence[Node]) -> str:

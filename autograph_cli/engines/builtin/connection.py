@@ -238,6 +238,10 @@ class Builtin(Tensors, Measuring):
                 cut += args[-1:] if _is_graded(item._ag_edge) else ()
         return not all(isinstance(item, Tensor) for item in items)
 
+    def becomes(self, made: Tensor, tensor: Tensor) -> None:
+        if self.listener.noting:
+            self._tell(self.listener.becomes, made, tensor)
+
     def collective(self, call: Any, tensors: Sequence[Any]) -> None:
         group = call.group
         peer = group.ranks[call.peer] if call.between_two and call.peer is not None else None

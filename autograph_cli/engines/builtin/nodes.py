@@ -57,6 +57,9 @@ class Nodes:
             (each.name, shown(x)) for each, x in named if x is not None and not (x is each.default or x == each.default)
         ]
 
+    def is_random(self, cls: Operation | None) -> bool:
+        return cls is not None and cls.random
+
     def formula(self, cls: type[Node]) -> tuple[str, ...]:
         return formula_of(cls)
 

@@ -31,6 +31,7 @@ from autograph_cli.engines.pytorch.nodes import Given, Nodes
 from autograph_cli.engines.pytorch.notes import asked, note_of
 from autograph_cli.engines.pytorch.order import nodes_run
 from autograph_cli.engines.pytorch.private import (
+    PARAMETER,
     batch_of,
     current_node,
     history,
@@ -194,6 +195,8 @@ class PyTorch(Nodes, Measuring):
         if changes:
             drawn = self.listener.drawn.of(first) if len(given) == 1 else None
             if drawn is not None and is_random(drawn.op) and not is_random(name):
+                if self.listener.noting:
+                    self.listener.filled(first, f"{name.rstrip('_')}_", self._told(plain), random=False)
                 return  # noise that is scaled is noise still
             fresh = drawn is not None and is_random(name)
             whole = first if first._base is None else first._base
@@ -231,7 +234,10 @@ class PyTorch(Nodes, Measuring):
 
     def aliased(self, operation: str, tensor: Any, result: Any) -> None:
         """An alias of a tensor was made, which is seen at the method: see `private.watch_methods`."""
-        if result.requires_grad:
+        if operation == PARAMETER:
+            if self.listener.noting:
+                self.listener.becomes(result, tensor)
+        elif result.requires_grad:
             self.applied(operation, self.applies((tensor,)), result)
         elif operation == "detach" and current_node() is None:  # an object of a subclass is the tensor itself
             node_type = NodeType("", operation)

@@ -68,6 +68,11 @@ def is_random(name: str) -> bool:
     return any(torch.Tag.nondeterministic_seeded in getattr(packet, each).tags for each in overloads)
 
 
+def draws(node_type: NodeType | None) -> bool:
+    """Return whether an operation that left no node draws random numbers."""
+    return node_type is not None and is_random(node_type.operation.rstrip("_"))
+
+
 COPY_SLICES = "torch::autograd::CopySlices"
 """The name of the nodes of changes of views."""
 

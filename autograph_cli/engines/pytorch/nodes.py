@@ -11,7 +11,7 @@ import torch
 
 from autograph_cli.engines.protocol import Listener, Output
 from autograph_cli.engines.pytorch.hooks import calls
-from autograph_cli.engines.pytorch.node_types import Like, NodeType, arguments, formula_of, like_of, names_of, types
+from autograph_cli.engines.pytorch.node_types import Like, NodeType, arguments, draws, formula_of, like_of, names_of, types
 from autograph_cli.engines.pytorch.notes import Note, asked, is_unasked, make_note, note_of
 from autograph_cli.engines.pytorch.order import is_leaf
 from autograph_cli.engines.pytorch.private import batch_of, current_node, history, untouched
@@ -39,6 +39,7 @@ class Nodes(Tensors):
     saved = staticmethod(saved)
     saved_constants = staticmethod(saved_constants)
     arguments = staticmethod(arguments)
+    is_random = staticmethod(draws)
     kept_outputs = staticmethod(kept_outputs)
 
     def __init__(self, listener: Listener) -> None:

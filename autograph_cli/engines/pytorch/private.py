@@ -329,12 +329,14 @@ def replace_apply(function: Any) -> None:
 
 
 _HOOKS, _ALIASES = ("register_hook", "retain_grad"), {"detach": "detach", "as_subclass": "alias"}
+PARAMETER = "parameter"
+"""The alias that is no operation: a parameter of a tensor."""
 own_methods = {name: vars(torch.Tensor).get(name) for name in (*_HOOKS, *_ALIASES)}
 
 
 def watch_methods(hooked: Callable[[], None] | None, aliased: Callable[[str, Any, Any], None] | None) -> None:
     """Call these whenever a tensor is given a hook, and whenever one of `_FRESH` was called as a method or by
-    `Variable`; None ends it."""
+    `Variable`, or a parameter was made; None ends it."""
     for name, own in own_methods.items():
         if hooked is not None and aliased is not None:
             method = own or getattr(torch._C.TensorBase, name)
@@ -348,8 +350,11 @@ def watch_methods(hooked: Callable[[], None] | None, aliased: Callable[[str, Any
             delattr(torch.Tensor, name)
     if aliased is not None:
         Variable.__new__ = staticmethod(functools.partial(_make_variable, aliased))
-    elif "__new__" in vars(Variable):
-        del Variable.__new__
+        torch.Tensor._make_subclass = staticmethod(functools.partial(_make_subclass, aliased))  # type: ignore[method-assign,assignment]
+        return
+    for cls, name in ((Variable, "__new__"), (torch.Tensor, "_make_subclass")):
+        if name in vars(cls):
+            delattr(cls, name)
 
 
 @uncounted
@@ -359,6 +364,14 @@ def _make_variable(aliased: Callable[[str, Any, Any], None], cls: type, *args: A
     given = next((x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)), None)
     if given is not None:
         aliased("detach", given, result)
+    return result
+
+
+@uncounted
+def _make_subclass(aliased: Callable[[str, Any, Any], None], cls: type, data: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return what a parameter is made by: a leaf over the memory of `data`."""
+    result = torch._C.TensorBase._make_subclass(cls, data, *args, **kwargs)
+    aliased(PARAMETER, data, result)
     return result
 
 

@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from autograph_cli.engines.held import ById, Drawn, Held
 from autograph_cli.engines.protocol import (
     BackwardCall,
@@ -38,6 +40,7 @@ from autograph_cli.record.log.changes import (
     whole_of,
 )
 from autograph_cli.record.log.data import Data, Facts
+from autograph_cli.record.log.origins import followed, origin_of
 from autograph_cli.record.log.events import (
     INPUT,
     LEAF,
@@ -243,7 +246,7 @@ class EventLog:
         call, owner = self._belongs(variable)
         self.add(
             Event(self.count, number, LEAF, ref, cls, like, parent=parent, made_by=made_by, call=call, owner=owner),
-            self.drawn.of(variable),
+            self._origin(variable),
         )
         self.newest_key = max(number, self.newest_key)
         if held is not None and held.number < 0:
@@ -280,7 +283,8 @@ class EventLog:
         key, ref, kind = -self.count, weakref.ref(tensor), LEAF if engine.is_leaf(tensor) else INPUT
         call, owner = self._belongs(tensor)
         drawn = self.drawn.of(tensor)
-        self.drawn.pop(id(tensor), None)
+        if kind == INPUT:  # a parameter is met once more, where a gradient goes to it
+            self.drawn.pop(id(tensor), None)
         op, at = ("", None) if drawn is None else (drawn.op, drawn.site)
         like = engine.like(tensor)
         self.add(
@@ -306,7 +310,21 @@ class EventLog:
         if random:
             self.drew(tensor, name, tuple(given))
         elif drawn is not None and drawn.by is not None:
-            self.drew(tensor, drawn.op, (*drawn.by, (name, ", ".join(value for _, value in given))))
+            self.drew(tensor, drawn.op, followed(drawn.by, name, given))
+
+    def becomes(self, made: Any, tensor: Any) -> None:
+        """A parameter, or the data of one, was made of a tensor, with its numbers."""
+        origin = self._origin(tensor) if self.noting else None
+        if origin is not None:
+            self.drawn[id(made)] = replace(origin, ref=weakref.ref(made))
+
+    def _origin(self, tensor: Any) -> Drawn | None:
+        """How the numbers of a tensor came about, if they were drawn, or computed in this step of what was."""
+        drawn = self.drawn.of(tensor)
+        held = self.tensors.of(tensor)
+        if drawn is not None or held is None or not self.noting:
+            return drawn
+        return origin_of(self, held.number, weakref.ref(tensor))
 
     def untracked(
         self,

@@ -38,6 +38,9 @@ class Observer(Protocol):
         """An operation ran that left no node; `op` tells the names of its arguments, unless it is `detach` or random
         numbers were `drawn` by these."""
 
+    def becomes(self, made: Tensor, tensor: Tensor) -> None:
+        """A parameter, or the data of one, was made of a tensor, with its numbers."""
+
     def collective(self, call: Any, tensors: Sequence[Any]) -> None:
         """The ranks of a group exchange `tensors` from now on; `call` tells of it as `torch.distributed` does."""
 

@@ -269,7 +269,11 @@ class Tensor(Methods, metaclass=Named):
     def data(self) -> Tensor:
         """The same memory outside of the graph; changes of it are not seen by version checks."""
         made = share(self, counts=False)
-        if process_state.observer is not None and not self.requires_grad:
+        if process_state.observer is None:
+            return made
+        if self.requires_grad:
+            process_state.observer.becomes(made, self)
+        else:
             process_state.observer.untracked("detach", None, (self,), (made,))
         return made
 

@@ -9,6 +9,7 @@ from .._core.class_names import Named, type_name
 from .._core.dtype_checks import check_differentiable
 from .._core.errors import refused
 from .._core.size import Size
+from .._core.state import process_state
 from .._core.tensor import Tensor, Wrapped, disabled, share
 from .._ops.tensors.legacy import instance
 from .._ops.tensors.printing import text
@@ -30,6 +31,8 @@ def _leaf(cls: Any, data: Any, requires_grad: bool) -> Any:
     if requires_grad:
         check_differentiable(made)
     made.requires_grad = requires_grad
+    if process_state.observer is not None:
+        process_state.observer.becomes(made, source if data is None else data)
     return made
 
 

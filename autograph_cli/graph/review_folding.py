@@ -1,0 +1,36 @@
+"""Sentences that are true of equal layers, told once for all of them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from autograph_cli.graph.ranks import listed
+
+_NUMBER = re.compile(r"(?<=\.)\d+(?=[.`][^`]*(?:`[^`]*`[^`]*)*$)")
+"""A number between dots, or at the end, of a name in backticks."""
+
+
+def folded(told: Iterable[str]) -> Iterator[str]:
+    """Yield the sentences; those that differ in the number of a layer alone are one, in the place of the first.
+
+    >>> list(folded(["`h.0.attn` is gone", "`x` is new", "`h.1.attn` is gone", "`h.2.attn` is gone"]))
+    ['`h.0-2.attn` is gone', '`x` is new']
+    """
+    groups: dict[str, list[str]] = defaultdict(list)
+    for sentence in told:
+        groups[_NUMBER.sub("#", sentence)].append(sentence)
+    for alike in groups.values():
+        yield from _together(alike)
+
+
+def _together(alike: Sequence[str]) -> Sequence[str]:
+    rows = [_NUMBER.findall(sentence) for sentence in alike]
+    columns = list(zip(*rows, strict=True))
+    varying = {column for column in columns if len(set(column)) > 1}
+    if len(alike) < 2 or len(varying) != 1:
+        return alike
+    numbers = listed(map(int, varying.pop()))
+    words = iter([numbers if len(set(column)) > 1 else column[0] for column in columns])
+    return [_NUMBER.sub(lambda _: next(words), alike[0])]
