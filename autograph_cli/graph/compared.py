@@ -138,8 +138,7 @@ def _hangs_on(node: Node) -> list[Edge]:
 
 
 def _gathered(graph: Graph) -> Graph:
-    """The graph in which what gathers many alike, as a loader does its samples, is given one of each kind, which does
-    not say which sample it is."""
+    """The graph in which what gathers many alike, as a loader does its samples, is given the first of each kind."""
     nodes = list(graph.nodes)
     for node in graph:
         if not gathers(graph, node):
@@ -148,10 +147,6 @@ def _gathered(graph: Graph) -> Graph:
         for edge in node.args:
             one = graph[edge.node]
             alike[one.op, one.args, one.outputs[edge.nr].type, edge.nr].append(edge)
-        for edges in alike.values():
-            first = nodes[edges[0].node]
-            if len(edges) > 1 and first.is_operation:
-                nodes[first.id] = replace(first, constants=())
         nodes[node.id] = replace(node, args=tuple([edges[0] for edges in alike.values()]), cut=())
     return replace(graph, nodes=tuple(nodes))
 

@@ -97,11 +97,15 @@ def words(ranks: Sequence[int]) -> str:
     >>> words([0, 1, 2, 5])
     'ranks 0-2, 5'
     """
+    return f"rank{'s' * (len(ranks) > 1)} {listed(ranks)}"
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """Numbers with those that follow one another as one: `0-2, 5`."""
     spans: list[list[int]] = []
-    for rank in sorted(ranks):
-        if spans and spans[-1][-1] == rank - 1:
-            spans[-1].append(rank)
+    for number in sorted(numbers):
+        if spans and spans[-1][-1] == number - 1:
+            spans[-1].append(number)
         else:
-            spans.append([rank])
-    texts = [f"{span[0]}-{span[-1]}" if len(span) > 1 else str(span[0]) for span in spans]
-    return f"rank{'s' * (len(ranks) > 1)} {', '.join(texts)}"
+            spans.append([number])
+    return ", ".join(f"{span[0]}-{span[-1]}" if len(span) > 1 else str(span[0]) for span in spans)

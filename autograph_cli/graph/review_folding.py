@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from autograph_cli.graph.ranks import listed
 
-_NUMBER = re.compile(r"(?<=\.)\d+(?=[.`][^`]*(?:`[^`]*`[^`]*)*$)")
+_NUMBER = re.compile(r"(?<=\.)\d+(?=[.`])(?=[^`]*`[^`]*(?:`[^`]*`[^`]*)*$)")
 """A number between dots, or at the end, of a name in backticks."""
 
 
@@ -31,6 +31,6 @@ def _together(alike: Sequence[str]) -> Sequence[str]:
     varying = {column for column in columns if len(set(column)) > 1}
     if len(alike) < 2 or len(varying) != 1:
         return alike
-    numbers = listed(map(int, varying.pop()))
+    numbers = listed(map(int, varying.pop())).replace(" ", "")
     words = iter([numbers if len(set(column)) > 1 else column[0] for column in columns])
     return [_NUMBER.sub(lambda _: next(words), alike[0])]

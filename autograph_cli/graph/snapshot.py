@@ -135,7 +135,7 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
     mine, theirs = ({section.title: section.graph for section in one.sections} for one in (old, new))
     if (version := min(old.version, new.version)) < VERSION:
         mine, theirs = ({title: as_version(graph, version) for title, graph in one.items()} for one in (mine, theirs))
-    pairs = _pairs(list(mine), list(theirs))
+    pairs = paired(list(mine), list(theirs))
     others += [f"{title} is gone" for title in mine if title not in pairs]
     others += [f"{title} is new" for title in theirs if title not in pairs.values()]
     others += _exchanged(old.collectives, new.collectives)
@@ -146,7 +146,7 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
     return SnapshotDiff(tuple(pair for pair in compared if pair[1]), tuple(others), compared)
 
 
-def _pairs(old: list[str], new: list[str]) -> dict[str, str]:
+def paired(old: list[str], new: list[str]) -> dict[str, str]:
     """The sections to be compared, by title; last steps with other numbers are one another's, view by view."""
     pairs = {title: title for title in old if title in new}
     left, right = ([title for title in titles if title not in pairs] for titles in (old, new))

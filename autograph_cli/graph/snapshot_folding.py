@@ -1,8 +1,8 @@
 """Equal layers and turns of a loop in a snapshot: lines that come again and again, written once.
 
 Below `12 times` stand the lines of the first turn, set in. In the others a number in braces goes up by one each time
-(`blocks.{0}.weight`), a label that the lines give is another one (`%add#3` is that of the fourth turn), and `x>%add`
-is `x` in the first turn, and `%add` of the one before in the others.
+(`blocks.{0}.weight`, given by the lines or by others), a label that the lines give is another one (`%add#3` is that of
+the fourth turn), and `x>%add` is `x` in the first turn, and `%add` of the one before in the others.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def resolved(label: str, turn: int, own: Collection[str]) -> str:
     first, carried, before = label.partition(">")
     if carried:
         return label_at(before, turn - 1) if turn else first
-    return label_at(label, turn) if label in own else label
+    return label_at(label, turn) if label in own or "{" in label else label
 
 
 def folds_of(nodes: Sequence[Node], labels: Labels, write: Write) -> dict[int, Fold]:
@@ -86,11 +86,13 @@ def first_turn(nodes: Sequence[Node], fold: Fold, labels: Sequence[Row], write: 
     for one, two in zip(nodes[fold.start :][: fold.length], nodes[fold.start + fold.length :], strict=False):
         own = dict(rows)
         for edge, other in dict(zip(_edges(one), _edges(two), strict=False)).items():
-            place = mine.get(other.node, fold.length)
-            if place < fold.length and other != edge:
-                row = list(own[edge.node])
+            place = mine.get(other.node)
+            row = list(own[edge.node])
+            if place is None and edge.node not in mine:
+                row[edge.nr] = _braced(row[edge.nr], rows[other.node][other.nr])
+            elif place is not None and place < fold.length and other != edge:
                 row[edge.nr] = f"{row[edge.nr]}>{fold.base[place][other.nr]}"
-                own[edge.node] = tuple(row)
+            own[edge.node] = tuple(row)
         lines.append(write(one, own))
     return lines
 

@@ -15,9 +15,9 @@ from autograph_cli.atomic_files import before_a_signal_ends
 from autograph_cli.engines import chosen
 from autograph_cli.graph import GraphError, Snapshot
 from autograph_cli.graph.diff import DEFAULT_PARTS
-from autograph_cli.graph.snapshot import HOLDS, VERSION, SnapshotDiff, compare
+from autograph_cli.graph.snapshot import HOLDS, VERSION, compare
 from autograph_cli.graph.snapshot_reader import SnapshotError
-from autograph_cli.testing import sweeps
+from autograph_cli.testing import sweeps, unsteady
 from autograph_cli.testing.files import Mode, Outcome, load, missing, settle
 from autograph_cli.testing.scripts import snapshot_path, take
 from autograph_cli.testing.settings import STEPS, VIEWS, Settings
@@ -79,9 +79,13 @@ def _settled(settings: Settings, mode: Mode, asked: Asked, script: Path) -> Resu
         made = take(script, run, ranks=ranks, module=module)
         differs = None if kept is None or ranks > 1 else compare(kept, made, run.tolerance)
         notes: list[str] = []
-        if differs and _by_data(differs):
-            made, notes = _steady(made, take(script, run, ranks=ranks, module=module))
-        outcome = settle(path, made, mode, run.tolerance, command(script, asked))
+        if differs and unsteady.by_data(differs):
+            made, notes = unsteady.without_loose(made, take(script, run, ranks=ranks, module=module))
+        if kept is not None and differs and mode != "update" and unsteady.by_arguments(differs):
+            other = take(script, run, ranks=ranks, module=module, moved=True)
+            kept, made, more = unsteady.without_drifted(kept, made, other)
+            notes += more
+        outcome = settle(path, made, mode, run.tolerance, command(script, asked), kept)
         notes += outcome.diff.notes if outcome.diff is not None else []
         notes += _added(kept, made) if kept is not None and outcome.status == "updated" else []
         return Result(script, outcome, tuple(notes))
@@ -120,25 +124,6 @@ def _view(title: str) -> str:
     """The view that a section shows: `step 1, ranks 1-3, double backward`."""
     last = title.rpartition(", ")[2].replace(" ", "-")
     return last if last in VIEWS else "graph"
-
-
-def _by_data(differs: SnapshotDiff) -> bool:
-    """Return whether numbers that the script brings are among what differs."""
-    return any(not one.new[change.new].is_operation for _, one in differs.graphs for change in one.changed)
-
-
-def _steady(made: Snapshot, again: Snapshot) -> tuple[Snapshot, list[str]]:
-    """The snapshot without the numbers that another run of the same script has otherwise."""
-    between = dict(compare(made, again).graphs)
-    sections, notes = [], []
-    for section in made.sections:
-        one = between.get(section.title)
-        loose = set() if one is None else {c.old for c in one.changed if not one.old[c.old].is_operation}
-        nodes = [replace(node, constants=()) if node.id in loose else node for node in section.graph]
-        sections.append(replace(section, graph=replace(section.graph, nodes=tuple(nodes))))
-        are = "input is" if len(loose) == 1 else "inputs are"
-        notes += [f"{section.title}: {len(loose)} {are} not the same in each run, and not compared"] * bool(loose)
-    return replace(made, sections=tuple(sections)), notes
 
 
 def _added(kept: Snapshot, made: Snapshot) -> list[str]:

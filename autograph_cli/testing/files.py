@@ -52,8 +52,15 @@ def missing(path: Path, command: str) -> Outcome:
     return Outcome(path, "missing", error=f"there is no {path}; write it with: {command}")
 
 
-def settle(path: Path, snapshot: Snapshot, mode: Mode, tolerance: float = TOLERANCE, command: str = "") -> Outcome:
-    """Compare a new snapshot with the file, and write it where the mode says so.
+def settle(
+    path: Path,
+    snapshot: Snapshot,
+    mode: Mode,
+    tolerance: float = TOLERANCE,
+    command: str = "",
+    kept: Snapshot | None = None,
+) -> Outcome:
+    """Compare a new snapshot with the file, or `kept`, the part of it that is compared, and write it where asked.
 
     `check` writes nothing; one that is missing is an error, which names the command. `write` leaves a file that differs
     as it is, and writes one that is missing; `update` writes what differs, if only in names, and replaces a file that
@@ -62,7 +69,7 @@ def settle(path: Path, snapshot: Snapshot, mode: Mode, tolerance: float = TOLERA
     if not path.exists():
         return missing(path, command) if mode == "check" else _write(path, snapshot, "written")
     try:
-        diff = compare(load(path), snapshot, tolerance)
+        diff = compare(load(path) if kept is None else kept, snapshot, tolerance)
     except SnapshotError as error:
         if mode != "update" or "newer autograph" in str(error):
             return Outcome(path, "failed", error=str(error))

@@ -22,7 +22,7 @@ from autograph_cli.graph import Trace, from_json, to_json
 from autograph_cli.record.names.variables import tensors_in
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.run import runner
-from autograph_cli.testing import sweeps
+from autograph_cli.testing import seeds, sweeps
 
 _FEW = 16
 """So many elements of a tensor are written out; of more, a summary."""
@@ -54,11 +54,13 @@ def record(
     name: str = "",
     engine: str = "builtin",
     module: str = "",
+    moved: bool = False,
 ) -> Recording:
     """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails.
 
     `measured` is what is recorded beside the graph, as `--record` takes it; `environment` are variables that it is
-    given. With `module` the script is run as `python -m` does, from the folder that its package is in.
+    given. With `module` the script is run as `python -m` does, from the folder that its package is in. If seeds are
+    `moved`, each that the script sets is another one, and so is the first.
     """
     label = name or str(script)
     engine = engines.chosen(engine)
@@ -72,6 +74,7 @@ def record(
         "measured": list(measured),
         "environment": dict(environment or {}),
         "engine": engine,
+        "moved": moved,
     }
     with (
         tempfile.TemporaryFile() as file,
@@ -111,6 +114,8 @@ def answer(request: str) -> str:
     asked = json.loads(request)
     os.environ.update(asked["environment"])
     target = runner.Target.of(asked["script"], tuple(asked["arguments"]), module=asked["module"])
+    if asked["moved"]:
+        seeds.move(asked["engine"])
     result, trace = recorded(target, asked["steps"], asked["engine"], asked["measured"])
     extras = asked["extras"]
     found = {

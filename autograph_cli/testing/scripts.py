@@ -121,10 +121,12 @@ def take(
     folder: Path | None = None,
     ranks: int = 1,
     module: str = "",
+    moved: bool = False,
 ) -> Snapshot:
     """Run a script, and make a snapshot of what it recorded; raises `RecordingError` if it fails.
 
-    With `module` it is run as `python -m` does, from the folder that its package is in.
+    With `module` it is run as `python -m` does, from the folder that its package is in; with other seeds if these are
+    to be `moved`.
     """
     position = script.resolve()
     key = (
@@ -149,6 +151,7 @@ def take(
         extras=[extra for extra in EXTRAS if extra in settings.include],
         engine=settings.engine,
         module=module,
+        moved=moved,
     )
     sections = trace_sections(recorded.trace, settings)
     made = Snapshot(

@@ -11,7 +11,16 @@ import torch
 
 from autograph_cli.engines.protocol import Listener, Output
 from autograph_cli.engines.pytorch.hooks import calls
-from autograph_cli.engines.pytorch.node_types import Like, NodeType, arguments, draws, formula_of, like_of, names_of, types
+from autograph_cli.engines.pytorch.node_types import (
+    Like,
+    NodeType,
+    arguments,
+    draws,
+    formula_of,
+    like_of,
+    names_of,
+    types,
+)
 from autograph_cli.engines.pytorch.notes import Note, asked, is_unasked, make_note, note_of
 from autograph_cli.engines.pytorch.order import is_leaf
 from autograph_cli.engines.pytorch.private import batch_of, current_node, history, untouched

@@ -40,7 +40,6 @@ from autograph_cli.record.log.changes import (
     whole_of,
 )
 from autograph_cli.record.log.data import Data, Facts
-from autograph_cli.record.log.origins import followed, origin_of
 from autograph_cli.record.log.events import (
     INPUT,
     LEAF,
@@ -52,6 +51,7 @@ from autograph_cli.record.log.events import (
     Look,
     StepLog,
 )
+from autograph_cli.record.log.origins import followed, origin_of
 from autograph_cli.record.names.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names.output_names import OutputNames
 from autograph_cli.record.names.source_locations import add_engine, script_frames, site_of
