@@ -277,6 +277,11 @@ OTHERS = [
     "x[None].renorm(2,0,1.)",
     "torch.mvlgamma(x,2)",
     "torch.vdot(x,x)",
+    "torch.dist(x,torch.ones(1))",
+    "torch.dist(x,torch.ones(1,dtype=torch.int32))",
+    "torch.ldexp(x,torch.tensor([2.]).bfloat16())",
+    "torch.histc(x)",
+    "torch.linalg.vector_norm(x.abs().double(),dtype=torch.half)",
     "torch.sinc(x)",
     "torch.segment_reduce(x,'max',lengths=torch.tensor([1,len(x)-1]))",
 ]
