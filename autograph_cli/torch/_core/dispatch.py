@@ -21,6 +21,7 @@ from .._arrays.lazy import PLAIN, bits_of, flip, memory_of, resolved
 from .._arrays.meta import Meta
 from .._arrays.storages import resized, window
 from .._arrays.unusual import BY_OPERATIONS, UNUSUAL
+from .._kernels.half_precision import NARROW
 from . import autocast, device_dispatch, dims, dtypes, overlapping
 from .class_names import type_name
 from .dtype_checks import check_cast
@@ -34,6 +35,7 @@ from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, inference_result, make, materialize
 from .user_warnings import warn
 from .views import bump, check_overlap, check_own_memory, make_view, write
+from .wrapped_numbers import is_wrapped_number
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -279,10 +281,13 @@ def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]
     positions = [i for i, p in op.positions if p.is_tensor and raws[i] is not None]
     if op.check is not None:
         op.check(*(raws[i] for i in positions))
-    common = dtypes.result_dtype(*(raws[i] for i in positions))
+    exact = first.dtype.itemsize == 2 and op.opmath == "exact numbers" and first.dtype in NARROW
+    number = exact and raws[1].dtype == np.float32 and is_wrapped_number(args[1])
+    common = first.dtype if number else dtypes.result_dtype(*(raws[i] for i in positions))
     for i in positions:
         if raws[i].dtype != common:
-            raws[i] = raws[i].astype(common)
+            whole = exact and i and not raws[i].ndim and common == first.dtype and first.__class__ is not Meta
+            raws[i] = raws[i].astype(np.float32 if whole else common)
     return raws
 
 

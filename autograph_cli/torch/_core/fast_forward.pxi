@@ -32,7 +32,7 @@ cdef class Forward:
     cdef int kinds[SAVES]
     cdef int froms[SAVES]
     cdef char sign
-    cdef bint promotes, floating, numbers, floating_numbers, elementwise, view, multiple, flattens
+    cdef bint promotes, floating, numbers, floating_numbers, exact_numbers, elementwise, view, multiple, flattens
     cdef bint complex_gradient, random, checks_memory, apart, saves_self, saves_result
     cdef int self_guard
 
@@ -44,6 +44,7 @@ cdef class Forward:
         self.sign = ord(op.sign) if op.sign else 0
         self.promotes, self.floating = bool(op.promotes), op.floating
         self.numbers, self.floating_numbers = op.promotes and not op.strict, op.promotes == "floating"
+        self.exact_numbers = op.opmath == "exact numbers"
         self.elementwise, self.view, self.multiple, self.flattens = op.elementwise, op.view, op.multiple, op.flattens
         self.ufunc = UFUNCS[op.sign] if op.sign else kernel if isinstance(kernel, np.ufunc) and op.floating else None
         for i, (position, optional, many) in enumerate(tensors):
@@ -154,7 +155,7 @@ cdef class Forward:
             if not is_tensor(given):
                 if not (self.numbers and i and (PyFloat_CheckExact(given) or PyLong_CheckExact(given))):
                     return False
-                wrapped = wrap_number(<object>given, <object>x.given[0], self.floating_numbers)
+                wrapped = wrap_number(<object>given, <object>x.given[0], self.floating_numbers, self.exact_numbers)
                 Py_INCREF(wrapped)
                 Py_XDECREF(given)
                 given = x.given[position] = <PyObject *>wrapped
@@ -206,6 +207,8 @@ cdef class Forward:
             raws = [<object>x.raws[self.at[i]] for i in range(self.tensors) if x.raws[self.at[i]] != <PyObject *>None]
             common = raws[0].dtype
             if any([one.dtype is not common for one in raws]):
+                if self.exact_numbers and common.itemsize == 2:
+                    return False
                 if self.op.check is not None:
                     self.op.check(*raws)
                 common = result_dtype(*raws)

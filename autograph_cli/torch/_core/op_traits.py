@@ -116,7 +116,8 @@ class Traits:
     # Kernel
     opmath: bool | str = False
     """16-bit floats are computed as float32 and rounded once; what kernels do so among themselves is marked there.
-    "numbers too": numbers beside them are rounded first."""
+    "numbers too": numbers beside them are rounded first; "exact numbers": nor is a number, or a 0-d tensor of another
+    dtype, in the second place."""
     sign: str = ""
     """The operator, `+` or `*`, that does what the kernel does to two arrays while the arguments after them have their
     defaults."""

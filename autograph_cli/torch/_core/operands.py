@@ -59,7 +59,7 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
 def _wrapped(op: Operation, number: Any, beside: Tensor) -> Tensor:
     if op.check is not None and number.__class__ is bool:
         op.check(beside._ag_raw, number)
-    return wrap_number(number, beside, op.promotes == "floating")
+    return wrap_number(number, beside, op.promotes == "floating", op.opmath == "exact numbers")
 
 
 def check_call(op: Operation, args: tuple[Any, ...]) -> None:

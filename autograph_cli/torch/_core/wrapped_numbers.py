@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels.half_precision import NARROW
 from . import dtypes
 from .state import process_state
 from .tensor import Tensor, make
@@ -25,14 +26,16 @@ numbers_made: dict[Any, Tensor] = {}
 """0-d tensors of Python numbers that were used lately, by (type, value, dtype)."""
 
 
-def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
+def wrap_number(number: Any, beside: Tensor, floating: bool = False, exact: bool = False) -> Tensor:
     """A Python number as the 0-d tensor that PyTorch makes of it beside a tensor; `floating`: which is not taken for
-    integers."""
+    integers; `exact`: in float32 beside 16-bit floats."""
     if isinstance(number, np.generic):
         number = plain_number(number)
     dtype = beside._ag_raw.dtype
     if floating and dtypes.CATEGORY[dtype] < dtypes.FLOATING:
         dtype = process_state.default_dtype
+    elif exact and dtype.itemsize == 2 and dtype in NARROW:
+        dtype = np.dtype(np.float32)
     key = (number.__class__, number, dtype)
     found = numbers_made.get(key)
     if (

@@ -35,16 +35,16 @@ cdef extern from *:
             const ptrdiff_t half = n / 2 - n / 2 % 8; \
             if (n <= 128) return kind == 1 ? name##_part(a, b, n, 1) : name##_part(a, b, n, 2); \
             return name##_long(a, b, half, kind) + name##_long(a + half, b + half, n - half, kind); } \
-        static real name##_most(const real *a, const real *b, ptrdiff_t n) { \
+        static real name##_most(const real *a, const real *b, ptrdiff_t n, int skip) { \
             ptrdiff_t i; real most = 0; \
-            for (i = 0; i < n; i++) { const real d = a[i] < b[i] ? b[i] - a[i] : a[i] - b[i]; most = d > most || d != d ? d : most; if (d != d) break; } \
+            for (i = 0; i < n; i++) { const real d = a[i] < b[i] ? b[i] - a[i] : a[i] - b[i]; if (d != d && !skip) return d; most = d > most ? d : most; } \
             return most; } \
         CLONED static void name(const real *a, const real *first, real *out, ptrdiff_t n, ptrdiff_t m, ptrdiff_t k, int kind, \
                                 int once_each) { \
             ptrdiff_t i, j; \
             for (i = 0; i < n; i++, a += k) for (j = once_each ? i + 1 : 0; j < m; j++, out++) { \
                 const real *b = first + j * k; \
-                if (kind == 3) *out = name##_most(a, b, k); \
+                if (kind == 3) *out = name##_most(a, b, k, !once_each); \
                 else if (k > 128) *out = name##_long(a, b, k, kind); \
                 else *out = kind == 1 ? name##_part(a, b, k, 1) : name##_part(a, b, k, 2); \
                 if (kind == 2) *out = (real)sqrt(*out); } }
@@ -107,26 +107,23 @@ def add_rows(out, owners, table, indices, factors):
     return True
 
 
-cdef bint exceed(Places *x, const real *table, real *out, cnp.int64_t *positions) noexcept nogil:
+cdef void exceed(Places *x, const real *table, real *out, cnp.int64_t *positions) noexcept nogil:
     cdef Count i, j, there, here, last = -1
     cdef bint first
     for i in range(x.many):
         there, here = within(x.owners, i, x.parts), within(x.indices, i, x.rows)
         first, last = there != last, there
         for j in range(x.columns):
-            if table[here * x.columns + j] != table[here * x.columns + j]:
-                return False
             if first or table[here * x.columns + j] > out[there * x.columns + j]:
                 out[there * x.columns + j] = table[here * x.columns + j]
                 positions[there * x.columns + j] = here
-    return True
 
 
 def largest_rows(out, positions, owners, table, indices):
     """Put into each row of `out` the largest of the rows of a table that belong to it, which follow each other, and into
-    `positions` which row each number is from, the first of equal ones; whether this could be done: not with nan."""
+    `positions` which row each number is from, the first of equal ones; return whether this could be done. Nan is larger
+    than nothing, and where it comes first, stays."""
     cdef Places x
-    cdef bint done
     if not placed(out, owners, table, indices, &x):
         return False
     cdef void *read = cnp.PyArray_DATA(<cnp.ndarray>table)
@@ -135,10 +132,10 @@ def largest_rows(out, positions, owners, table, indices):
     cdef bint narrow = kind_of(out) == cnp.NPY_FLOAT
     with nogil:
         if narrow:
-            done = exceed(&x, <float *>read, <float *>written, at)
+            exceed(&x, <float *>read, <float *>written, at)
         else:
-            done = exceed(&x, <double *>read, <double *>written, at)
-    return done
+            exceed(&x, <double *>read, <double *>written, at)
+    return True
 
 
 def distances(a, b, double p, bint once_each=False):

@@ -702,3 +702,24 @@ def derivatives_of_an_lstm_run_step_by_step(torch):
 def a_bias_is_added_in_place_where_rows_are_apart(torch):
     layer, x = torch.nn.Linear(3, 2), torch.ones(4, 5, 3)
     return [(layer(x).grad_fn.name(), layer(x)._version) for x in (x, x.transpose(0, 1))]
+
+
+@case
+def packed_sequences_of_one_length_are_computed_as_if_not_packed(torch):
+    torch.manual_seed(0)
+    rows = []
+    for kind in (torch.float32, torch.float64):
+        layer = torch.nn.LSTM(2, 2, bidirectional=True).to(kind)
+        for lengths in ([2, 2], [1], [2, 1]):
+            x = torch.ones(2, len(lengths), 2, dtype=kind, requires_grad=True)
+            packed = torch.nn.utils.rnn.pack_padded_sequence(x[: lengths[0]], torch.tensor(lengths))
+            output, (_, memory) = layer(packed)
+            rows.append((output.data, graph(output.data)[:12], graph(memory)[:12]))
+    return rows
+
+
+@case
+def a_weighted_loss_squares_what_two_tensors_differ(torch):
+    x, y, weight = leaf(torch), leaf(torch, 0.0, 1.0, 5.0), torch.tensor([1.0, 0.5, 2.0])
+    losses = [torch.nn.functional.mse_loss(x, y, reduction=how, weight=weight) for how in ("none", "sum", "mean")]
+    return [(loss, graph(loss)) for loss in losses]

@@ -21,6 +21,9 @@ WHOLE = {
 }
 COMPLEX = [complex(a, b) for a in (math.nan, -math.inf, -2.5, 0.0, 1.0) for b in (-1.0, 0.0, math.inf)]
 
+BAGS = "torch.tensor([[0,1,2,8],[2,0,1,7],[8,7,2,0],[4,5,4,5],[5,4,5,4]])"
+"""Rows of `x`, of which nan is the first."""
+
 ONE = [
     "x.sign()",
     "x.sgn()",
@@ -101,6 +104,13 @@ ONE = [
     "x.log_softmax(0)",
     "x.sum()",
     "x.prod()",
+    "x.prod(0)",
+    "x[2:8].prod()",
+    "torch.tensor([300.,300,1e-3],dtype=x.dtype).prod()",
+    "torch.full((40,),1.01,dtype=x.dtype).prod()",
+    "torch.full((3,99),1.01,dtype=x.dtype).prod(1)",
+    "torch.full((99,3),1.01,dtype=x.dtype).prod(0)",
+    "torch.full((99,),1.01).prod(dtype=x.dtype)",
     "x.nansum()",
     "x.mean()",
     "x.nanmean()",
@@ -145,6 +155,39 @@ ONE = [
     "torch.sinc(x)",
     "torch.ldexp(x,torch.tensor(3))",
     "torch.polygamma(2,x+2)",
+    "torch.polygamma(1,x+2)",
+    "torch.special.bessel_j0(x)",
+    "x.erfinv()",
+    "torch.special.ndtri(x)",
+    "torch.special.ndtri(many/2.5)",
+    "x.remainder(math.inf)",
+    "x.remainder(-math.inf)",
+    "x.half()",
+    "x.bfloat16()",
+    "x.double()*1e5",
+    "torch.add(x,x,alpha=2)",
+    "x*7e4",
+    "7e4*x",
+    "x/7e4",
+    "many*0.1",
+    "many/0.3",
+    "0.3/many",
+    "many*torch.tensor(0.1)",
+    "torch.tensor(0.1)*many",
+    "many/torch.tensor(0.3,dtype=torch.float64)",
+    "many[5]*0.1",
+    "many.clone().mul_(0.1)",
+    "torch._foreach_mul([many],0.1)[0]",
+    "torch.func.grad(lambda t:(t*0.1/0.3*many).sum())(many)",
+    "F.leaky_relu(many-1,0.3)",
+    "F.threshold(many*0.3,0.3,0.1)",
+    "torch.lerp(many,many.flip(0),torch.tensor(0.3))",
+    "x[2:8]@x[2:8]",
+    "x[:,None]@x[None,3:]+0",
+    *(f"F.embedding_bag({BAGS},x[:,None],mode='{mode}')" for mode in ("sum", "mean", "max")),
+    f"F.embedding_bag({BAGS},x[:,None],mode='max',padding_idx=0)",
+    *(f"F.pdist(x[:,None].expand(-1,2).contiguous(),{p})" for p in ("0.", "1.", "2.", "3.", "math.inf")),
+    *(f"torch.cdist(x[:,None],x[3:,None],{p})" for p in ("0.", "1.", "2.", "3.", "math.inf")),
     "x**0.5",
     "x[:0].max(0)",
     "x[:0].argmax()",
@@ -207,6 +250,7 @@ GRADIENTS = [
     "many.kthvalue(20)[0]",
     "many.mode()[0]",
     "many.median(0)[0]",
+    f"F.embedding_bag({BAGS},x[:,None],mode='max')",
 ]
 """What is differentiated once and twice."""
 OTHERS = [
@@ -233,6 +277,11 @@ OTHERS = [
     "x[None].renorm(2,0,1.)",
     "torch.mvlgamma(x,2)",
     "torch.vdot(x,x)",
+    "torch.dist(x,torch.ones(1))",
+    "torch.dist(x,torch.ones(1,dtype=torch.int32))",
+    "torch.ldexp(x,torch.tensor([2.]).bfloat16())",
+    "torch.histc(x)",
+    "torch.linalg.vector_norm(x.abs().double(),dtype=torch.half)",
     "torch.sinc(x)",
     "torch.segment_reduce(x,'max',lengths=torch.tensor([1,len(x)-1]))",
 ]
@@ -261,7 +310,7 @@ def observe(torch, case):
     both = [(a, b) for a in values for b in values] if code in TWO else [(a, a) for a in values]
     kind = getattr(torch, dtype)
     x, y = (torch.tensor([pair[i] for pair in both], dtype=kind) for i in (0, 1))
-    names = {"torch": torch, "F": torch.nn.functional, "x": x, "y": y}
+    names = {"torch": torch, "F": torch.nn.functional, "math": math, "x": x, "y": y}
     if dtype in DTYPES:
         names["many"] = torch.tensor(MANY, dtype=kind)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ class Embedding:
 
     xp: Any
     number: Any
+    where: Any
     added_at: Any
 
     def rows_added(self, rows: Any, positions: Any, count: int) -> Any:
@@ -127,11 +129,14 @@ class Embedding:
         positions = self.xp.zeros((bags, rows.shape[1]), "int64")
         if owner.size:
             starts = self.xp.flatnonzero(self.xp.concatenate([self.xp.ones(1, bool), owner[1:] != owner[:-1]]))
-            out[owner[starts]] = self.xp.maximum.reduceat(rows, starts, axis=0)
+            heads, numbers = rows[starts], self.where(rows == rows, rows, self.number(-math.inf, rows))
+            out[owner[starts]] = self.xp.maximum.reduceat(numbers, starts, axis=0)
             line = self.xp.arange(owner.size)[:, None]
-            first = self.xp.where(rows == out[owner], line, owner.size)
-            chosen = self.xp.minimum.reduceat(first, starts, axis=0)
-            positions[owner[starts]] = places[self.xp.minimum(chosen, owner.size - 1)]
+            first = self.xp.where(numbers == out[owner], line, owner.size)
+            # Nothing is larger than nan that comes first, and nan no larger than anything.
+            chosen = self.xp.where(heads == heads, self.xp.minimum.reduceat(first, starts, axis=0), starts[:, None])
+            out[owner[starts]] = self.xp.take_along_axis(rows, chosen, 0)
+            positions[owner[starts]] = places[chosen]
         return out, positions
 
     def _embedding_bag(self, *args: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._arrays import Array
-from ..half_precision import widened
+from ..half_precision import NARROW, widened
 
 
 class Activation:
@@ -17,6 +17,7 @@ class Activation:
     sigmoid: Any
     kept: Any
     held: Any
+    _up_to: Any
     conj: Any
     between: Any
     at_most: Any
@@ -118,7 +119,8 @@ class Activation:
     hardshrink_backward = softshrink_backward
 
     def threshold(self, a: Array, threshold: Any, value: Any) -> Any:
-        return self.where(a <= self.held(threshold, a), self.held(value, a), a)
+        low = self.held(threshold, a)
+        return self.where(self._up_to(a, threshold if a.dtype in NARROW else low), self.held(value, a), a)
 
     def _prelu_kernel(self, a: Array, weight: Array) -> Any:
         return self.where(a > 0, a, weight * a)

@@ -70,7 +70,7 @@ class Binary:
             wide = a.astype("float32") if a.dtype in NARROW else a
             return self.xp.ldexp(wide, b.clip(-9999, 9999).astype("int32")).astype(a.dtype)
         power = self.pow_Scalar(2.0, b)
-        kind = result_dtype(_floating(a), power)
+        kind = result_dtype(a, power)
         return a.astype(kind) * power.astype(kind)
 
     def logaddexp(self, a: Array, b: Array) -> Any:

@@ -14,7 +14,7 @@ from ..._arrays.lazy import flip
 from ..._arrays.meta import readable
 from ..._core.dtypes import FROM_NUMPY, cast_number, check_held, cpp_name, number_dtype, result_dtype
 from ..._core.state import process_state
-from ..half_precision import widened
+from ..half_precision import NARROW, widened
 
 _REAL = (np.floating, np.integer, np.bool_)
 _REAL_NUMBERS = (int, float)
@@ -433,7 +433,11 @@ class Pointwise:
         return self.xp.minimum(high, a) if a.dtype.char != "e" else self.xp.minimum(a, high)
 
     def threshold_backward(self, grad: Array, a: Array, threshold: Any) -> Any:
-        return self.kept(grad, ~(a <= threshold))
+        return self.kept(grad, ~self._up_to(a, threshold))
+
+    def _up_to(self, a: Array, threshold: Any) -> Any:
+        """Return where elements are no larger than a number, which is not rounded beside 16-bit floats."""
+        return a <= (np.float32(threshold) if threshold and a.dtype in NARROW else threshold)
 
     def kept(self, grad: Array, mask: Array) -> Any:
         """`grad` where `mask` holds, 0 elsewhere."""

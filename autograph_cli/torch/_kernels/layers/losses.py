@@ -258,7 +258,7 @@ class Losses:
         states = self.xp.full((n, 2 * longest + 1), blank, "int64")
         states[:, 1::2] = self.xp.where(position < lengths[:, None], labels, blank)
         skips = self.xp.zeros(states.shape, bool)
-        skips[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+        skips[:, 2:] = states[:, 2:] != states[:, :-2]
         inside = self.xp.arange(states.shape[1]) < (2 * lengths + 1)[:, None]
         return states, skips, inside, lengths
 

@@ -77,9 +77,11 @@ class Softmax:
         power = self.xp.exp(a * self.number(beta, a))
         return self.where(a * self.number(beta, a) > threshold, grad, grad * power / (power + self.number(1, a)))
 
+    @widened
     def leaky_relu(self, a: Array, negative_slope: Any = 0.01) -> Any:
         low = a * self.number(negative_slope, a)
         return self.xp.maximum(a, low) if 0 <= negative_slope <= 1 else self.where(a > 0, a, low)
 
+    @widened
     def leaky_relu_backward(self, grad: Array, a: Array, negative_slope: Any) -> Any:
         return self.where(a > 0, grad, grad * self.number(negative_slope, grad))

@@ -20,7 +20,14 @@ class Distances:
 
     def _pdist_forward(self, a: Array, p: float = 2) -> Any:
         first, second = self._pairs(a.shape[0])
-        return self.vector_norm(a[first] - a[second], p, (1,)) if a.shape[1] else self.xp.zeros(len(first), a.dtype)
+        apart = a[first] - a[second]
+        if p == 0:
+            return self._unequal(apart)
+        return self.vector_norm(apart, p, (1,)) if a.shape[1] else self.xp.zeros(len(first), a.dtype)
+
+    def _unequal(self, apart: Array) -> Any:
+        """Return how many of the last dimension are not 0; nan where one is nan."""
+        return self.xp.where(apart == apart, apart != 0, apart).astype(apart.dtype).sum(-1)
 
     def distance_slope(self, difference: Any, distance: Any, p: float) -> Any:
         """The derivative of the p-norm of each row by its elements; `distance` stands beside as a column."""

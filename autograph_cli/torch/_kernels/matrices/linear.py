@@ -22,6 +22,7 @@ class Linear:
     held: Any
     number: Any
     conj: Any
+    _unequal: Any
 
     def matmul(self, a: Array, b: Array) -> Any:
         if a.dtype.itemsize == 2 and a.dtype in NARROW and a.__class__ is np.ndarray:
@@ -133,9 +134,9 @@ class Linear:
             return self.xp.sqrt(self.xp.add.reduce(size * size, axis=-1))
         size = abs(size)
         if p == float("inf"):
-            return size.max(-1, initial=0)
+            return self.xp.fmax.reduce(size, -1, initial=0)  # nan is larger than nothing
         if p == 0:
-            return (size != 0).sum(-1).astype(size.dtype)
+            return self._unequal(size)
         return size.sum(-1) if p == 1 else self.xp.power((size**p).sum(-1), 1 / p)
 
     def _cdist_backward(self, grad: Array, x: Any, y: Any, p: float, distance: Any) -> Any:

@@ -65,8 +65,11 @@ class Reduction:
     def prod(self, a: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
-        if dtype is None and a.dtype in NARROW:
-            return self.prod(to_float32(a), dim, keepdim).astype(a.dtype)
+        if (wanted := dtype or a.dtype) in NARROW:
+            a = a.astype(wanted, copy=False)
+            if a.__class__ is np.ndarray and a.size and a.ndim:
+                return self._rounded_products(a, dim, keepdim)
+            return self.prod(to_float32(a), dim, keepdim).astype(wanted)
         if (
             dtype is None
             and a.dtype.char in "fd"
@@ -81,6 +84,20 @@ class Reduction:
                 shape = (1,) * a.ndim if dim is None else (*a.shape[:-1], 1)
                 return found.reshape(shape if keepdim else shape[:-1] if dim is not None else ())[()]
         return self.xp.multiply.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
+
+    def _rounded_products(self, a: Array, dim: Any, keepdim: bool) -> Any:
+        """Return products of 16-bit floats, rounded after each step as PyTorch does on the CPU: of 64 columns side by
+        side, then of these in quarters, then one by one."""
+        if dim is None:
+            return self._rounded_products(a.reshape(-1), 0, False).reshape((1,) * a.ndim if keepdim else ())[()]
+        dim = range(a.ndim)[dim]
+        whole = a.shape[-1] // 64 * 64 if dim == a.ndim - 1 else 0
+        if whole:
+            lanes = np.multiply.reduce(a[..., :whole].reshape(*a.shape[:-1], -1, 4, 16), axis=-3)
+            lanes = (lanes[..., 0, :] * lanes[..., 1, :]) * (lanes[..., 2, :] * lanes[..., 3, :])
+            a = np.concatenate([lanes, a[..., whole:]], -1)
+        found = np.multiply.accumulate(a, axis=dim).take([-1], dim)
+        return found if keepdim else found.squeeze(dim)[()]
 
     def _products_of_rows(self, rows: Array) -> Any:
         """Multiply 16 columns side by side, then the products in halves, then what is left: one by one, each product

@@ -390,22 +390,21 @@ def _recurrent(kind: str) -> Callable[..., Any]:
         )  # (data, batch_sizes, hx, params, ...), else (input, hx, params, ...)
         if packed:
             data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional = args
-            input, batch_first = Packed(data, batch_sizes.tolist()), False
+            sizes, batch_first = batch_sizes.tolist(), False
+            input = Packed(data, sizes)
         else:
             input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first = args
         hx = list(hx) if kind == "lstm" else [hx]
         dropout = dropout if train else 0
         projected = kind == "lstm" and hx[0]._ag_raw.shape[2] != hx[1]._ag_raw.shape[2]
-        if (
-            kind == "lstm"
-            and not packed
-            and not projected
-            and input._ag_raw.dtype == np.float32
-            and readable(input._ag_raw)
-        ):
-            return _lstm_by_layers(
-                input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
-            )
+        raw = args[0]._ag_raw
+        alike = not packed or sizes[0] == sizes[-1]  # sequences of one length are computed as if not packed
+        if kind == "lstm" and alike and not projected and raw.dtype == np.float32 and readable(raw):
+            rest = params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+            if not packed:
+                return _lstm_by_layers(input, hx, *rest)
+            output, *last = _lstm_by_layers(data.reshape(len(sizes), sizes[0], -1), hx, *rest)
+            return output.view(len(raw), -1), *last
         cells = list(_cells(params, has_biases, projected))
         input = input.transpose(0, 1) if batch_first else input
         output, last = _stack(kind, input, _states(hx), cells, num_layers, dropout, bidirectional)

@@ -349,7 +349,7 @@ def mse_loss(
     if input._ag_raw.dtype.kind in "iub" and target._ag_raw.dtype.kind in "iub":
         no_integers("mse_cpu", input)
     if weight is not None:
-        return _weighted(mse(*pair, NONE), weight, reduction)
+        return _weighted(arithmetic.pow_scalar(arithmetic.sub(*pair), 2), weight, reduction)
     return mse(*pair, reduction_code(reduction))
 
 

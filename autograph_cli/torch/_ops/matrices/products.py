@@ -207,12 +207,12 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sum of products over the last dimensions."""
     if input.ndim == 0 or other.ndim == 0:
         return arithmetic.mul(input, other)
-    _same_kind(input, other)
     if input._ag_raw.shape[-1] != other._ag_raw.shape[-1]:
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes "
             f"{list(input._ag_raw.shape)} and {list(other._ag_raw.shape)}"
         )
+    _same_kind(input, other)
     return tensordot(input, other, ([-1], [-1]))
 
 

@@ -72,7 +72,7 @@ mul = operation(
     doc="`input * other`.",
     float8="numbers",
     promotes=True,
-    opmath=True,
+    opmath="exact numbers",
     number_first=True,
     sign="*",
     linear="each",
@@ -85,7 +85,7 @@ true_divide = operation(
     "div(Tensor self, Tensor other)",
     doc="`input / other`.",
     promotes="floating",
-    opmath=True,
+    opmath="exact numbers",
     number_first=True,
     tangent=lambda f, self_t, other_t, other, result, absent: f.div(
         f.sub(self_t, zero_where("other" in absent, other_t * result)), other

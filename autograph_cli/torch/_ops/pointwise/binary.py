@@ -141,7 +141,8 @@ lerp_tensor = operation(
     "lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
     refuses={"biu": "lerp_kernel_tensor"},
     node="LerpBackward1",
-    pointwise=True,
+    promotes=True,
+    strict=True,
     self=lambda f, grad, weight: grad * f.conj(f.sub(f.full_like_number(weight, 1), weight)),
     end=lambda f, grad, weight: grad * f.conj(weight),
     weight=lambda f, grad, self, end: grad * f.conj(f.sub(end, self)),
@@ -337,10 +338,10 @@ _frexp_result = named_result("frexp", "mantissa", "exponent")
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
     """`input + weight * (end - input)`, from `input` at weight 0 to `end` at 1; `weight` is a number or a tensor.
 
-    Arguments are broadcast. RuntimeError if their dtypes differ.
+    Arguments are broadcast. RuntimeError if their dtypes differ, but for a weight of no dimensions.
     """
     for name, x in (("end", end), ("weight", weight)):
-        if isinstance(x, Tensor) and x._ag_raw.dtype != input._ag_raw.dtype:
+        if isinstance(x, Tensor) and x._ag_raw.dtype != input._ag_raw.dtype and (x is end or x.ndim):
             mine, theirs = (dtypes.c_name(t._ag_raw.dtype) for t in (input, x))
             raise RuntimeError(f"expected dtype {mine} for `{name}` but got dtype {theirs}")
     if isinstance(weight, Tensor):

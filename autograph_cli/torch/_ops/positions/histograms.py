@@ -144,7 +144,9 @@ histc_op = operation("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=
 def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     """Return how many elements fall into each of `bins` equal parts from `min` to `max`."""
     if input._ag_raw.dtype.kind not in "fV":
-        raise NotImplementedError(f"\"histc\" not implemented for '{dtypes.cpp_name(input._ag_raw.dtype)}'")
+        kernel = {"b": "linspace_cpu", "c": "aminmax_cpu" if min == max else "histogram_cpu"}
+        name = kernel.get(input._ag_raw.dtype.kind, "histogram_cpu")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.cpp_name(input._ag_raw.dtype)}'")
     if bins <= 0:
         raise RuntimeError("bins must be > 0")
     return histc_op(input, bins, float(min), float(max))

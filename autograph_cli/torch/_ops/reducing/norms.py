@@ -68,10 +68,17 @@ def _check_norm_dtype(name: str, x: Tensor, dtype: Any) -> None:
     if dtype is None:
         return
     if dtype.category < dtypes.FLOATING:
-        raise RuntimeError(f"{name}: dtype should be floating point or complex. Got {dtypes.cpp_name(dtype.numpy)}")
+        text = f"dtype should be floating point or complex, but got {dtypes.cpp_name(dtype.numpy)}"
+        raise RuntimeError(f"{name}: {text}")
     if dtype.is_complex != x.dtype.is_complex:
         side = "complex" if x.dtype.is_complex else "real"
         raise RuntimeError(f"{name}: dtype should be {side} for {side} inputs, but got {dtypes.cpp_name(dtype.numpy)}")
+    kind = x._ag_raw.dtype
+    if dtypes.promote(kind, dtype.numpy) != dtype.numpy:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({dtypes.cpp_name(kind)}) should be convertible without narrowing to the "
+            f"specified dtype ({dtypes.cpp_name(dtype.numpy)})"
+        )
 
 
 @autocasts("")

@@ -139,7 +139,6 @@ renorm_op = operation(
 )
 dist_op = operation(
     "dist(Tensor self, Tensor other, Scalar p=2)",
-    refuses={"iu": RuntimeError("norm(): input dtype should be either floating point or complex. Got {} instead.")},
     self=lambda f, grad, self, other, p, result: norm_gradient(f, grad, f.sub(self, other), p, result, None, False),
     other=lambda f, grad, self, other, p, result: f.neg(
         norm_gradient(f, grad, f.sub(self, other), p, result, None, False)
@@ -220,6 +219,10 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
     """The p-norm of input - other."""
     check_sub(input._ag_raw, other._ag_raw)
+    kind = dtypes.result_dtype(input._ag_raw, other._ag_raw)
+    if kind.kind in "iu":
+        text = "norm(): input dtype should be either floating point or complex. Got {} instead."
+        raise RuntimeError(text.format(dtypes.cpp_name(kind)))
     return dist_op(input, other, p)
 
 
