@@ -18,8 +18,8 @@ _SAME = Compared("same")
 def partings(aligned: Aligned) -> list[Parting]:
     """All places at which the numbers of two steps part, in order of time, of results and of gradients."""
     forward = Forward(aligned)
-    found = [*forward.run(), *_Backward(aligned, forward).run()]
-    return sorted(found, key=lambda one: one.time)
+    found, later = forward.run(), _Backward(aligned, forward).run()
+    return sorted([*found, *(forward.faint if later else ()), *later], key=lambda one: one.time)
 
 
 class _Backward:
@@ -69,6 +69,16 @@ class _Call:
             one = self.aligned.likes.get(other)
             if one is not None and one not in self.ran and self.aligned.equal(one, other):
                 self._gone(one, other, lost=False)
+        if not self._arrives():
+            self.found[:] = [each for each in self.found if each.pass_id != self.mine.id or each.kind != "part"]
+
+    def _arrives(self) -> bool:
+        """Return whether what the call is for is another one: the gradients of leaves, or those that it gives. What is
+        apart between is else a step of another way to compute the same."""
+        ends = [number for number in self.mine.ran if not self.old[number].next]
+        ends += [edge.node for edge in self.mine.inputs if edge is not None]
+        seen = [self.given[number].level for number in ends if number in self.given]
+        return "parted" in seen or len(seen) < len(ends)
 
     def _add(
         self, kind: Kind, old: int | None, new: int | None, compared: Compared, nr: int = 0, **more: object
