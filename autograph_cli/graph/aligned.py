@@ -56,11 +56,18 @@ class Aligned:
         self.likes = {other: one for one, other in self.pairs.items()}
         self.results: dict[tuple[int, int], Compared] = {}
         """The comparison of each output of the nodes of `old` that have a like."""
+        self.strayed: set[int] = set()
+        """The nodes of `old` to which a backward call gave other gradients than to their likes."""
         self.levels: Counter[Level] = Counter()
         self.largest = 0.0
         """The largest relative difference that is rounding."""
         self.carried: dict[str, float] | None = {}
         """How far apart the gradients of leaves were in the step before, by name; None where that is not known."""
+
+    @property
+    def sides(self) -> tuple[tuple[Graph, dict[int, int]], tuple[Graph, dict[int, int]]]:
+        """Return each graph with the likes of its nodes."""
+        return (self.old, self.pairs), (self.new, self.likes)
 
     def note(self, compared: Compared) -> Compared:
         """Count a tensor that was compared."""

@@ -101,7 +101,9 @@ class _Call:
             if compared.level == "parted" or (worst.level != "parted" and compared.relative > worst.relative):
                 worst = compared
         self.given[one.id] = worst
-        if worst.level != "parted":
+        if worst.level == "parted":
+            self.aligned.strayed.add(one.id)
+        else:
             self._sends(one, other)
 
     def _given(self, one: Node, other: Node, nr: int, mine: Exact | None, its: Exact | None) -> Compared:
@@ -114,7 +116,8 @@ class _Call:
             return Compared("parted", Apart(False, math.inf), eps)
         pairs = self._paired(*senders)
         if pairs is None:
-            compared = self.aligned.judged(mine, its, eps, self.aligned.loose)
+            noise = self._noise(senders, mine, its, eps)
+            compared = self.aligned.judged(mine, its, eps, self.aligned.loose, 0.0, noise)
             return compared if compared.level != "parted" else self._blame(one, other, nr, compared, senders)
         sent = [self.sent.get(pair, Compared("unknown")) for pair in pairs]
         noise = 2 * sum(each.apart.difference for each in sent if math.isfinite(each.apart.difference))
@@ -126,6 +129,12 @@ class _Call:
             return self.aligned.judged(mine, its, eps, self.aligned.loose)
         self._add("hook" if senders[0] else "seed", one.id, other.id, compared, nr)
         return compared
+
+    def _noise(self, senders: list[list[tuple[int, int]]], mine: Exact, its: Exact, eps: float) -> float:
+        """What rounding may come to in gradients that senders without likes summed up."""
+        sides = zip((self.old, self.new), (self.mine.id, self.its.id), senders, (mine, its), strict=True)
+        flows = [(flow_in(graph[number], call), made) for graph, call, sent, made in sides for number, _ in sent]
+        return max([noise_of(eps, flow.given, made) for flow, made in flows if flow is not None], default=0.0)
 
     def _paired(self, mine: list[tuple[int, int]], its: list[tuple[int, int]]) -> list[tuple[int, int]] | None:
         """The senders of the old graph, where each has a like in the new one that computes the same, and that has no

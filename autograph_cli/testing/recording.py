@@ -54,15 +54,18 @@ def record(
     name: str = "",
     engine: str = "builtin",
     module: str = "",
+    executable: str = "",
 ) -> Recording:
     """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails.
 
     `measured` is what is recorded beside the graph, as `--record` takes it; `environment` are variables that it is
-    given. With `module` the script is run as `python -m` does, from the folder that its package is in.
+    given; `executable` is another Python that runs it. With `module` the script is run as `python -m` does, from the
+    folder that its package is in.
     """
     label = name or str(script)
     engine = engines.chosen(engine)
-    engines.check(engine)
+    if not executable:
+        engines.check(engine)
     asked = {
         "script": module or str(script),
         "module": bool(module),
@@ -75,7 +78,7 @@ def record(
     }
     with (
         tempfile.TemporaryFile() as file,
-        sweeps.child(__name__, [json.dumps(asked)], folder, file) as process,
+        sweeps.child(__name__, [json.dumps(asked)], folder, file, executable or sys.executable) as process,
     ):
         said = process.communicate()[0]
         file.seek(0)
