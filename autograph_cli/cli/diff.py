@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -70,6 +70,15 @@ defaults out."""
     is_flag=True,
     help="With --values: compare A without torch.compile, and with it, on the PyTorch that is installed.",
 )
+@click.option(
+    "--python",
+    "pythons",
+    multiple=True,
+    metavar="PATH",
+    type=click.Path(exists=True, dir_okay=False),
+    help="With --values: the Python that runs A, with the PyTorch that it has; given twice, that of B too. Of A alone, "
+    "the other run is by this one.",
+)
 @click.option("--json", "as_json", is_flag=True, help="With --values: an object on stdout; else as -f json.")
 @click.option("-f", "--format", "format_", type=click.Choice(FORMATS), help="Unless told, by -o; else text.")
 @click.option("--together", is_flag=True, help="-f svg: both graphs as one picture, as the other pictures are.")
@@ -87,6 +96,7 @@ def diff(
     include: str | None,
     by_values: bool,
     compiled: bool,
+    pythons: tuple[str, ...],
     as_json: bool,
     format_: str | None,
     together: bool,
@@ -108,12 +118,15 @@ def diff(
       autograph diff --rev main -m package.train
     """
     with as_command_error():
-        if by_values or compiled:
-            if output is not None or format_ not in (None, "text", "json") or views or include is not None:
-                raise UsageError("--values prints text, or --json: it takes no -o, -f, --view and --include.")
-            sides = _sides(old, new, revisions, engines or ()) if not compiled else [_at(old), _at(old)]
-            running = _engines(engines, load()) if engines or not compiled else ("torch", "torch")
-            ctx.exit(_by_values(sides, running, step, compiled, as_json or format_ == "json"))
+        if by_values or compiled or pythons:
+            if views or include is not None:
+                raise UsageError("--values takes no --view and --include: it compares the numbers of all nodes.")
+            form = "json" if as_json else _format(format_, output)
+            if form not in ("text", "json", "svg"):
+                raise UsageError(f"--values writes text, json and svg, and no {form}.")
+            twice = new is None and not revisions and (compiled or pythons)
+            sides = [_at(old), _at(old)] if twice else _sides(old, new, revisions, engines or ())
+            ctx.exit(_by_values(sides, _running(engines, compiled, pythons), step, (form, output), compiled))
         format_ = "json" if as_json else format_
         asked = chosen_settings(load(), step, views, include, None)
         settings = _settings(asked, include)
@@ -139,13 +152,35 @@ def diff(
     ctx.exit(1 if difference else 0)
 
 
+def _running(engines: tuple[str, ...] | None, compiled: bool, pythons: Sequence[str]) -> list[tuple[str, str]]:
+    """The engine and the Python of each run."""
+    if len(pythons) > 2:
+        raise UsageError("Give --python once or twice.")
+    names = _engines(engines, load()) if engines or not (compiled or pythons) else ("torch", "torch")
+    return [*zip(map(chosen, names), (*pythons, "", "")[:2], strict=True)]
+
+
 def _by_values(
-    sides: list[tuple[str, str | None]], engines: tuple[str, str], step: str | None, compiled: bool, as_json: bool
+    sides: list[tuple[str, str | None]],
+    running: Sequence[tuple[str, str]],
+    step: str | None,
+    wanted: tuple[str, Path | None],
+    compiled: bool,
 ) -> int:
     """Compare the numbers of both sides, and return the exit code."""
     values = importlib.import_module("autograph_cli.cli.diff_values")  # NumPy, which other comparisons do without
-    opened = values.open_sides(sides, engines, step, eager=compiled)
-    code: int = values.show(values.compare(opened), opened, as_json=as_json)
+    ways = [values.Way(engine, path, words=f" by {path}" if path else "") for engine, path in running]
+    if compiled:
+        ways[0] = replace(ways[0], environment=values.EAGER, words=", eager")
+    opened = values.open_sides(sides, ways, step)
+    found = values.compare(opened)
+    form, output = wanted
+    content = values.content(found, opened, form)
+    if output is None:
+        put(content)
+    else:
+        write(output, content)
+    code: int = values.CODES[found.verdict]
     return code
 
 

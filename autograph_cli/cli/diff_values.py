@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -14,8 +15,7 @@ from msgspec.structs import replace
 from autograph_cli.cli.git import checked_out
 from autograph_cli.cli.opening import named_rank
 from autograph_cli.cli.options import SCRIPTS
-from autograph_cli.cli.printing import put
-from autograph_cli.engines import chosen
+from autograph_cli.export.comparison import parted_side_by_side
 from autograph_cli.graph import Node, Step, Trace
 from autograph_cli.graph.aligned import Aligned
 from autograph_cli.graph.divergence import Divergence, divergence
@@ -43,21 +43,28 @@ class Side(Struct, frozen=True):
     """Gives the verdict of `autograph check` on the first derivative of a custom Function of the script."""
 
 
-def open_sides(
-    named: Sequence[tuple[str, str | None]], engines: Sequence[str], steps: str | None, *, eager: bool
-) -> list[Side]:
-    """Read traces, and run scripts, of these names and revisions, both at the same time; where the first is to be
-    `eager`, `torch.compile` compiles nothing there."""
-    sides = [*zip(named, map(chosen, engines), (EAGER if eager else {}, {}), strict=True)]
-    return _each(sides, lambda each: _side(*each[0], *each[1:], steps))
+class Way(Struct, frozen=True):
+    """How a script is run."""
+
+    engine: str = "builtin"
+    executable: str = ""
+    """Another Python that runs it."""
+    environment: Mapping[str, str] = {}
+    words: str = ""
+    """What tells it from the other run of the same script."""
 
 
-def _side(name: str, revision: str | None, engine: str, environment: Mapping[str, str], steps: str | None) -> Side:
+def open_sides(named: Sequence[tuple[str, str | None]], ways: Sequence[Way], steps: str | None) -> list[Side]:
+    """Read traces, and run scripts, of these names and revisions, each in its way, both at the same time."""
+    return _each([*zip(named, ways, strict=True)], lambda each: _side(*each[0], each[1], steps))
+
+
+def _side(name: str, revision: str | None, way: Way, steps: str | None) -> Side:
     """Read a trace, or run a script."""
     if not name.endswith(SCRIPTS):
         path, rank = named_rank(name)
         return Side(name, store.load(path, rank))
-    title = f"{name} at {revision}" if revision else f"{name}, eager" if environment else name
+    title = (f"{name} at {revision}" if revision else name) + way.words
 
     def run(kept: str, *measured: str) -> Trace:
         with checked_out(Path(name), revision) as script:
@@ -65,15 +72,16 @@ def _side(name: str, revision: str | None, engine: str, environment: Mapping[str
                 script,
                 steps=kept,
                 measured=("values", *measured),
-                environment=environment,
+                environment=way.environment,
                 name=title,
-                engine=engine,
+                engine=way.engine,
+                executable=way.executable,
             ).trace
 
     def check(function: str) -> str:
         with checked_out(Path(name), revision) as script:
-            words = ["check", "--json", "--order", "1", "--engine", engine, str(script), function]
-            with sweeps.child("autograph_cli.cli.main", words) as process:
+            words = ["check", "--json", "--order", "1", "--engine", way.engine, str(script), function]
+            with sweeps.child("autograph_cli.cli.main", words, executable=way.executable or sys.executable) as process:
                 return _said(process.communicate()[0])
 
     return Side(title, run(steps or COMPARED), run, check)
@@ -96,9 +104,10 @@ def compare(sides: Sequence[Side]) -> Divergence:
     repeated = _each(sides, lambda each: None if each.run is None else each.run(kept, "deviation", "formula"))
     for each, trace, again in zip(sides, traces, repeated, strict=True):
         if again is not None:
-            repeat = divergence(_only(trace, again), again)
-            if repeat.verdict != "equal":
-                told = "" if repeat.parting is None else f": {sentence(repeat, (each.name, each.name))}"
+            # How long a run is, is not known where no more than a step of it was asked for.
+            repeat = divergence(_only(trace, again), replace(again, total_steps=trace.total_steps))
+            if repeat.verdict in ("parted", "incomparable"):
+                told = f": {repeat.why or sentence(repeat, (each.name, each.name))}"
                 return Divergence("incomparable", f"{each.name} is not the same each time it is run{told.rstrip('.')}")
     return replace(found, notes=tuple(_notes(found, repeated, sides)))
 
@@ -158,7 +167,7 @@ def _narrowed(sides: Sequence[Side]) -> tuple[Divergence, list[Trace]]:
     while high - low > NEAR:
         middle = (low + high) // 2
         between = divergence(*both(str(middle + 1)))  # steps are asked for counting from 1
-        if between.verdict in ("equal", "rounding"):
+        if between.parting is None:
             low = middle
         else:
             high = middle
@@ -166,11 +175,11 @@ def _narrowed(sides: Sequence[Side]) -> tuple[Divergence, list[Trace]]:
     return divergence(*traces), traces
 
 
-def show(found: Divergence, sides: Sequence[Side], *, as_json: bool) -> int:
-    """Print how the numbers of two runs compare, and return the exit code."""
+def content(found: Divergence, sides: Sequence[Side], form: str) -> bytes:
+    """How the numbers of two runs compare, as `text`, `json` or `svg`."""
     names = sides[0].name, sides[1].name
-    if as_json:
-        put((json.dumps(as_dict(found, names), indent=1) + "\n").encode())
-    else:
-        put("".join(f"{line}\n" for line in text(found, names)).encode())
-    return CODES[found.verdict]
+    if form == "svg":
+        return parted_side_by_side(found, names)
+    if form == "json":
+        return (json.dumps(as_dict(found, names), indent=1) + "\n").encode()
+    return "".join(f"{line}\n" for line in text(found, names)).encode()

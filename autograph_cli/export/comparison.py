@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
 from msgspec.structs import replace
@@ -23,8 +23,10 @@ from autograph_cli.export.scene.modules import framed
 from autograph_cli.export.scene.records import LEGEND, Arrow, Band, Box, Scene
 from autograph_cli.export.style import INK, TITLE, Style
 from autograph_cli.graph import Edge, Graph, GraphDiff, Node
-from autograph_cli.graph.diff import shown_type
+from autograph_cli.graph.diff import Change, shown_type
+from autograph_cli.graph.divergence import Divergence
 from autograph_cli.graph.names import visible
+from autograph_cli.graph.parting_front import front
 
 SMALL_GRAPH = 24
 """Up to so many nodes nothing is folded."""
@@ -35,6 +37,14 @@ SIDE_OF: dict[Style, Side] = {"removed": "before", "added": "after"}
 BETWEEN = 24.0
 """Points between pictures beside each other."""
 _WORDS: dict[Style, str] = {**LEGEND, **{style: style for style in DIFFERENT}, "folded": "unchanged"}
+
+_PARTED: dict[Style, str] = {
+    "mark": "they part here",
+    "changed": "other numbers",
+    "added": "not in the other run",
+    "removed": "not in the other run",
+}
+"""What the marks mean where two runs part."""
 
 FORMATS: dict[str, Callable[[Scene], bytes]] = {
     "svg": lambda scene: to_svg(lay_out(scene)).encode(),
@@ -60,15 +70,17 @@ def union_scene(diff: GraphDiff, title: str) -> Scene:
     return _Union(diff).scene(visible(title))
 
 
-def both_scenes(diff: GraphDiff) -> tuple[Scene, Scene]:
-    """The graph before and the one after, what differs marked; where either is big, the rest is folded alike."""
+def both_scenes(diff: GraphDiff, first: tuple[Iterable[int], Iterable[int]] = ((), ())) -> tuple[Scene, Scene]:
+    """The graph before and the one after, what differs marked, and what is `first` in either above all; where either is
+    big, the rest is folded alike."""
     if max(len(diff.old), len(diff.new)) > READABLE:
         union = _Union(diff)
+        union.style |= {diff.pairs[one]: "mark" for one in first[0] if one in diff.pairs}
         return _drawable(union.scene("", "before")), _drawable(union.scene("", "after"))
     old: dict[int, Style] = {change.old: "changed" for change in diff.changed}
     new: dict[int, Style] = {change.new: "changed" for change in diff.changed}
-    old |= dict.fromkeys(diff.removed, "removed")
-    new |= dict.fromkeys(diff.added, "added")
+    old |= dict.fromkeys(diff.removed, "removed") | dict.fromkeys(first[0], "mark")
+    new |= dict.fromkeys(diff.added, "added") | dict.fromkeys(first[1], "mark")
     return _marked(diff.old, old), _marked(diff.new, new)
 
 
@@ -98,10 +110,39 @@ def side_by_side(diffs: Sequence[GraphDiff], titles: tuple[str, str] = ("before"
     """The graphs before and after beside each other as one SVG, what differs marked; a row for each pair."""
     if not any(diffs):
         raise ExportError("There is nothing to draw: the graphs are the same.")
+    return _rows([both_scenes(diff) for diff in diffs], titles)
+
+
+def parted_side_by_side(found: Divergence, titles: tuple[str, str]) -> bytes:
+    """The graphs of the step in which two runs part, beside each other as one SVG: where they part is marked, and what
+    has other numbers."""
+    aligned = found.aligned
+    if aligned is None:
+        raise ExportError("There is nothing to draw: the runs do not part.")
+    marks = front(found)
+    first = tuple([number for number, mark in each.items() if mark == "first"] for each in marks)
+    others = [one for one, mark in marks[0].items() if mark != "alone" and one in aligned.pairs]
+    if len(others) > READABLE:  # the neighbours of what is first
+        others = [one for one in others if one in first[0]]
+    alone = [tuple(node.id for node in graph if node.id not in likes) for graph, likes in aligned.sides]
+    changed = tuple(Change(one, aligned.pairs[one], ()) for one in others)
+    diff = GraphDiff(aligned.old, aligned.new, aligned.pairs, *alone, changed, (), (), (), {}, frozenset())
+    scenes = both_scenes(diff, (first[0], first[1]))
+    return _rows([tuple(replace(scene, legend=_parted_legend(scene)) for scene in scenes)], titles)
+
+
+def _parted_legend(scene: Scene) -> tuple[tuple[Style, str], ...]:
+    told = [(style, _PARTED.get(style, words)) for style, words in scene.legend if style != "mark"]
+    marked = any(box.style == "mark" for box in scene.boxes)
+    return (*told, *([("mark", _PARTED["mark"])] if marked else []))
+
+
+def _rows(rows: Sequence[Sequence[Scene]], titles: tuple[str, str]) -> bytes:
+    """Scenes beside each other, with a title for each side; a row below the other."""
     parts, y, widest = [], 0.0, 0.0
-    for row, diff in enumerate(diffs):
+    for row, scenes in enumerate(rows):
         x = below = 0.0
-        for side, scene in enumerate(both_scenes(diff)):
+        for side, scene in enumerate(scenes):
             placed = lay_out(replace(scene, title=visible(titles[side])))
             picture = to_svg(placed).partition("\n")[2].replace(' id="', f' id="{"ab"[side]}{row}-')
             # Inner pictures are sized in the units of the frame.

@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from autograph_cli.graph.compared import labelled
 from autograph_cli.graph.matching import match
 from autograph_cli.graph.numbers import SAME, Apart, apart, epsilon, largest
 from autograph_cli.graph.records import Edge, Exact, Flow, Graph, Node
@@ -43,19 +44,30 @@ UNKNOWN = Compared("unknown")
 class Aligned:
     """The graphs of one step in two runs, by the nodes that both have."""
 
-    def __init__(self, old: Graph, new: Graph, *, same_engine: bool, rtol: float = 0.0) -> None:
+    def __init__(
+        self, old: Graph, new: Graph, *, same_engine: bool, rtol: float = 0.0, same_words: bool = True
+    ) -> None:
+        """Match the graphs; `same_words` where both engines tell plain arguments alike."""
         self.old, self.new = old, new
         self.same_engine, self.rtol = same_engine, rtol
         self.loose = LOOSE if same_engine else OTHER
-        self.pairs = match(old, new, _types)
+        plain = {id(node): labelled(graph, node) for graph in (old, new) for node in graph} if same_words else {}
+        self.pairs = match(old, new, lambda node: (_types(node), plain.get(id(node))))
         self.likes = {other: one for one, other in self.pairs.items()}
         self.results: dict[tuple[int, int], Compared] = {}
         """The comparison of each output of the nodes of `old` that have a like."""
+        self.strayed: set[int] = set()
+        """The nodes of `old` to which a backward call gave other gradients than to their likes."""
         self.levels: Counter[Level] = Counter()
         self.largest = 0.0
         """The largest relative difference that is rounding."""
         self.carried: dict[str, float] | None = {}
         """How far apart the gradients of leaves were in the step before, by name; None where that is not known."""
+
+    @property
+    def sides(self) -> tuple[tuple[Graph, dict[int, int]], tuple[Graph, dict[int, int]]]:
+        """Return each graph with the likes of its nodes."""
+        return (self.old, self.pairs), (self.new, self.likes)
 
     def note(self, compared: Compared) -> Compared:
         """Count a tensor that was compared."""

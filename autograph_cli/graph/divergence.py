@@ -91,7 +91,7 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
     worst, before, alone = 0.0, None, 0
     for one, other in pairs:
         exact = old.engine == new.engine and not counts["rounding"]
-        aligned = Aligned(one.graph, other.graph, same_engine=exact, rtol=rtol)
+        aligned = Aligned(one.graph, other.graph, same_engine=exact, rtol=rtol, same_words=old.engine == new.engine)
         aligned.carried = carried.get(one.number - 1, None if counts["rounding"] else {})
         found = partings(aligned)
         alone += len(one.graph) + len(other.graph) - 2 * len(aligned.pairs)

@@ -18,8 +18,8 @@ _SAME = Compared("same")
 def partings(aligned: Aligned) -> list[Parting]:
     """All places at which the numbers of two steps part, in order of time, of results and of gradients."""
     forward = Forward(aligned)
-    found = [*forward.run(), *_Backward(aligned, forward).run()]
-    return sorted(found, key=lambda one: one.time)
+    found, later = forward.run(), _Backward(aligned, forward).run()
+    return sorted([*found, *(forward.faint if later else ()), *later], key=lambda one: one.time)
 
 
 class _Backward:
@@ -69,6 +69,16 @@ class _Call:
             one = self.aligned.likes.get(other)
             if one is not None and one not in self.ran and self.aligned.equal(one, other):
                 self._gone(one, other, lost=False)
+        if not self._arrives():
+            self.found[:] = [each for each in self.found if each.pass_id != self.mine.id or each.kind != "part"]
+
+    def _arrives(self) -> bool:
+        """Return whether what the call is for is another one: the gradients of leaves, or those that it gives. What is
+        apart between is else a step of another way to compute the same."""
+        ends = [number for number in self.mine.ran if not self.old[number].next]
+        ends += [edge.node for edge in self.mine.inputs if edge is not None]
+        seen = [self.given[number].level for number in ends if number in self.given]
+        return "parted" in seen or len(seen) < len(ends)
 
     def _add(
         self, kind: Kind, old: int | None, new: int | None, compared: Compared, nr: int = 0, **more: object
@@ -91,7 +101,9 @@ class _Call:
             if compared.level == "parted" or (worst.level != "parted" and compared.relative > worst.relative):
                 worst = compared
         self.given[one.id] = worst
-        if worst.level != "parted":
+        if worst.level == "parted":
+            self.aligned.strayed.add(one.id)
+        else:
             self._sends(one, other)
 
     def _given(self, one: Node, other: Node, nr: int, mine: Exact | None, its: Exact | None) -> Compared:
@@ -104,7 +116,8 @@ class _Call:
             return Compared("parted", Apart(False, math.inf), eps)
         pairs = self._paired(*senders)
         if pairs is None:
-            compared = self.aligned.judged(mine, its, eps, self.aligned.loose)
+            noise = self._noise(senders, mine, its, eps)
+            compared = self.aligned.judged(mine, its, eps, self.aligned.loose, 0.0, noise)
             return compared if compared.level != "parted" else self._blame(one, other, nr, compared, senders)
         sent = [self.sent.get(pair, Compared("unknown")) for pair in pairs]
         noise = 2 * sum(each.apart.difference for each in sent if math.isfinite(each.apart.difference))
@@ -116,6 +129,12 @@ class _Call:
             return self.aligned.judged(mine, its, eps, self.aligned.loose)
         self._add("hook" if senders[0] else "seed", one.id, other.id, compared, nr)
         return compared
+
+    def _noise(self, senders: list[list[tuple[int, int]]], mine: Exact, its: Exact, eps: float) -> float:
+        """What rounding may come to in gradients that senders without likes summed up."""
+        sides = zip((self.old, self.new), (self.mine.id, self.its.id), senders, (mine, its), strict=True)
+        flows = [(flow_in(graph[number], call), made) for graph, call, sent, made in sides for number, _ in sent]
+        return max([noise_of(eps, flow.given, made) for flow, made in flows if flow is not None], default=0.0)
 
     def _paired(self, mine: list[tuple[int, int]], its: list[tuple[int, int]]) -> list[tuple[int, int]] | None:
         """The senders of the old graph, where each has a like in the new one that computes the same, and that has no

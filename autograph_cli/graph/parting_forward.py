@@ -18,6 +18,8 @@ class Forward:
         self.aligned = aligned
         self.old, self.new = aligned.old, aligned.new
         self.found: list[Parting] = []
+        self.faint: list[Parting] = []
+        """Those of which no more than rounding is left in the results: they count where gradients part."""
         self.faults: dict[int, Parting] = {}
         """The partings that make other results of the same numbers, by the node of the old graph."""
         self.causes: dict[int, frozenset[int]] = {}
@@ -122,15 +124,24 @@ class Forward:
         """Drop beginnings that lead nowhere. One counts where a result that differs hangs on it, or where the same
         operations go on with it; it is else a step of another way to compute the same."""
         begun = {number for number in self.faults if self._goes_on(number)}
+        faint: set[int] = set()
         for mine, its in self._ends():
             if self.aligned.like(mine, its):
-                begun |= self.causes.get(mine.node, frozenset())
+                known = self.aligned.results.get((mine.node, mine.nr))
+                led = begun if known is not None and known.level == "parted" else faint
+                led |= self.causes.get(mine.node, frozenset())
             elif self.aligned.compare(mine, its).level == "parted":
                 self.found.append(self._part(mine, its))
-        self.found += [self.faults[number] for number in begun & self.faults.keys()]
-        for number in begun - self.faults.keys():
+        self.found += self._begun(begun)
+        self.faint = self._begun(faint - begun)
+
+    def _begun(self, numbers: set[int]) -> list[Parting]:
+        """Return the partings that begin at these nodes."""
+        found = [self.faults[number] for number in numbers & self.faults.keys()]
+        for number in numbers - self.faults.keys():
             mine, its = self.parts.get(number, (Edge(number), Edge(self.aligned.pairs[number])))
-            self.found.append(self._part(mine, its, number))
+            found.append(self._part(mine, its, number))
+        return found
 
     def _goes_on(self, number: int) -> bool:
         """Return whether what uses a node uses its like in the other graph, in the same places."""

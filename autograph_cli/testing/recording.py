@@ -55,16 +55,18 @@ def record(
     engine: str = "builtin",
     module: str = "",
     moved: bool = False,
+    executable: str = "",
 ) -> Recording:
     """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails.
 
     `measured` is what is recorded beside the graph, as `--record` takes it; `environment` are variables that it is
-    given. With `module` the script is run as `python -m` does, from the folder that its package is in. If seeds are
-    `moved`, each that the script sets is another one, and so is the first.
+    given; `executable` is another Python that runs it. With `module` the script is run as `python -m` does, from the
+    folder that its package is in. If seeds are `moved`, each that the script sets is another one, and so is the first.
     """
     label = name or str(script)
     engine = engines.chosen(engine)
-    engines.check(engine)
+    if not executable:
+        engines.check(engine)
     asked = {
         "script": module or str(script),
         "module": bool(module),
@@ -78,7 +80,7 @@ def record(
     }
     with (
         tempfile.TemporaryFile() as file,
-        sweeps.child(__name__, [json.dumps(asked)], folder, file) as process,
+        sweeps.child(__name__, [json.dumps(asked)], folder, file, executable or sys.executable) as process,
     ):
         said = process.communicate()[0]
         file.seek(0)

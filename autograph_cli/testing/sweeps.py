@@ -47,23 +47,27 @@ def pool(jobs: int = 1, over_mpi: bool = False) -> AbstractContextManager[Execut
     return cast(AbstractContextManager[Executor | None], MPICommExecutor(MPI.COMM_WORLD))
 
 
-def python(module: str, *words: str) -> list[str]:
+def python(module: str, *words: str, executable: str = sys.executable) -> list[str]:
     """The command line that runs `main` of a module of this package with these words; it imports nothing from the
     working directory, where scripts have modules of their own."""
     start = f"import sys; sys.path[:not sys.flags.safe_path] = [{_ROOT!r}]; from {module} import main; main()"
-    return [sys.executable, "-c", start, *words]
+    return [executable, "-c", start, *words]
 
 
 @contextmanager
 def child(
-    module: str, words: Sequence[str], folder: Path | None = None, stdin: Any = None
+    module: str,
+    words: Sequence[str],
+    folder: Path | None = None,
+    stdin: Any = None,
+    executable: str = sys.executable,
 ) -> Iterator[subprocess.Popen[str]]:
     """A process of its own for one item, see `python`, which ends with the block and with this process; its stdout is a
     pipe."""
     with (
         before_a_signal_ends(stop),
         subprocess.Popen(
-            python(module, *words),
+            python(module, *words, executable=executable),
             cwd=folder,
             env=environment(),
             stdin=subprocess.DEVNULL if stdin is None else stdin,

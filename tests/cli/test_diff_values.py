@@ -78,7 +78,15 @@ def test_a_script_that_is_not_repeatable_is_not_compared(autograph: Run, tmp_pat
 def test_what_cannot_be_read_ends_with_2(autograph: Run) -> None:
     assert autograph("diff", "--values", "a.py", "missing.py").returncode == 2
     assert autograph("diff", "--values", "a.py").returncode == 2
-    assert autograph("diff", "--values", "-o", "a.svg", "a.py", "late.py").returncode == 2
+    assert autograph("diff", "--values", "-o", "a.png", "a.py", "late.py").returncode == 2
+    assert autograph("diff", "--values", "-o", "a.svg", "a.py", "round.py").returncode == 2
+
+
+def test_a_picture_marks_where_they_part(autograph: Run) -> None:
+    assert autograph("diff", "--values", "-o", "a.svg", "a.py", "late.py").returncode == 1
+    drawn = Path("a.svg").read_text("utf-8")
+    assert drawn.count(">they part here</text>") == 2
+    assert drawn.count(">other numbers</text>") == 2
 
 
 def test_what_is_measured_with_backward_calls_of_its_own_adds_no_steps(autograph: Run) -> None:

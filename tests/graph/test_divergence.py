@@ -13,9 +13,10 @@ from autograph_cli.graph.numbers import apart, kept
 from autograph_cli.graph.parting_text import first_place, sentence, text
 from autograph_cli.record.run.runner import Target, record
 from tests.graph.parting_programs import Planted, planted, rounded, same, sample
+from tests.graph.planted_models import planted_models
 
 COUNT = int(os.environ.get("AUTOGRAPH_PARTINGS", "40"))
-"""So many changes are planted; there are 387."""
+"""So many changes are planted in programs, and in models; there are 387, and 110."""
 ENGINE = os.environ.get("AUTOGRAPH_PARTINGS_ENGINE", "builtin")
 REACH = 0.98
 
@@ -45,7 +46,7 @@ def is_seen(traces: tuple[Trace, Trace]) -> bool:
 @pytest.mark.filterwarnings("ignore")
 def test_planted_changes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     named, missed = 0, []
-    for change in sample(planted(), COUNT, 1):
+    for change in (*sample(planted(), COUNT, 1), *sample(planted_models("forward", "backward"), COUNT, 1)):
         result, traces = found(change, tmp_path)
         if traces[1].failure or (result.verdict != "parted" and not is_seen(traces)):
             continue
@@ -61,7 +62,7 @@ def test_planted_changes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_changes_that_only_round_are_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for change in sample(rounded(), COUNT // 4, 1):
+    for change in (*sample(rounded(), COUNT // 4, 1), *sample(planted_models("rounding"), COUNT // 4, 1)):
         result, _ = found(change, tmp_path)
         assert result.verdict in ("rounding", "equal"), change.name
         assert ".py:" not in sentence(result, ("a.py", "b.py"))
@@ -69,7 +70,7 @@ def test_changes_that_only_round_are_told_so(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_the_same_in_other_words_is_equal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for change in sample(same(), COUNT // 4, 1):
+    for change in (*sample(same(), COUNT // 4, 1), *sample(planted_models("same"), COUNT // 4, 1)):
         result, _ = found(change, tmp_path)
         assert result.verdict == "equal", change.name
     capsys.readouterr()

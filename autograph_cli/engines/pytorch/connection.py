@@ -279,7 +279,8 @@ class PyTorch(Nodes, Measuring):
         return self.late
 
     def arrays_made(self, node: Any, outputs: Iterable[Any]) -> Iterator[Any]:
-        return map(self.array, outputs)
+        whole = node.name() == COPY_SLICES  # a change of a view is one of its base
+        return (self.array(output._base if whole and output._base is not None else output) for output in outputs)
 
     def sent(self, node: Any, grads: Sequence[Any]) -> list[Any]:
         return [None if g is None else self.array(g) for g in grads]

@@ -316,15 +316,16 @@ class Measures:
             self.found.points[event.number] = point
         if "values" not in self.kinds:
             return
-        for nr, array in enumerate(self.engine.arrays_made(node, outputs)):
+        made = list(outputs)
+        for nr, array in enumerate(self.engine.arrays_made(node, made)):
             self._note(event, (event.number, nr), array)
         for other in list(log.since(newest)):  # reading the numbers may be an event itself
             if other is not event:
-                self._given(other)
+                self._given(other, made)
         for given in (*event.args, *event.next):
             met = None if given is None else log.known.get(key_of(given))
             if met is not None and not met.is_operation and (met.number, 0) not in self.found.values:
-                self._given(met)
+                self._given(met, made)
 
     def untracked(self, event: Event, operation: Any, outputs: Sequence[Any]) -> None:
         """An operation ran that left no node."""
@@ -359,10 +360,10 @@ class Measures:
                 held.number, held.what = event.number, "result"
         here.took, here.fresh = (None, 0, 0, 0), ()
 
-    def _given(self, event: Event) -> None:
-        """Note the numbers of a leaf or an input."""
+    def _given(self, event: Event, made: Sequence[Any]) -> None:
+        """Note the numbers of a leaf or an input, unless the operation that it was given to has changed them."""
         tensor = None if event.is_operation else event.ref()
-        if tensor is not None:
+        if tensor is not None and not any(tensor is output for output in made):
             array = self.engine.array(tensor)
             self._note(event, (event.number, 0), array)
             if event.kind == LEAF and (same := alike(array)):
