@@ -17,7 +17,7 @@ const colourOf = (page) => {
     norm: { title: "gradient norm", of: (node) => node.norm, words: short },
     size: { title: "value norm", of: (node) => node.size, words: short },
     error: { title: "error of check", of: (node) => node.error, words: short },
-    apart: { title: "difference of runs", of: (node) => node.apart, words: short },
+    apart: { title: "difference of runs", of: (node) => (page.apart ? page.apart.get(node.number) : undefined), words: short },
     change: { title: "change", of: (node) => (page.changed ? page.changed.get(node.number) : undefined), words: (share) => `${(100 * share).toPrecision(3)} %` },
   };
   make("option", choice, { value: "" }, "kind");
@@ -77,6 +77,7 @@ const colourOf = (page) => {
     const kind = KINDS[choice.value], view = page.view;
     if (!view) return;
     scale.hidden = !kind;
+    view.svg.classList.toggle("heated", Boolean(kind));
     scale.replaceChildren(kind ? kind.title : "");
     const seen = kind ? shapes(view).map(([id, shape]) => [shape, amount(kind, membersOf(view, id))]) : [], values = seen.map(([, value]) => value).filter((value) => value !== undefined);
     let of = () => "";

@@ -4,7 +4,7 @@ bootOf((data, boot) => {
   const KEYS = { "click": "what a box hangs on, in every view", "double click": "open a closed module", "title": "close a module", "/": "search; n, p: the next, the one before", "+ − 0": "zoom; arrows move", "[ ]": "close, open modules", "1 2 3 …": "views", "space": "play; comma, dot: a moment", "< >": "the step of the run before, after", "Tab, Enter": "from box to box, choose it", "Esc": "choose nothing" };
   const frame = get("picture"), pictures = get("pictures").querySelectorAll("template"), insides = get("insides").querySelectorAll("template");
   const small = () => matchMedia("(max-width: 700px)").matches;
-  const page = { data, boot, details: detailsOf(data), view: null, camera: cameraOf(frame), chosen: [], marks: new Map(), changed: null };
+  const page = { data, boot, details: detailsOf(data), view: null, camera: cameraOf(frame), chosen: [], marks: new Map(), changed: null, apart: null };
   const { nodes } = data;
   /** The nodes that the backward of each made, looked for when they are first asked for. */
   const children = once(() => {
@@ -274,7 +274,5 @@ bootOf((data, boot) => {
   });
   fold(!small());
   follow();
-  page.firstApart = () => { if (data.first_apart && data.first_apart.length) { page.mark("parted", data.first_apart); page.choose(data.first_apart, true); } };
-  if (data.differs) page.mark("differs", data.differs);
-  page.firstApart();
+  linked.stepped();
 });
