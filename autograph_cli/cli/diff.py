@@ -170,8 +170,8 @@ def _page_of_values(
     found = values.compare(opened)
     traces = [_with(side.trace, its) for side, its in zip(opened, (found.old, found.new), strict=True)]
     settings = load()
-    snapshots = [Snapshot(each.script, scripts.trace_sections(each, settings)) for each in traces]
-    difference = compare(*snapshots, settings.tolerance)
+    one, other = (Snapshot(each.script, scripts.trace_sections(each, settings)) for each in traces)
+    difference = compare(one, other, settings.tolerance)
     _put(_beside(traces, sides, difference.sentences, found), output)
     code: int = values.CODES[found.verdict]
     return code
