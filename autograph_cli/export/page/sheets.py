@@ -12,7 +12,9 @@ from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import Placed
 from autograph_cli.export.options import FLOWS, RenderOptions
 from autograph_cli.export.page.html import Page, Sheet
+from autograph_cli.export.page.kept_steps import mixed, structures_of
 from autograph_cli.export.page.levels import Fold, levels
+from autograph_cli.export.page.run_facts import told_run
 from autograph_cli.export.picture import Picture, Whole, picture_of, whole_of
 from autograph_cli.export.pipeline import (
     LARGEST,
@@ -42,10 +44,28 @@ DATA = ".data"
 
 
 def page_of(source: Graph | Step, view: str, options: RenderOptions) -> Page:
-    """Make a page of all views of a step that there is something to see of.
+    """Make a page of all views of a step that there is something to see of, and of the other steps of its run.
 
     What cannot be shown of the view that was asked for is an error.
     """
+    trace = options.panels.trace
+    if not isinstance(source, Step) or trace is None:
+        return _page(source, view, options)
+    if len(trace.steps) > 1:
+        options = replace(options, total_steps=0)  # the title stands above all steps of one structure
+    steps, drawn = structures_of(source, trace, view, options)
+    first, *others = [_page(step, _seen(step, view, source), options) for step in drawn]
+    return replace(
+        first, others=others, run=told_run(options, trace, steps, drawn), measured=[s.measured for s in steps]
+    )
+
+
+def _seen(step: Step, view: str, shown: Step) -> str:
+    """The view that a page of another step begins with."""
+    return view if step is shown or view != "double-backward" or step.double is not None else "forward"
+
+
+def _page(source: Graph | Step, view: str, options: RenderOptions) -> Page:
     ran = whole = whole_of(source, view, options, formulas=options.formula)
     if isinstance(source, Step) and source.double and view == "double-backward":
         ran = whole_of(source, "forward", options, formulas=options.formula)
@@ -63,7 +83,9 @@ def page_of(source: Graph | Step, view: str, options: RenderOptions) -> Page:
             if key == first:
                 raise
     title, formulas = visible(options.title) or "autograph", [str(formula) for formula in whole.formulas]
-    return Page(title, sheets, first, whole.graph, ran.graph, options.sources, formulas, options.panels)
+    number, several = (source.number, mixed(source)) if isinstance(source, Step) else (None, False)
+    told = options.sources, formulas, options.panels, number, several
+    return Page(title, sheets, first, whole.graph, ran.graph, *told)
 
 
 def _tabs(whole: Whole, first: str, highest: int | None) -> Iterator[tuple[str, str, int | None, str]]:
