@@ -82,6 +82,8 @@ class Sheet(Struct, frozen=True):
     """The frames that are closed at first."""
     insides: Mapping[int, str] = field(default_factory=dict)
     """Pictures of what the backward of nodes ran, as SVG, by their number in the view."""
+    parts: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    """The nodes of the whole graph that a node of the view stands for, where they are several."""
     key: str = ""
     """The name of the tab in links; unless told, the view."""
     folds: Sequence[Fold] = ()
@@ -201,7 +203,7 @@ def _data(page: Page, packs: list[str]) -> dict[str, Any]:
 
 def _view(sheet: Sheet, pictures: Mapping[str, int], packs: list[str]) -> dict[str, Any]:
     placed, scene = sheet.placed, sheet.placed.scene
-    played = Playback(scene, sheet.graph, sheet.view, sheet.whole, sheet.numbers)
+    played = Playback(scene, sheet.graph, sheet.view, sheet.whole, sheet.numbers, sheet.parts)
     notes = [f"{len(sheet.graph):,} nodes", *scene.notes]
 
     def told_box(box: Box) -> dict[str, Any]:
@@ -211,7 +213,9 @@ def _view(sheet: Sheet, pictures: Mapping[str, int], packs: list[str]) -> dict[s
         if number is None:
             return {"text": box.tooltip} if box.tooltip else {}
         text = box.tooltip if shown is None else box.tooltip.partition("\n")[2]
-        return {"node": sheet.numbers[number]} | ({"text": text} if text else {})
+        told = {"node": sheet.numbers[number]} | ({"text": text} if text else {})
+        also = set() if shown is None else _stands_for(sheet, box) - {sheet.numbers[number]}
+        return told | ({"also": _runs(sorted(also))} if also else {})
 
     return {
         "key": sheet.key or sheet.view,
@@ -227,6 +231,13 @@ def _view(sheet: Sheet, pictures: Mapping[str, int], packs: list[str]) -> dict[s
         **_folds(sheet, told_box, packs),
         **played.told(),
     }
+
+
+def _stands_for(sheet: Sheet, box: Box) -> set[int]:
+    """The nodes of the whole graph that a box shows or stands for."""
+    data = sheet.placed.scene.data
+    shown = filter(None, (shown_by(key, sheet.graph, data) for key in (box.id, *box.others)))
+    return {number for node in shown for number in sheet.parts.get(node.id, (sheet.numbers[node.id],))}
 
 
 def _labelled(placed: Placed) -> list[list[float]]:

@@ -16,8 +16,15 @@ from autograph_cli.export.page.kept_steps import mixed, structures_of
 from autograph_cli.export.page.levels import Fold, levels
 from autograph_cli.export.page.run_facts import told_run
 from autograph_cli.export.picture import Picture, Whole, picture_of, whole_of
-from autograph_cli.export.pipeline import LARGEST, boxes_and_arrows, drawable, finished, made_small, with_loops
-from autograph_cli.export.scene.modules import framed
+from autograph_cli.export.pipeline import (
+    LARGEST,
+    boxes_and_arrows,
+    drawable,
+    finished,
+    in_modules,
+    made_small,
+    with_loops,
+)
 from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.records import Box
 from autograph_cli.export.scene.titles import title_of
@@ -102,7 +109,7 @@ def sheet_of(picture: Picture, key: str) -> Sheet:
     if whole is None:
         whole, numbers = graph, range(len(graph))
     insides = _insides(picture, placed.scene.boxes)
-    return Sheet(placed, graph, picture.view, whole, numbers, closed, insides, key, folds)
+    return Sheet(placed, graph, picture.view, whole, numbers, closed, insides, picture.parts, key, folds)
 
 
 def _openable(picture: Picture) -> tuple[Placed, Collection[str], list[Fold]]:
@@ -113,10 +120,10 @@ def _openable(picture: Picture) -> tuple[Placed, Collection[str], list[Fold]]:
     graph, depth, limit = picture.graph, picture.options.depth, picture.options.max_nodes
     built = boxes_and_arrows(picture)
     rolled = with_loops(built, picture, limit)
-    whole = framed(rolled, graph)
+    whole = in_modules(rolled, picture)
     most = None if limit is None else max(limit, OPENABLE)
     if most is not None and len(whole.boxes) > most:
-        first, *folds = levels(split(whole if rolled is built else framed(built, graph)), graph)
+        first, *folds = levels(split(whole if rolled is built else in_modules(built, picture)), graph)
         return first.placed, (), folds
     scene = finished(made_small(whole, graph, None, most), picture)
     closed = closed_at_first(scene, depth, limit)
