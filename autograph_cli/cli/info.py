@@ -16,7 +16,7 @@ import autograph_cli
 from autograph_cli import __version__
 from autograph_cli.cli.printing import say
 
-NEEDED = ("numpy", "ml_dtypes", "click", "rich", "graphviz", "graphviz-pure")
+NEEDED = ("numpy", "ml_dtypes", "click", "rich", "pygments", "graphviz", "graphviz-pure")
 OPTIONAL = ("torch",)
 SYSTEM_LAYOUT = ("dot",)
 TAPE = Path(autograph_cli.__file__).parent / "torch" / "_core" / "fast_tape"

@@ -10,7 +10,6 @@ from autograph_cli.graph import Step
 
 
 def panels_of(opened: Opened, source: Source, chosen: Step) -> Panels:
-    """The findings of a run, those of other steps without their nodes, and what was watched of its parameters."""
+    """The findings of a run, what was watched of its parameters, and the run itself."""
     findings = explain(opened.trace, scripts_of(opened.trace, script_of(opened.trace, source)), at=chosen.number)
-    here = [finding if finding.step == chosen.number else finding.elsewhere() for finding in findings]
-    return Panels(here, opened.trace.watched)
+    return Panels(findings, opened.trace.watched, opened.trace)

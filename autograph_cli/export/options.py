@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from autograph_cli.export.formats.programs import LAYOUTS
 from autograph_cli.export.layout.direction import DIRECTIONS
 from autograph_cli.export.scene.colouring import COLOURS
-from autograph_cli.graph import Slice, Watched
+from autograph_cli.graph import Slice, Trace, Watched
 from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.reader_level import LEVELS
 
@@ -26,10 +26,12 @@ FLOWS = ("gradient", "data")
 
 
 class Panels(Struct, frozen=True):
-    """Findings of the step that is shown, or of no step, and what was watched."""
+    """The run that a step which is shown is of, as far as a page tells of it."""
 
     findings: Sequence[Finding] = ()
     watched: Sequence[Watched] = ()
+    trace: Trace | None = None
+    """The run, whose other steps are on the page too."""
 
 
 class Flag(Struct, frozen=True):

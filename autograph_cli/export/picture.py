@@ -26,7 +26,7 @@ VIEWS: dict[str, View] = {
     "backward": lambda graph, roots, order, data: backward(graph, roots),
     "double-backward": lambda graph, roots, order, data: double_backward(graph, roots, order, data=data),
 }
-DRAWN = ("svg", "png", "pdf", "dot", "mermaid")
+DRAWN = ("svg", "png", "pdf", "html", "dot", "mermaid")
 """Formats that are pictures, which show what the script wrote."""
 WHOLE = ("graphml", "gexf", "cytoscape", "model-explorer", "onnx", "text", "json")
 """Formats in which modules may be as deep in one another as they are."""
@@ -70,6 +70,8 @@ class Picture(Struct, frozen=True):
     """The marks of faults, by node."""
     differentiated: Collection[str] | None = None
     sums: Mapping[int, str] | None = None
+    parts: Mapping[int, Sequence[int]] = {}
+    """The nodes there that a node of the view stands for, where they are several."""
     written: frozenset[int] | None = None
     """The nodes that stand for several operations, if it is drawn as the script was written."""
     chips: bool = False
@@ -114,10 +116,12 @@ def picture_of(whole: Whole, view: str, format: str, options: RenderOptions) -> 
         numbers = [numbers[number] for number in cut.numbers]
     marks = [] if opened else _shown_marks(numbers, whole.marks)
     chips, single = options.level == USER and format in DRAWN and not opened, frozenset[int]()
-    written = None
+    written: frozenset[int] | None = None
+    parts: dict[int, list[int]] = {}
     if chips and view == "forward":
         level = as_written(cut)
         cut, single, written = level.graph, level.calls, level.several
+        parts = level.parts(numbers)
         numbers = [numbers[old] for old in level.lasts()]
         marks = [(level.places[node], words) for node, words in marks if node in level.places]
     shallow = cut if format in WHOLE else flattened(cut, DEEPEST)
@@ -133,6 +137,7 @@ def picture_of(whole: Whole, view: str, format: str, options: RenderOptions) -> 
         flattened=shallow is not cut,
         whole=None if opened else graph,
         numbers=numbers,
+        parts=parts,
         formulas=whole.formulas,
         marks=marks,
         differentiated=whole.differentiated,

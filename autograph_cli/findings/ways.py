@@ -123,21 +123,30 @@ def weights(seen: Seen, edge: Edge) -> Edge | None:
 def ends_in_loss(seen: Seen, edge: Edge) -> bool:
     """Return whether all uses of a tensor lead, element by element or by sums, to what a backward call started from,
     and meet no other tensor with a gradient on the way but single numbers."""
-    roots = set(seen.outcome())
-    users = [user for user in seen.users.get(edge, ()) if not user.order]
-    if edge in roots:
-        return not users
-    return bool(users) and all(_leads_to_loss(seen, user, edge, roots) for user in users)
+    roots, waiting = set(seen.outcome()), {edge: None}
+    for tensor in _growing(waiting):
+        users = [user for user in seen.users.get(tensor, ()) if not user.order]
+        if bool(users) == (tensor in roots) or not all(_leads_on(seen, user, tensor) for user in users):
+            return False
+        made = (Edge(user.id) for user in users)
+        waiting.update(dict.fromkeys(its for its in made if _count(seen, tensor) > 1 or its not in roots))
+    return True
 
 
-def _leads_to_loss(seen: Seen, user: Node, edge: Edge, roots: set[Edge]) -> bool:
-    made, size = Edge(user.id), _count(seen, edge)
-    if user.kind != "operation" or user.op in PRODUCTS or _count(seen, made) > size:
+def _growing(waiting: dict[Edge, None]) -> Iterator[Edge]:
+    """Yield what a dictionary holds, and what is put into it meanwhile."""
+    done = 0
+    while done < len(waiting):
+        yield from (todo := list(waiting)[done:])
+        done += len(todo)
+
+
+def _leads_on(seen: Seen, user: Node, edge: Edge) -> bool:
+    size = _count(seen, edge)
+    if user.kind != "operation" or user.op in PRODUCTS or _count(seen, Edge(user.id)) > size:
         return False
-    if size == 1:
-        return made in roots or ends_in_loss(seen, made)
     others = [other for other in user.args if other != edge and not is_given(seen, other)]
-    return not any(_count(seen, other) > 1 for other in others) and ends_in_loss(seen, made)
+    return size == 1 or not any(_count(seen, other) > 1 for other in others)
 
 
 def _count(seen: Seen, edge: Edge) -> int:

@@ -17,7 +17,7 @@ def ledger_text(ledger: Ledger) -> str:
     >>> ledger_text(Ledger())
     'nothing was heard\\n'
     """
-    hooks = [_hook(ledger, each) for each in ledger.hooks]
+    hooks = [hook_text(ledger, each) for each in ledger.hooks]
     lines = [*_optimizers(ledger), *hooks, *_happenings(ledger), *map(_keeper, ledger.keepers)]
     if ledger.more:
         lines.append(f"{ledger.more} more were heard later, and not written down")
@@ -30,7 +30,8 @@ def _optimizers(ledger: Ledger) -> Iterator[str]:
         yield f"optimizer {name}: {_parameters(ledger, each.holds)}{_at(each.source)}"
 
 
-def _hook(ledger: Ledger, each: Hook) -> str:
+def hook_text(ledger: Ledger, each: Hook) -> str:
+    """Return a hook as one line: what it is on, where it was registered, and what it did to the norms it was given."""
     on = "" if each.parameter is None else ledger.parameters[each.parameter].name
     did = ", ".join(f"{low:g} to {high:g}" for low, high in zip(each.given, each.returned, strict=True))
     function = f" {each.function}" if each.function else ""
@@ -43,8 +44,13 @@ def _happenings(ledger: Ledger) -> Iterator[str]:
         if each.step != step:
             step = each.step
             yield f"step {step + 1}"
-        words = [each.kind, *_about(ledger, each)]
-        yield f"  {' '.join(word for word in words if word)}{_at(each.source)}"
+        yield f"  {happening_text(ledger, each)}"
+
+
+def happening_text(ledger: Ledger, each: Happening) -> str:
+    """Return something that happened as one line, with the line of the script at its end."""
+    words = [each.kind, *_about(ledger, each)]
+    return f"{' '.join(word for word in words if word)}{_at(each.source)}"
 
 
 def _about(ledger: Ledger, each: Happening) -> Iterator[str]:

@@ -40,6 +40,13 @@ class Written(Struct, frozen=True):
         last = {new: old for old, new in sorted(self.places.items())}
         return [last[new] for new in sorted(last)]
 
+    def parts(self, numbers: Sequence[int]) -> dict[int, list[int]]:
+        """The nodes that each node stands for, where they are several, by these numbers of the nodes of the view."""
+        found: dict[int, list[int]] = {}
+        for old, new in sorted(self.places.items()):
+            found.setdefault(new, []).append(numbers[old])
+        return {new: olds for new, olds in found.items() if len(olds) > 1}
+
 
 def as_written(view: Graph) -> Written:
     """The forward view with one node for each layer of `torch.nn`, each expression of the script, views in a row."""

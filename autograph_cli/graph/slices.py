@@ -36,9 +36,11 @@ class Slice(Struct, frozen=True):
     radius: int = 2
     modules: tuple[str, ...] = ()
     """Keep what ran in one of these modules, by their paths, or the ends of these."""
+    order: int | None = None
+    """Keep what is of this order."""
 
     def __bool__(self) -> bool:
-        return bool(self.start or self.end or self.around or self.modules)
+        return bool(self.start or self.end or self.around or self.modules or self.order is not None)
 
     def words(self) -> str:
         """The request in words."""
@@ -47,6 +49,8 @@ class Slice(Struct, frozen=True):
             parts.append(f"around {', '.join(self.around)} (radius {self.radius})")
         if self.modules:
             parts.append(f"in {', '.join(self.modules)}")
+        if self.order is not None:
+            parts.append(f"of order {self.order}")
         return " ".join(map(visible, parts))
 
     def of(self, graph: Graph) -> Graph:
@@ -70,6 +74,8 @@ class Slice(Struct, frozen=True):
             kept &= _near(find_nodes(graph, self.around), [users, used], self.radius)
         if self.modules:
             kept &= _within(graph, self.modules)
+        if self.order is not None:
+            kept &= {node.id for node in graph if node.order == self.order}
         if not kept:
             raise GraphError(f"Nothing lies {self.words()}: no path leads there.")
         return _cut_out(graph, kept, used, _outputs(graph, kept) if self.modules else [])

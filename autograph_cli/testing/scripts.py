@@ -122,11 +122,13 @@ def take(
     ranks: int = 1,
     module: str = "",
     moved: bool = False,
+    measured: Sequence[str] = (),
+    traces: list[Trace] | None = None,
 ) -> Snapshot:
     """Run a script, and make a snapshot of what it recorded; raises `RecordingError` if it fails.
 
     With `module` it is run as `python -m` does, from the folder that its package is in; with other seeds if these are
-    to be `moved`.
+    to be `moved`. `traces` gets what was recorded, of one process, with what is `measured` beside it.
     """
     position = script.resolve()
     key = (
@@ -152,7 +154,10 @@ def take(
         engine=settings.engine,
         module=module,
         moved=moved,
+        measured=measured,
     )
+    if traces is not None:
+        traces.append(recorded.trace)
     sections = trace_sections(recorded.trace, settings)
     made = Snapshot(
         script.name, sections, settings.include, recorded.trace.total_steps, recorded.values, recorded.formulas

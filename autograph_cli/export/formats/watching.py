@@ -142,9 +142,10 @@ def curves(watched: Sequence[Watched], width: float, height: float) -> dict[tupl
     """The lines of each parameter and kind in a box of this size, by name and kind; each kind has one scale."""
     with_rows = [each for each in watched if each.rows]
     last = max((row[0] for each in with_rows for row in each.rows), default=0)
+    scales = {kind: _Scale.of([each for each in with_rows if each.kind == kind]) for kind in KINDS}
     drawn: dict[tuple[str, str], dict[str, Any]] = {}
     for each in with_rows:
-        scale = _Scale.of([other for other in with_rows if other.kind == each.kind])
+        scale = scales[each.kind]
         lines = {}
         for number, (name, _) in enumerate(LINES):
             points = [

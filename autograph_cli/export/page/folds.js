@@ -131,6 +131,8 @@ const foldsOf = (told, svg, added, toggle) => {
   const api = {
     size: folds.size,
     has: (id) => folds.has(id),
+    /** The nodes in a fold, as pairs of the first of a run and how many. */
+    nodesOf: (id) => folds.get(id).nodes,
     /** The innermost fold that has a node in it. */
     find: (node) => {
       const inside = ({ nodes }) => { for (let i = 0; i < nodes.length; i += 2) if (node >= nodes[i] && node < nodes[i] + nodes[i + 1]) return true; return false; };

@@ -19,7 +19,14 @@ from autograph_cli.export.layout.layered import size_of
 from autograph_cli.export.layout.placed import Placed, links
 from autograph_cli.export.options import Panels
 from autograph_cli.export.page.levels import Fold
-from autograph_cli.export.page.node_table import told_modules, told_nodes, told_sources, told_steps
+from autograph_cli.export.page.node_table import (
+    MEASURED,
+    told_lines,
+    told_modules,
+    told_nodes,
+    told_sources,
+    told_steps,
+)
 from autograph_cli.export.page.panels import told_panels
 from autograph_cli.export.page.playback import Playback
 from autograph_cli.export.scene.modules import shown_by
@@ -34,7 +41,9 @@ TOGETHER = 256
 """Levels that are packed as one."""
 _SCRIPTS = (
     "dom.js",
+    "boot.js",
     "nodes.js",
+    "charts.js",
     "details.js",
     "camera.js",
     "geometry.js",
@@ -44,7 +53,12 @@ _SCRIPTS = (
     "play.js",
     "search.js",
     "panes.js",
+    "source.js",
     "panels.js",
+    "run.js",
+    "scrubber.js",
+    "splitters.js",
+    "linked.js",
     "steps.js",
     "colour.js",
     "minimap.js",
@@ -68,6 +82,8 @@ class Sheet(Struct, frozen=True):
     """The frames that are closed at first."""
     insides: Mapping[int, str] = field(default_factory=dict)
     """Pictures of what the backward of nodes ran, as SVG, by their number in the view."""
+    parts: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    """The nodes of the whole graph that a node of the view stands for, where they are several."""
     key: str = ""
     """The name of the tab in links; unless told, the view."""
     folds: Sequence[Fold] = ()
@@ -90,6 +106,18 @@ class Page(Struct, frozen=True):
     """Scripts by name, as far as they are at hand."""
     formulas: Sequence[str] = ()
     panels: Panels = field(default_factory=Panels)
+    number: int | None = None
+    """The step, if it is one of a run."""
+    mixed: bool = False
+    """True if operations of earlier steps are among its nodes."""
+    others: Sequence[Page] = ()
+    """Steps of other structures."""
+    run: Mapping[str, Any] = field(default_factory=dict)
+    """What is told of the run, its steps among it."""
+    measured: Sequence[Mapping[str, Any] | None] = ()
+    """The numbers of each of these steps, by node; None where the picture of its structure was made of that step."""
+    apart: Mapping[str, Any] = field(default_factory=dict)
+    """How the run differs from another one, beside which it is shown."""
 
 
 def to_html(page: Page) -> str:
@@ -98,7 +126,8 @@ def to_html(page: Page) -> str:
     style = folder.joinpath("page.css").read_text("utf-8")
     script = "".join(folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS)
     packs: list[str] = []
-    data = json.dumps(_data(page, packs), separators=(",", ":"))
+    told = {**_data(page, packs), **_other_steps(page, packs)}
+    data = json.dumps(told, separators=(",", ":"))
     data = data.replace("<", "\\u003c") if len(data) <= PLAIN else f'"{_deflated(data)}"'
     fields = {
         "style": style,
@@ -133,6 +162,24 @@ def _insides(page: Page) -> list[str]:
     return list(dict.fromkeys(picture for sheet in page.sheets for picture in sheet.insides.values()))
 
 
+def _other_steps(page: Page, packs: list[str]) -> dict[str, Any]:
+    """Return the run, with the packs of pages of other structures, and of the numbers of each step."""
+    pages = []
+    for other in page.others:
+        data = _data(other, packs)
+        pictures = [to_svg(sheet.placed, page=True).partition("\n")[2] for sheet in other.sheets]
+        pages.append(len(packs))
+        packs.append(_packed({"data": data, "pictures": pictures, "insides": _insides(other)}))
+    steps = []
+    for step, measured in zip(page.run.get("steps", ()), page.measured, strict=True):
+        if measured is not None:
+            steps.append({**step, "pack": len(packs)})
+            packs.append(_packed(measured))
+        else:
+            steps.append(step)
+    return {**page.run, "steps": steps, "pages": pages, "measured": list(MEASURED)}
+
+
 def _data(page: Page, packs: list[str]) -> dict[str, Any]:
     """Collect the data that the page reads at once; levels, which it reads when a box is opened, are packed."""
     pictures = {picture: number for number, picture in enumerate(_insides(page))}
@@ -140,20 +187,23 @@ def _data(page: Page, packs: list[str]) -> dict[str, Any]:
         "title": page.title,
         "first": page.first,
         "views": [_view(sheet, pictures, packs) for sheet in page.sheets],
-        "nodes": told_nodes(page.whole),
+        "nodes": told_nodes(page.whole, page.mixed),
         "ran": len(page.ran),
         "calls": list(told_modules(page.whole)),
         "roots": [[root.name, root.node, root.nr] for root in page.whole.roots],
         "sources": told_sources(page.whole, page.sources),
+        "kept": told_lines(page.whole),
         "formulas": list(page.formulas),
-        **told_panels(page.panels, page.ran, page.whole),
+        "number": None if page.number is None else page.number + 1,
+        **page.apart,
+        **told_panels(page.panels, page.ran, page.whole, page.number),
         **told_steps(page.ran),
     }
 
 
 def _view(sheet: Sheet, pictures: Mapping[str, int], packs: list[str]) -> dict[str, Any]:
     placed, scene = sheet.placed, sheet.placed.scene
-    played = Playback(scene, sheet.graph, sheet.view, sheet.whole, sheet.numbers)
+    played = Playback(scene, sheet.graph, sheet.view, sheet.whole, sheet.numbers, sheet.parts)
     notes = [f"{len(sheet.graph):,} nodes", *scene.notes]
 
     def told_box(box: Box) -> dict[str, Any]:
@@ -163,7 +213,9 @@ def _view(sheet: Sheet, pictures: Mapping[str, int], packs: list[str]) -> dict[s
         if number is None:
             return {"text": box.tooltip} if box.tooltip else {}
         text = box.tooltip if shown is None else box.tooltip.partition("\n")[2]
-        return {"node": sheet.numbers[number]} | ({"text": text} if text else {})
+        told = {"node": sheet.numbers[number]} | ({"text": text} if text else {})
+        also = set() if shown is None else _stands_for(sheet, box) - {sheet.numbers[number]}
+        return told | ({"also": _runs(sorted(also))} if also else {})
 
     return {
         "key": sheet.key or sheet.view,
@@ -179,6 +231,13 @@ def _view(sheet: Sheet, pictures: Mapping[str, int], packs: list[str]) -> dict[s
         **_folds(sheet, told_box, packs),
         **played.told(),
     }
+
+
+def _stands_for(sheet: Sheet, box: Box) -> set[int]:
+    """The nodes of the whole graph that a box shows or stands for."""
+    data = sheet.placed.scene.data
+    shown = filter(None, (shown_by(key, sheet.graph, data) for key in (box.id, *box.others)))
+    return {number for node in shown for number in sheet.parts.get(node.id, (sheet.numbers[node.id],))}
 
 
 def _labelled(placed: Placed) -> list[list[float]]:

@@ -2,30 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from autograph_cli.export.page.highlight import runs_of
+from autograph_cli.export.page.saved_words import SavedWords
 from autograph_cli.export.page.timeline import moments
-from autograph_cli.export.scene.colouring import gradient_norm
+from autograph_cli.export.scene.colouring import gradient_norm, norm_of
 from autograph_cli.export.scene.labels import Labels
 from autograph_cli.graph import Graph, Node
 from autograph_cli.graph.facts import bytes_of, facts_of, gradients_of, stored, values_of
 from autograph_cli.graph.names import shown_name, visible
-from autograph_cli.graph.text import saved_text
+from autograph_cli.graph.records import Values
+
+MEASURED = ("time", "times", "norm", "size", "value", "gradient", "value_bins", "gradient_bins", "check", "error")
+"""The facts that differ between steps of one structure."""
+_ZERO_TOLD = ("parent", "call", "pass", "norm", "size", "error")
+"""The numbers that are told where they are 0, too."""
 
 
-def told_nodes(graph: Graph) -> dict[str, Any]:
+def told_nodes(graph: Graph, mixed: bool = False) -> dict[str, Any]:
     """Return how many nodes there are, and for each fact `[values, at]`: of each node the position of its value, or -1.
 
     So what nodes have in common is read once. Where values are whole numbers, `values` is None and they stand in `at`.
     """
+    return {"count": len(graph), "facts": _columns(len(graph), _records(graph, mixed))}
+
+
+def told_measured(graph: Graph) -> dict[str, Any]:
+    """Return the facts of `MEASURED` alone, as `told_nodes` has them."""
+    return _columns(len(graph), map(_step_facts, graph))
+
+
+def _step_facts(node: Node) -> dict[str, Any]:
+    its = _measured(node)
+    told = {name: its.get(name) for name in MEASURED}
+    return {name: fact for name, fact in told.items() if fact or (fact == 0 and name in _ZERO_TOLD)}
+
+
+def _columns(count: int, records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     at: dict[str, list[Any]] = {}
-    for number, facts in enumerate(_records(graph)):
+    for number, facts in enumerate(records):
         for fact, value in facts.items():
             if fact not in at:
-                at[fact] = [None] * len(graph)
+                at[fact] = [None] * count
             at[fact][number] = value
-    return {"count": len(graph), "facts": {fact: _column(values) for fact, values in at.items()}}
+    return {fact: _column(values) for fact, values in at.items()}
 
 
 def _column(values: list[Any]) -> list[Any]:
@@ -37,10 +60,10 @@ def _column(values: list[Any]) -> list[Any]:
     return [list(place), at]
 
 
-def _records(graph: Graph) -> Iterator[dict[str, Any]]:
+def _records(graph: Graph, mixed: bool) -> Iterator[dict[str, Any]]:
     """A record for each node; what is empty or was not recorded is left out."""
     data = any(node.args for node in graph)
-    labels = Labels(graph, data, brief=True)
+    labels, saved = Labels(graph, data, brief=True), SavedWords(graph, mixed)
     for node in graph:
         names = list(dict.fromkeys(shown_name(name) for output in node.outputs for name in output.names))
         facts = {
@@ -62,10 +85,11 @@ def _records(graph: Graph) -> Iterator[dict[str, Any]]:
             "shape": " ".join(f"[{', '.join(map(str, output.type.shape))}]" for output in node.outputs),
             "bytes": sum(bytes_of(output.type) for output in node.outputs),
             "keeps": sum(stored(node.saved).values()),
-            "saved": "\n".join(visible(saved_text(saved)) for saved in node.saved),
+            "saved": "\n".join(saved.lines(node)),
+            "args": list(dict.fromkeys(edge.node for edge in node.args)),
             **_measured(node),
         }
-        yield {name: fact for name, fact in facts.items() if fact or (fact == 0 and name in ("parent", "call", "pass"))}
+        yield {name: fact for name, fact in facts.items() if fact or (fact == 0 and name in _ZERO_TOLD)}
 
 
 def _without_number(name: str, node: Node) -> str:
@@ -82,9 +106,26 @@ def _measured(node: Node) -> dict[str, Any]:
         "formula": "\n".join(map(visible, node.measured.formula)),
         "flops": (node.measured.flops or 0) + sum(run.flops for run in node.measured.runs),
         "norm": gradient_norm(node),
+        "size": norm_of(node.measured.values),
         "value": "\n".join(values_of(node)),
         "gradient": "\n".join(gradients_of(node)),
+        "value_bins": _bins(node.measured.values),
+        "gradient_bins": _bins(node.measured.gradients),
+        "check": "\n".join(facts_of(node, ("check",))),
+        "error": node.measured.error
+        if node.measured.error is not None and math.isfinite(node.measured.error)
+        else None,
     }
+
+
+def _bins(values: Iterable[Values | None]) -> str:
+    """The histograms of tensors with many numbers, a line for each: which output, lowest, highest, and the counts."""
+    told = [
+        f"{nr} {each.low} {each.high} {','.join(map(str, each.bins))}"
+        for nr, each in enumerate(values)
+        if each is not None and any(each.bins)
+    ]
+    return "\n".join(told)
 
 
 def told_modules(graph: Graph) -> Iterator[dict[str, Any]]:
@@ -105,9 +146,24 @@ def told_sources(graph: Graph, scripts: Mapping[str, str]) -> dict[str, list[lis
     for node in graph:
         if node.source:
             recorded.setdefault(node.source.file, {})[node.source.line] = node.source.text
-    return {
-        name: [[line, visible(text)] for line, text in _lines(its, scripts.get(name))] for name, its in recorded.items()
+    return {name: _coloured(_lines(its, scripts.get(name))) for name, its in recorded.items()}
+
+
+def _coloured(lines: list[tuple[int, str]]) -> list[list[Any]]:
+    texts = [visible(text) for _, text in lines]
+    return [[number, text, runs] for (number, _), text, runs in zip(lines, texts, runs_of(texts), strict=True)]
+
+
+def told_lines(graph: Graph) -> dict[str, int]:
+    """Return the bytes that each line keeps for backward: what several of its operations keep counts once."""
+    lines: dict[str, list[Node]] = {}
+    for node in graph:
+        if node.source and node.saved:
+            lines.setdefault(f"{node.source.file}:{node.source.line}", []).append(node)
+    kept = {
+        line: sum(stored([saved for node in nodes for saved in node.saved]).values()) for line, nodes in lines.items()
     }
+    return {line: count for line, count in kept.items() if count}
 
 
 def _lines(recorded: dict[int, str], script: str | None) -> list[tuple[int, str]]:

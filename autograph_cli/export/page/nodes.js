@@ -1,9 +1,20 @@
 // The nodes of the whole graph: what is known of each is looked up in columns, which nodes have their values in common in.
 const nodesOf = ({ count, facts }) => {
   class Node { constructor(number) { this.number = number; } }
-  for (const [fact, [values, at]] of Object.entries(facts)) {
-    const get = values ? (place) => values[place] : (value) => value;
-    Object.defineProperty(Node.prototype, fact, { get() { return at[this.number] < 0 ? undefined : get(at[this.number]); } });
-  }
-  return Array.from({ length: count }, (_, number) => new Node(number));
+  const MEASURED = ["time", "times", "norm", "size", "value", "gradient", "value_bins", "gradient_bins", "check", "error"];
+  let columns = facts;
+  const look = (fact, number, its = columns) => {
+    const column = its[fact];
+    if (!column || column[1][number] < 0) return undefined;
+    return column[0] ? column[0][column[1][number]] : column[1][number];
+  };
+  for (const fact of new Set([...Object.keys(facts), ...MEASURED])) Object.defineProperty(Node.prototype, fact, { get() { return look(fact, this.number); } });
+  const nodes = Array.from({ length: count }, (_, number) => new Node(number));
+  const bare = Object.fromEntries(Object.entries(facts).filter(([fact]) => !MEASURED.includes(fact)));
+  /** Take the numbers of another step of this structure; null for those that came with the picture. */
+  nodes.measure = (its) => { columns = its ? { ...bare, ...its } : facts; };
+  nodes.own = facts;
+  /** A fact of a node in the columns of a step. */
+  nodes.fact = (fact, number, its) => (number === undefined ? undefined : look(fact, number, its));
+  return nodes;
 };

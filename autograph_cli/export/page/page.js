@@ -1,12 +1,10 @@
 // The page: its tabs, what is chosen in all of them, details, links and keys.
-(async () => {
-  const written = JSON.parse(get("data").textContent), data = typeof written === "string" ? await unpacked(written) : written;
-  data.nodes = nodesOf(data.nodes);
+bootOf((data, boot) => {
   const STEPS = "steps", WORDS = { forward: "Forward", backward: "Backward", "double-backward": "All orders" };
-  const KEYS = { "click": "what a box hangs on, in every view", "double click": "open a closed module", "title": "close a module", "/": "search; n, p: the next, the one before", "+ − 0": "zoom; arrows move", "[ ]": "close, open modules", "1 2 3 …": "views", "space": "play; comma, dot: a step", "Tab, Enter": "from box to box, choose it", "Esc": "choose nothing" };
+  const KEYS = { "click": "what a box hangs on, in every view", "double click": "open a closed module", "title": "close a module", "/": "search; n, p: the next, the one before", "+ − 0": "zoom; arrows move", "[ ]": "close, open modules", "1 2 3 …": "views", "space": "play; comma, dot: a moment", "< >": "the step of the run before, after", "Tab, Enter": "from box to box, choose it", "Esc": "choose nothing" };
   const frame = get("picture"), pictures = get("pictures").querySelectorAll("template"), insides = get("insides").querySelectorAll("template");
   const small = () => matchMedia("(max-width: 700px)").matches;
-  const page = { data, details: detailsOf(data), view: null, camera: cameraOf(frame), chosen: [] };
+  const page = { data, boot, details: detailsOf(data), view: null, camera: cameraOf(frame), chosen: [], marks: new Map(), changed: null, apart: null };
   const { nodes } = data;
   /** The nodes that the backward of each made, looked for when they are first asked for. */
   const children = once(() => {
@@ -30,7 +28,7 @@
     return [key, tab];
   }));
   let current = "";
-  const arrange = () => { page.camera.size(page.view.arrange()); map.survey(); };
+  const arrange = () => { page.camera.size(page.view.arrange()); map.survey(); colour.film(page.view); };
   /** Show a tab, with derivatives as was chosen. */
   const turn = (key) => show(indexOf(key + get("flow").value) < 0 ? key : key + get("flow").value);
   const show = (key) => {
@@ -69,9 +67,21 @@
     search.film(view);
     colour.film(view);
     play.film(view);
+    marking(view);
     page.choose(page.chosen);
     map.survey();
     link();
+    linked.turned(tabOf(key));
+  };
+  page.turn = (key) => { if (tabs.has(key)) turn(key); };
+  /** Mark nodes in all views by a class. */
+  page.mark = (name, numbers) => { page.marks.set(name, numbers); for (const view of views.values()) marking(view); };
+  const marking = (view) => {
+    for (const [name, numbers] of page.marks) {
+      view.clear(name);
+      for (const number of numbers) for (const id of view.boxesOf.get(number) || []) view.boxes.get(id).classList.add(name);
+    }
+    view.mark();
   };
 
   // ---------------------------------------------------------------- what is chosen, and details
@@ -96,13 +106,15 @@
     get("toggle").textContent = fold ? "Open it" : module && module.closed ? "Open the module" : "Close the module";
     get("look").hidden = insideOf() === undefined;
     get("kin").replaceChildren();
-    if (alone) return tellBox(alone);
+    if (alone) { tellBox(alone); if (one && told(alone).node === chosen[0] && alone[0] !== "r") run.node(get("text"), chosen[0]); return; }
     get("name").textContent = one ? nodes[chosen[0]].title : chosen.length ? `${chosen.length} nodes` : data.title;
     if (chosen.length > 1) get("text").textContent = chosen.slice(0, 40).map((number) => `%${number} ${nodes[number].name}`).join("\n") + (chosen.length > 40 ? "\n…" : "");
-    else if (one) page.details.write(get("text"), chosen[0]);
+    else if (one) { page.details.write(get("text"), chosen[0]); run.node(get("text"), chosen[0]); }
     else {
       get("text").textContent = page.view.told.about;
-      const list = small() ? null : make("dl", get("text"), { class: "keys" });
+      const keys = small() ? null : make("details", get("text"), { class: "keys" });
+      if (keys) make("summary", keys, {}, "Keys");
+      const list = keys && make("dl", keys);
       if (list) for (const [key, does] of Object.entries(KEYS)) { make("dt", list, {}, key); make("dd", list, {}, does); }
     }
     if (!one) return;
@@ -126,6 +138,7 @@
     panes.choose(numbers, kin);
     steps.choose(numbers, kin);
     panels.choose(numbers);
+    linked.chosen(numbers);
     if (go && numbers.length && current !== STEPS && !(own.length && view.folds.shown(own[0]))) {
       view.folds.reveal(numbers[0]).then((found) => { if (found) { arrange(); page.choose(numbers, true); } });
     } else if (go && own.length && current !== STEPS) {
@@ -208,20 +221,29 @@
 
   const link = () => {
     const parts = [`view=${current}`];
+    if (scrubber.several) parts.push(`step=${data.number}`);
     if (page.chosen.length === 1) parts.push(`node=${page.chosen[0]}`);
     if (location.protocol !== "about:") history.replaceState(null, "", "#" + parts.join("&"));
   };
   const follow = () => {
     const asked = new URLSearchParams(location.hash.slice(1)), key = asked.get("view"), number = Number(asked.get("node"));
-    const chosen = asked.has("node") && nodes[number] ? [number] : [];
+    const chosen = asked.has("node") && nodes[number] ? [number] : [], step = Number(asked.get("step"));
+    if (current && step && step !== data.number && scrubber.has(step)) { const { hash } = location; scrubber.go(step).then(() => { location.hash = hash; }); return; }
     show(indexOf(key) >= 0 || key === STEPS ? key : current || data.first);
     if (chosen.length || page.chosen.length) page.choose(chosen, chosen.length > 0);
   };
-  addEventListener("hashchange", follow);
+  boot.listen("hashchange", follow);
 
   // ---------------------------------------------------------------- buttons and keys
 
   const panes = panesOf(page), panels = panelsOf(page), steps = stepsOf(page), search = searchOf(page), play = playOf(page), colour = colourOf(page), map = minimapOf(page);
+  const linked = linkedOf(page), run = runOf(page), scrubber = scrubberOf(page);
+  Object.assign(page, { panes, panels, linked, scrubber, leave: play.halt, recolour: colour.refresh });
+  /** Tell anew what another step of this structure has. */
+  page.refresh = () => { panes.refresh(); steps.refresh(); run.refresh(); scrubber.refresh(); colour.refresh(); play.film(page.view); tell(); link(); linked.stepped(); };
+  splitters();
+  panels.start();
+  run.refresh();
   copyOf(page);
   page.sourceAt = panes.at;
   page.camera.onmove = map.moved;
@@ -242,14 +264,15 @@
   const acts = {
     "/": search.focus, "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), "0": page.camera.fit, " ": play.toggle,
     ArrowLeft: () => move(-60, 0), ArrowRight: () => move(60, 0), ArrowUp: () => move(0, -60), ArrowDown: () => move(0, 60),
-    n: () => search.next(1), p: () => search.next(-1), ",": () => play.step(-1), ".": () => play.step(1),
+    "<": () => scrubber.by(-1), ">": () => scrubber.by(1), n: () => search.next(1), p: () => search.next(-1), ",": () => play.step(-1), ".": () => play.step(1),
     "[": () => level(true), "]": () => level(false), "\\": () => fold(get("side").hidden), i: open, Escape: () => page.choose([]),
   };
-  addEventListener("keydown", (event) => {
+  boot.listen("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || inside.open || event.target.matches("input, select") || (event.target.matches("button, summary") && [" ", "Enter"].includes(event.key))) return;
     const act = acts[event.key] || (keys[Number(event.key) - 1] && (() => turn(keys[Number(event.key) - 1])));
     if (act && !(current === STEPS && event.key.startsWith("Arrow"))) { event.preventDefault(); act(); }
   });
   fold(!small());
   follow();
-})();
+  linked.stepped();
+});

@@ -1,6 +1,6 @@
-// Beside the picture: the source with marked lines, the tree of modules, and the results and leaves.
+// Beside the picture: the tree of modules, and the results and leaves; what is chosen is marked there and in the source.
 const panesOf = (page) => {
-  const { nodes, ran, sources, calls, roots, formulas } = page.data;
+  const { nodes, ran, calls, roots, formulas } = page.data;
   const MOST = 400;
   const byLine = new Map(), byCall = new Map(), rows = new Map();
   nodes.forEach((node, number) => {
@@ -13,22 +13,7 @@ const panesOf = (page) => {
     return button;
   };
 
-  const lineRows = new Map();
-  for (const [file, lines] of Object.entries(sources)) {
-    make("h2", get("source"), {}, file);
-    const code = make("ol", get("source"), { class: "code" });
-    let before = 0;
-    for (const [number, text] of lines) {
-      const item = make("li", code), its = byLine.get(`${file}:${number}`);
-      if (before && number > before + 1) item.classList.add("gap");
-      before = number;
-      const line = its ? row(item, its, { title: `${its.length} ${its.length === 1 ? "node" : "nodes"}: ${its.slice(0, 6).map((node) => nodes[node].title).join(", ")}${its.length > 6 ? ", …" : ""}` }) : make("span", item);
-      make("small", line, {}, String(number));
-      make("code", line, {}, text || " ");
-      if (its) lineRows.set(`${file}:${number}`, line);
-    }
-  }
-  get("source-pane").hidden = !Object.keys(sources).length;
+  const source = sourceOf(page, byLine, row), { lineRows } = source;
 
   /** The nodes of a call and of those in it. */
   const inCall = (number) => {
@@ -65,12 +50,24 @@ const panesOf = (page) => {
   grow(get("tree"), -1);
   get("modules-pane").hidden = !calls.length;
 
+  const numbers = [];
+  /** The value of a result or a leaf beside its name, if it is short. */
+  const refresh = () => {
+    for (const [told, number, nr] of numbers) {
+      const value = nodes[number].value || "", own = value.startsWith("#") ? value.split(/^(?=#\d+ )/m).filter((part) => part.startsWith(`#${nr} `)).join("").replace(/^#\d+ /, "") : value;
+      const words = own.trim().replace(/\s+/g, " ");
+      told.textContent = words && words.length <= 24 ? ` = ${words}` : "";
+    }
+    source.refresh();
+  };
   const named = (title, its) => {
     if (!its.length) return;
     make("h2", get("names"), {}, title);
     for (const [name, number, nr = 0] of its.slice(0, MOST)) {
-      const button = row(get("names"), [number]);
+      const button = row(get("names"), [number], { title: "Show its box" });
       make("b", button, {}, name);
+      const told = make("i", button);
+      numbers.push([told, number, nr]);
       make("small", button, {}, ((nodes[number].shape || "").match(/\[[^\]]*\]/g) || [])[nr] || "");
       (rows.get(number) || rows.set(number, []).get(number)).push(button);
     }
@@ -84,13 +81,17 @@ const panesOf = (page) => {
   get("formulas-pane").hidden = !formulas.length;
 
   const lines = (numbers) => new Set(numbers.map((number) => nodes[number].line).filter((line) => lineRows.has(line)));
-  const at = (number) => {
-    for (const line of lineRows.values()) line.classList.remove("now");
-    const line = number === undefined ? null : lineRows.get(nodes[number].line);
+  /** Mark a line as the one that something happened at, and scroll to it. */
+  const mark = (key) => {
+    for (const line of source.lines.values()) line.classList.remove("now");
+    const line = source.lines.get(key);
     if (line) { line.classList.add("now"); line.scrollIntoView({ block: "nearest" }); }
   };
+  refresh();
   return {
-    at,
+    refresh,
+    at: (number) => mark(number === undefined ? undefined : nodes[number].line),
+    line: mark,
     /** Scroll to the first line that made something, when the source is first seen. */
     start: once(() => {
       const [first] = lineRows.values(), source = get("source");

@@ -57,5 +57,5 @@ const playOf = (page) => {
   get("play").addEventListener("click", toggle);
   get("back1").addEventListener("click", () => step(-1));
   get("on1").addEventListener("click", () => step(1));
-  return { toggle, step, film: (view) => { halt(); slider.max = view.told.steps.length; slider.value = view.step; show(); } };
+  return { toggle, step, halt, film: (view) => { halt(); slider.max = view.told.steps.length; slider.value = view.step; show(); } };
 };

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from autograph_cli.export.page.timeline import Moment, execution_order, moments
@@ -14,9 +14,17 @@ from autograph_cli.graph import Graph
 class Playback:
     """The moments of the whole graph that can be seen in a view of it."""
 
-    def __init__(self, scene: Scene, graph: Graph, view: str, whole: Graph, numbers: Sequence[int]) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        graph: Graph,
+        view: str,
+        whole: Graph,
+        numbers: Sequence[int],
+        parts: Mapping[int, Sequence[int]],
+    ) -> None:
         self.scene, self.graph, self.view = scene, graph, view
-        self.whole, self.numbers = whole, numbers
+        self.whole, self.numbers, self.parts = whole, numbers, parts
         self.node_of = {box.id: node.id for box in scene.boxes if (node := shown_by(box.id, graph, scene.data))}
         self.boxes: dict[int, list[str]] = {}
         for box, number in self.node_of.items():
@@ -45,10 +53,20 @@ class Playback:
         return {"steps": steps, "phases": phases, "when": self._filled(when), "still": list(self._still())}
 
     def _moments(self) -> Iterator[Moment]:
-        """Those of drawn nodes, under their numbers in the view; of a chain that no pass ran, as one would run it."""
-        shown = {number: position for position, number in enumerate(self.numbers) if position in self.boxes}
-        seen = [moment for moment in moments(self.whole) if moment.node in shown]
-        yield from (Moment(shown[moment.node], moment.pass_id, moment.runs) for moment in seen)
+        """Those of drawn nodes, under their numbers in the view; of a chain that no pass ran, as one would run it.
+
+        What stands for several nodes is there with the last of them, and runs with the first that a pass runs.
+        """
+        made = {number: position for position, number in enumerate(self.numbers) if position in self.boxes}
+        parts = {number: its for its, numbers in self.parts.items() if its in self.boxes for number in numbers}
+        runs = made | parts
+        told = (
+            Moment(places[moment.node], moment.pass_id, moment.runs)
+            for moment in moments(self.whole)
+            if moment.node in (places := runs if moment.runs else made)
+        )
+        seen = list(dict.fromkeys(told))
+        yield from seen
         if self.view == "backward" and not any(moment.runs for moment in seen):
             yield from (Moment(number, None, True) for number in execution_order(self.graph) if number in self.boxes)
 
@@ -78,5 +96,9 @@ class Playback:
         maker, user = self.node_of.get(tail), self.node_of.get(head)
         if maker is None or user is None or maker == user:
             return True
-        number = self.numbers[maker]
-        return any(edge is not None and edge.node == number for edge in self.whole.nodes[self.numbers[user]].next)
+        made = self._parts(maker)
+        edges = (edge for number in self._parts(user) for edge in self.whole.nodes[number].next)
+        return any(edge is not None and edge.node in made for edge in edges)
+
+    def _parts(self, node: int) -> Sequence[int]:
+        return self.parts.get(node) or (self.numbers[node],)

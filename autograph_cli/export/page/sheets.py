@@ -12,10 +12,19 @@ from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import Placed
 from autograph_cli.export.options import FLOWS, RenderOptions
 from autograph_cli.export.page.html import Page, Sheet
+from autograph_cli.export.page.kept_steps import mixed, structures_of
 from autograph_cli.export.page.levels import Fold, levels
+from autograph_cli.export.page.run_facts import told_run
 from autograph_cli.export.picture import Picture, Whole, picture_of, whole_of
-from autograph_cli.export.pipeline import LARGEST, boxes_and_arrows, drawable, finished, made_small, with_loops
-from autograph_cli.export.scene.modules import framed
+from autograph_cli.export.pipeline import (
+    LARGEST,
+    boxes_and_arrows,
+    drawable,
+    finished,
+    in_modules,
+    made_small,
+    with_loops,
+)
 from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.records import Box
 from autograph_cli.export.scene.titles import title_of
@@ -35,10 +44,28 @@ DATA = ".data"
 
 
 def page_of(source: Graph | Step, view: str, options: RenderOptions) -> Page:
-    """Make a page of all views of a step that there is something to see of.
+    """Make a page of all views of a step that there is something to see of, and of the other steps of its run.
 
     What cannot be shown of the view that was asked for is an error.
     """
+    trace = options.panels.trace
+    if not isinstance(source, Step) or trace is None:
+        return _page(source, view, options)
+    if len(trace.steps) > 1:
+        options = replace(options, total_steps=0)  # the title stands above all steps of one structure
+    steps, drawn = structures_of(source, trace, view, options)
+    first, *others = [_page(step, _seen(step, view, source), options) for step in drawn]
+    return replace(
+        first, others=others, run=told_run(options, trace, steps, drawn), measured=[s.measured for s in steps]
+    )
+
+
+def _seen(step: Step, view: str, shown: Step) -> str:
+    """The view that a page of another step begins with."""
+    return view if step is shown or view != "double-backward" or step.double is not None else "forward"
+
+
+def _page(source: Graph | Step, view: str, options: RenderOptions) -> Page:
     ran = whole = whole_of(source, view, options, formulas=options.formula)
     if isinstance(source, Step) and source.double and view == "double-backward":
         ran = whole_of(source, "forward", options, formulas=options.formula)
@@ -56,7 +83,9 @@ def page_of(source: Graph | Step, view: str, options: RenderOptions) -> Page:
             if key == first:
                 raise
     title, formulas = visible(options.title) or "autograph", [str(formula) for formula in whole.formulas]
-    return Page(title, sheets, first, whole.graph, ran.graph, options.sources, formulas, options.panels)
+    number, several = (source.number, mixed(source)) if isinstance(source, Step) else (None, False)
+    told = options.sources, formulas, options.panels, number, several
+    return Page(title, sheets, first, whole.graph, ran.graph, *told)
 
 
 def _tabs(whole: Whole, first: str, highest: int | None) -> Iterator[tuple[str, str, int | None, str]]:
@@ -80,7 +109,7 @@ def sheet_of(picture: Picture, key: str) -> Sheet:
     if whole is None:
         whole, numbers = graph, range(len(graph))
     insides = _insides(picture, placed.scene.boxes)
-    return Sheet(placed, graph, picture.view, whole, numbers, closed, insides, key, folds)
+    return Sheet(placed, graph, picture.view, whole, numbers, closed, insides, picture.parts, key, folds)
 
 
 def _openable(picture: Picture) -> tuple[Placed, Collection[str], list[Fold]]:
@@ -91,10 +120,10 @@ def _openable(picture: Picture) -> tuple[Placed, Collection[str], list[Fold]]:
     graph, depth, limit = picture.graph, picture.options.depth, picture.options.max_nodes
     built = boxes_and_arrows(picture)
     rolled = with_loops(built, picture, limit)
-    whole = framed(rolled, graph)
+    whole = in_modules(rolled, picture)
     most = None if limit is None else max(limit, OPENABLE)
     if most is not None and len(whole.boxes) > most:
-        first, *folds = levels(split(whole if rolled is built else framed(built, graph)), graph)
+        first, *folds = levels(split(whole if rolled is built else in_modules(built, picture)), graph)
         return first.placed, (), folds
     scene = finished(made_small(whole, graph, None, most), picture)
     closed = closed_at_first(scene, depth, limit)

@@ -26,6 +26,8 @@ const stepsOf = (page) => {
   };
   table.addEventListener("scroll", () => { if (made < moments.length && table.scrollTop + table.clientHeight > table.scrollHeight - 600) more(); });
   return {
+    /** Write the rows anew, with the numbers of another step. */
+    refresh: () => { if (!body) return; made = 0; rows.clear(); body.replaceChildren(); more(); },
     choose: (numbers, others) => {
       chosen = numbers; kin = others;
       if (!body) return;

@@ -34,7 +34,7 @@ const viewOf = (told, svg, page) => {
   view.mark = () => {
     for (const { shut, top, boxes: inside, id } of modules.frames) {
       if (!top || top.id !== id) continue;
-      for (const name of ["lit", "linked", "found", "now", "ran", "later", "chosen"]) {
+      for (const name of ["lit", "linked", "found", "now", "ran", "later", "chosen", "differs", "parted"]) {
         const has = (box) => boxes.get(box).classList.contains(name);
         shut.classList.toggle(name, name === "later" ? inside.every(has) : inside.some(has));
       }

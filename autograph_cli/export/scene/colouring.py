@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -48,7 +48,12 @@ def _error(node: Node) -> float | None:
 
 def gradient_norm(node: Node) -> float | None:
     """The norm of all that its backward was given, as far as the text of the numbers tells."""
-    norms = [] if node.measured is None else [norm for norm in map(_norm, node.measured.gradients) if norm is not None]
+    return None if node.measured is None else norm_of(node.measured.gradients)
+
+
+def norm_of(values: Iterable[Values | None]) -> float | None:
+    """The norm of tensors together, as far as the text of their numbers tells."""
+    norms = [norm for norm in map(_norm, values) if norm is not None]
     return math.hypot(*norms) if norms else None
 
 

@@ -111,8 +111,12 @@ def test_details_have_numbers_formulas_and_times(opened: Any) -> None:
     opened.click('[aria-label="sin"]')
     told = opened.text_content("#text")
     names = opened.locator("#text dt").all_text_contents()
-    assert names == ["node", "tensor", "line", "value", "gradient", "formula", "saved", "bytes", "time"]
-    assert "self: grad * self.cos()" in told and "penalty.py:8" in told and "_saved_self: float32[3] (12 bytes)" in told
+    assert names == ["node", "tensor", "line", "formula", "value", "gradient", "saved", "bytes", "time"]
+    assert (
+        "self: grad * self.cos()" in told
+        and "penalty.py:8" in told
+        and "self: float32[3], 12 B, in the memory of" in told
+    )
     assert re.search(r"[\d.]+ .s", told)
     opened.click("#kin button >> nth=0")
     assert opened.locator("#text dt", has_text="made by").count() == 1
@@ -185,7 +189,7 @@ def test_where_the_clipboard_is_refused_the_picture_is_a_file(opened: Any) -> No
 
 def test_colours_say_what_was_recorded_and_no_more(opened: Any, browser: Any, tmp_path: Path) -> None:
     choices = opened.locator("#colour option").all_text_contents()
-    assert choices == ["kind", "order", "bytes made", "bytes kept", "time", "gradient norm"]
+    assert choices == ["kind", "order", "bytes made", "bytes kept", "time", "gradient norm", "value norm"]
     fill = "getComputedStyle(document.querySelector('[aria-label=\"sin\"]').firstElementChild).fill"
     plain = opened.evaluate(fill)
     opened.select_option("#colour", "time")
