@@ -58,7 +58,7 @@ $(SITE_ENV)/.installed: pyproject.toml
 docs: $(SITE_ENV)/.installed  ## make the site in build/site, with the course as notebooks in build/notebooks
 	$(SITE_ENV)/bin/python -m sphinx -W --keep-going -q docs build/site
 	$(SITE_ENV)/bin/python -m jupytext --quiet --to ipynb docs/course/*.md
-	@mkdir -p build/notebooks && mv docs/course/*.ipynb build/notebooks/
+	@mkdir -p build/notebooks && mv docs/course/*.ipynb build/notebooks/ && cp -r docs/course/pictures build/notebooks/
 
 man: $(SITE_ENV)/.installed  ## write the man pages in build/man
 	@mkdir -p build/man
