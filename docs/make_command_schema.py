@@ -1,7 +1,7 @@
 """Writes docs/commands.schema.json, the JSON that commands print: `python docs/make_command_schema.py`.
 
-Records of the package give their own schema; what a command puts together by hand is written here as a shape: a type, a
-list of one shape, a dictionary whose keys may end in `?`, an `Of` (any key), an `Either`, or the name of another schema.
+Records of the package give their own schema; what a command puts together by hand is written here as a shape: a type, a list of
+one shape, a dictionary whose keys may end in `?`, an `Of` (any key), an `Either`, or the name of another schema.
 """
 
 from __future__ import annotations
@@ -32,9 +32,25 @@ class Either(NamedTuple):
     other: Any
 
 
-ROW = {"name": str, "count": int, "forward_ns": int, "backward_ns": int, "flops": int, "bytes_made": int, "bytes_kept": int}
+ROW = {
+    "name": str,
+    "count": int,
+    "forward_ns": int,
+    "backward_ns": int,
+    "flops": int,
+    "bytes_made": int,
+    "bytes_kept": int,
+}
 STEP = {"line": Either(str, None), "call": str, "roots": [str], "nodes": int}
-ORDER = {"order": int, "error": Either(float, None), "worst": str, "kinks": int, "kink": str, "compared": int, "wanted": int}
+ORDER = {
+    "order": int,
+    "error": Either(float, None),
+    "worst": str,
+    "kinks": int,
+    "kink": str,
+    "compared": int,
+    "wanted": int,
+}
 VERDICT = {"kind": str, "name": str, "orders": [{**ORDER, "unchecked": str, "good": bool}], "unchecked": str}
 SOURCE = {"file": str, "line": int, "text?": str}
 PARTED = {
@@ -48,6 +64,7 @@ PARTED = {
     "values": Either([str], None),
     "details": Of(str),
 }
+LISTS = ("removed", "added", "changed", "passes", "renamed")
 CHANGES = {"same": bool, "sentences": [str]}
 SHAPES: dict[str, Any] = {
     "autograph check FILE --json": [{**VERDICT, "because": [str], "good": bool}],
@@ -57,7 +74,7 @@ SHAPES: dict[str, Any] = {
         "format": str,
         "version": int,
         **CHANGES,
-        "sections": Of({**CHANGES, **dict.fromkeys(("removed", "added", "changed", "passes", "renamed"), [...])}),
+        "sections": Of({**CHANGES, **{key: [...] for key in LISTS}}),
     },
     "autograph diff --values A B --json": {
         "format": str,
@@ -97,8 +114,7 @@ SHAPES: dict[str, Any] = {
 
 def schema() -> dict[str, Any]:
     """The schemas of all commands, by their names in `$defs`."""
-    records = {shape for shape in (Finding, Ledger)}
-    _, found = msgspec.json.schema_components(list(records), ref_template="#/$defs/{name}")
+    _, found = msgspec.json.schema_components([Finding, Ledger], ref_template="#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "What autograph prints with --json",

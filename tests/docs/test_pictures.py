@@ -43,7 +43,9 @@ def test_the_page_of_the_gallery_is_up_to_date() -> None:
     assert make_pictures.GALLERY_PAGE.read_text("utf-8") == make_pictures.gallery_page()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/zh/README.md", "docs/pictures.md", "docs/gallery.md", "docs/how-to/memory.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/zh/README.md", "docs/pictures.md", "docs/gallery.md", "docs/how-to/memory.md"]
+)
 def test_pages_show_pictures_that_exist(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     shown = re.findall(r'!\[[^\]]*\]\(([^)]+\.svg)\)|<img src="([^"]+)"', text)
