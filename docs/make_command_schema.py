@@ -1,7 +1,7 @@
 """Writes docs/commands.schema.json, the JSON that commands print: `python docs/make_command_schema.py`.
 
-Records of the package give their own schema. Dictionaries that a command makes are written here as shapes: a type, a list
-of one shape, a dictionary whose keys may end in `?`, an `Of` (any key), an `Either`, or the name of another schema.
+Records of the package give their own schema. Dictionaries that a command makes are written here as shapes: a type, a
+list of one shape, a dictionary whose keys may end in `?`, an `Of` (any key), an `Either`, or the name of a schema.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The notes of a release: the part of CHANGELOG.md under the version of the package, or with `--unreleased` the first one.
+"""The notes of a release: the part of CHANGELOG.md under the version of the package, or under Unreleased.
 
-Of these the part `In short`, where there is one. `--version` prints the version alone."""
+`--unreleased` takes the latter, `--version` prints the version alone. Of a part with `In short`, that is taken."""
 
 from __future__ import annotations
 
