@@ -58,7 +58,7 @@ $(SITE_ENV)/.installed: pyproject.toml
 docs: $(SITE_ENV)/.installed  ## make the site in build/site, with the course as notebooks in build/notebooks
 	$(SITE_ENV)/bin/python -m sphinx -W --keep-going -q docs build/site
 	$(SITE_ENV)/bin/python -m jupytext --quiet --to ipynb docs/course/*.md
-	@mkdir -p build/notebooks && mv docs/course/*.ipynb build/notebooks/
+	@mkdir -p build/notebooks && mv docs/course/*.ipynb build/notebooks/ && cp -r docs/course/pictures build/notebooks/
 
 man: $(SITE_ENV)/.installed  ## write the man pages in build/man
 	@mkdir -p build/man
@@ -75,9 +75,9 @@ package: $(SITE_ENV)/.installed  ## build the source archive and two wheels, com
 	  (cd build && $${kind#*:}/bin/autograph info && $${kind#*:}/bin/autograph render ../samples/first.py --double-backward -o $${kind#*:}/first.svg) || exit 1; \
 	done
 
-release: package  ## tag the version of autograph_cli/__init__.py, with its notes from CHANGELOG.md
-	$(PYTHON) packaging/notes.py > build/notes.md
-	git tag --annotate --file build/notes.md --cleanup=verbatim "v$$($(PYTHON) packaging/notes.py --version)"
+release: package  ## tag the version of autograph_cli/__init__.py, with its notes from CHANGELOG.md; DRY=1 shows the notes and tags nothing
+	$(PYTHON) packaging/notes.py $(if $(DRY),--unreleased) > build/notes.md
+	$(if $(DRY),cat build/notes.md,git tag --annotate --file build/notes.md --cleanup=verbatim "v$$($(PYTHON) packaging/notes.py --version)")
 
 test: venv  ## run all tests, on all cores; SEED=7 shuffles them
 	AUTOGRAPH_SHUFFLE=$(SEED) $(BIN)/python -m pytest -q -n auto --dist worksteal
@@ -117,12 +117,13 @@ snapshots: venv  ## write the snapshots of the samples and of the tests' program
 operations: venv  ## write the facts of operations that recording PyTorch needs anew, from the engine's records
 	$(BIN)/python -m autograph_cli.engines.builtin.operations_file
 
-lint: venv  ## check style, types, the import rules and the budget of lines
+lint: venv  ## check style, types, the import rules, the budget of lines and the words of the pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python packaging/lines.py
+	$(BIN)/python packaging/style.py
 
 bench: $(COMPARE)/.installed  ## time the engine beside PyTorch, and put the table into docs/performance.md
 	$(COMPARE)/bin/python benchmarks/bench.py --write

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -33,6 +34,13 @@ nb_execution_timeout = 300
 suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure", "myst.header"]
 
 
+def without_pictures(_: Sphinx, name: str, source: list[str]) -> None:
+    """Take the committed pictures out of a chapter: here its cells are executed, and draw them."""
+    if "course/" in name:
+        source[0] = re.sub(r"^!\[.*\]\(.*pictures/.*\.svg\)\n\n", "", source[0], flags=re.MULTILINE)
+
+
 def setup(app: Sphinx) -> None:
     """Write the reference before the pages are read."""
     app.connect("builder-inited", lambda _: make_reference.write(HERE / "reference"))
+    app.connect("source-read", without_pictures)

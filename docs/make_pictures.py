@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +30,7 @@ EVERY = ("forward", "backward", "double-backward")
 PICTURES: dict[str, tuple[str, ...]] = {
     "samples/first.py": EVERY,
     "samples/recurrence.py": ("forward", "backward"),
+    "samples/smooth.py": ("double-backward",),
     "tests/programs/02_logits_loss.py": EVERY,
     "tests/programs/08_leave_the_graph.py": ("forward",),
     "tests/programs/12_sinh_function.py": EVERY,
@@ -47,6 +50,11 @@ MORE: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     },
 }
 """Which scripts are shown in another way as well: the picture's name, the view, the options."""
+COURSE = sorted((ROOT / "docs" / "course").glob("*.md"), key=lambda page: int(page.stem.partition("-")[0]))
+"""The chapters."""
+COURSE_FOLDER = ROOT / "docs" / "course" / "pictures"
+CELL = re.compile(r"```\{code-cell\} ipython3\n(?::tags: \[hide-cell\]\n\n)?(.*?)```", re.DOTALL)
+MEMORY = ROOT / "docs" / "how-to" / "memory.md"
 RANKS = ("docs/ddp.py", 3)
 """The script that the page on several processes shows, and how many ranks it is run on."""
 SHOWN: dict[str, dict[str, tuple[str, str, str | None]]] = {
@@ -152,6 +160,32 @@ def pictures(script: str) -> Iterator[tuple[str, bytes]]:
             yield f"{Path(script).stem}.{word}.svg", export.render(main_step(trace), view, **how)
 
 
+def of_memory() -> Iterator[tuple[str, bytes]]:
+    """The pictures of the page on memory: its script, and what it keeps."""
+    script = next(text for text in re.findall(r"^```python\n(.*?)^```", MEMORY.read_text("utf-8"), re.M | re.S))
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("fused.py").write_text(script, "utf-8")
+        for word in ("apart", "fused"):
+            _, trace = runner.record(runner.Target.of("fused.py", (word,)))
+            how = {"shown": parse_shown("saved"), "title": f"fused.py {word}"}
+            yield f"memory.{word}.svg", export.render(main_step(trace), "backward", **how)
+
+
+def chapter(page: Path) -> Iterator[tuple[str, bytes]]:
+    """The pictures of a chapter of the course: what its cells that end in `SVG(...)` show. Every cell is run."""
+    _space: dict[str, Any] = {"__name__": "__main__"}
+    count = 0
+    for code in CELL.findall(page.read_text("utf-8")):
+        body = ast.parse(code).body
+        shown = body.pop() if ast.unparse(body[-1]).startswith("SVG(") else None
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(ast.Module(body, []), page.name, "exec"), _space)
+        if isinstance(shown, ast.Expr):
+            count += 1
+            picture = eval(compile(ast.Expression(shown.value), page.name, "eval"), _space)
+            yield f"{page.stem.partition('-')[0]}-{count}.svg", picture.data.encode()
+
+
 def of_ranks() -> tuple[str, bytes]:
     """The picture of several ranks."""
     script, ranks = RANKS
@@ -197,7 +231,9 @@ def main(what: str) -> None:
         write(GALLERY_FOLDER, dict(entry for script in GALLERY for entry in gallery(script)))
         GALLERY_PAGE.write_text(gallery_page(), "utf-8")
     else:
-        write(FOLDER, dict([*(entry for script in PICTURES for entry in pictures(script)), of_ranks()]))
+        drawn = (entry for script in PICTURES for entry in pictures(script))
+        write(FOLDER, dict([*drawn, *of_memory(), of_ranks()]))
+        write(COURSE_FOLDER, dict(entry for page in COURSE for entry in chapter(page)))
 
 
 if __name__ == "__main__":

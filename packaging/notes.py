@@ -1,4 +1,6 @@
-"""The notes of a release: what CHANGELOG.md has under the version of the package, or with `--version` that alone."""
+"""The notes of a release: the part of CHANGELOG.md under the version of the package, or under Unreleased.
+
+`--unreleased` takes the latter, `--version` prints the version alone. Of a part with `In short`, that is taken."""
 
 from __future__ import annotations
 
@@ -22,10 +24,17 @@ def notes(changelog: str, wanted: str) -> str:
     found = dict(zip(parts[1::2], parts[2::2], strict=True)).get(wanted, "").strip()
     if not found:
         raise SystemExit(f"CHANGELOG.md has nothing under `## {wanted}`: rename `## Unreleased` and commit that first.")
-    return f"autograph {wanted}\n\n{found}\n"
+    short = re.search(r"^### In short\n(.*?)(?=^### )", found, flags=re.MULTILINE | re.DOTALL)
+    return f"autograph {wanted}\n\n{short[1].strip() if short else found}\n"
+
+
+def main(arguments: list[str]) -> str:
+    """What is printed."""
+    if "--version" in arguments:
+        return f"{version()}\n"
+    wanted = "Unreleased" if "--unreleased" in arguments else version()
+    return notes((ROOT / "CHANGELOG.md").read_text("utf-8"), wanted)
 
 
 if __name__ == "__main__":
-    sys.stdout.write(
-        f"{version()}\n" if "--version" in sys.argv else notes((ROOT / "CHANGELOG.md").read_text("utf-8"), version())
-    )
+    sys.stdout.write(main(sys.argv[1:]))

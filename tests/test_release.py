@@ -27,6 +27,11 @@ def test_the_notes_are_those_of_the_version(notes: ModuleType, version: str, tex
     assert notes.notes(CHANGELOG, version) == f"autograph {version}\n\n{text}\n"
 
 
+def test_of_a_long_version_the_short_part_is_taken(notes: ModuleType) -> None:
+    long = "## 2.0.0\n\n### In short\nFew words.\n\n- a\n\n### Added\n- b\n"
+    assert notes.notes(long, "2.0.0") == "autograph 2.0.0\n\nFew words.\n\n- a\n"
+
+
 def test_a_version_without_notes_is_not_released(notes: ModuleType) -> None:
     with pytest.raises(SystemExit, match=r"CHANGELOG\.md has nothing under `## 2\.0\.0`"):
         notes.notes(CHANGELOG, "2.0.0")

@@ -1,18 +1,17 @@
-"""The course runs as it stands, its exercises hold, and the translation has the same headings and code."""
+"""The course runs as it stands and shows its pictures, its exercises hold, and the translation has the same headings and code."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.docs.pages import PAGES, make_pictures
 
 DOCS = ROOT / "docs"
-CHAPTERS = sorted((DOCS / "course").glob("*.md"))
+CHAPTERS = make_pictures.COURSE
 CELL = re.compile(r"```\{code-cell\} ipython3\n(:tags: \[hide-cell\]\n\n)?(.*?)```", re.DOTALL)
 PAIRS = [
     (ROOT / "README.md", DOCS / "zh" / "README.md"),
@@ -27,12 +26,14 @@ def cells(page: Path) -> list[tuple[bool, str]]:
 
 
 @pytest.mark.parametrize("page", CHAPTERS, ids=lambda page: page.stem)
-def test_every_cell_of_a_chapter_runs(page: Path) -> None:
+def test_every_cell_of_a_chapter_runs_and_draws_the_picture_below_it(page: Path) -> None:
     pytest.importorskip("IPython")
-    _space: dict[str, object] = {"__name__": "__main__"}
-    with contextlib.redirect_stdout(io.StringIO()):
-        for _, code in cells(page):
-            exec(compile(code, page.name, "exec"), _space)
+    text = page.read_text("utf-8")
+    below = re.findall(r"^SVG\(.*\)\n```\n\n!\[.+\]\(pictures/(.+)\)$", text, re.MULTILINE)
+    drawn = dict(make_pictures.chapter(page))
+    assert list(drawn) == below and len(below) == text.count("\nSVG(")
+    for name, content in drawn.items():
+        assert (make_pictures.COURSE_FOLDER / name).read_bytes() == content, f"{name}: run `make pictures`"
 
 
 @pytest.mark.parametrize("page", CHAPTERS, ids=lambda page: page.stem)
@@ -43,8 +44,10 @@ def test_a_chapter_has_a_picture_and_three_exercises_with_checked_answers(page: 
     assert any("SVG(run.render(" in code for _, code in cells(page))
 
 
-def test_there_are_eight_chapters() -> None:
-    assert [page.name[0] for page in CHAPTERS] == list("12345678")
+def test_the_chapters_have_numbers_and_the_index_lists_them_in_order() -> None:
+    assert [page.name.partition("-")[0] for page in CHAPTERS] == [str(1 + at) for at in range(len(CHAPTERS))]
+    listed = re.findall(r"^course/(.+)$", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE)
+    assert listed == [page.stem for page in CHAPTERS]
 
 
 @pytest.mark.parametrize(("page", "translated"), PAIRS, ids=lambda page: page.stem)
@@ -75,4 +78,5 @@ def test_the_translation_links_to_the_same_pages(page: Path, translated: Path) -
 def test_the_index_of_the_site_has_every_page() -> None:
     named = set((DOCS / "index.md").read_text("utf-8").split())
     left_out = {"index", "conformance-graphs"}  # the second is a part of another page
-    assert {page.stem for page in DOCS.glob("*.md")} - named == left_out
+    pages = {page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES if page.is_relative_to(DOCS)}
+    assert pages - named == left_out

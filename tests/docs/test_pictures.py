@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-_spec = importlib.util.spec_from_file_location("make_pictures", ROOT / "docs" / "make_pictures.py")
-assert _spec and _spec.loader
-make_pictures = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(make_pictures)
+from tests.conftest import ROOT
+from tests.docs.pages import make_pictures
 
 
 @pytest.mark.parametrize("script", make_pictures.PICTURES)
 def test_committed_pictures_are_up_to_date(script: str) -> None:
     for name, content in make_pictures.pictures(script):
+        committed = (make_pictures.FOLDER / name).read_bytes()
+        assert committed == content, f"docs/pictures/{name} is out of date: run `make pictures`"
+
+
+def test_the_pictures_of_memory_are_up_to_date() -> None:
+    for name, content in make_pictures.of_memory():
         committed = (make_pictures.FOLDER / name).read_bytes()
         assert committed == content, f"docs/pictures/{name} is out of date: run `make pictures`"
 
@@ -42,7 +43,9 @@ def test_the_page_of_the_gallery_is_up_to_date() -> None:
     assert make_pictures.GALLERY_PAGE.read_text("utf-8") == make_pictures.gallery_page()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/zh/README.md", "docs/pictures.md", "docs/gallery.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/zh/README.md", "docs/pictures.md", "docs/gallery.md", "docs/how-to/memory.md"]
+)
 def test_pages_show_pictures_that_exist(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     shown = re.findall(r'!\[[^\]]*\]\(([^)]+\.svg)\)|<img src="([^"]+)"', text)

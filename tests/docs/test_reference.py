@@ -32,17 +32,24 @@ def section(page: str, heading: str) -> str:
 def test_every_option_of_a_command_stands_in_its_table_with_words(name: str) -> None:
     command = main.get_command(click.Context(main), name)
     assert command is not None
-    rows = re.findall(
-        r"^\| `(-.*?)` \| (.*) \|$", section(make_reference.commands(), f"autograph {name}"), re.MULTILINE
-    )
+    rows = re.findall(r"^\| `(-.*?)` \| (.*) \|$", make_reference.commands()[f"commands/{name}"], re.MULTILINE)
     options = {one for each in command.params if isinstance(each, click.Option) for one in each.opts}
     assert {one for cell, _ in rows for one in re.findall(r"(?<![\w-])--?[a-z][\w-]*", cell)} >= options
     assert all(words.strip() for _, words in rows)
 
 
-def test_every_finding_stands_there_with_its_reason_and_remedy() -> None:
-    rows = re.findall(r"^\| (AG\w+) \| (.+) \| (.+) \| (.+) \|$", make_reference.codes(), re.MULTILINE)
-    assert sorted(row[0] for row in rows) == sorted(rule.code for rule in RULES)
+def test_every_finding_has_a_page_with_its_reason_remedy_and_example() -> None:
+    pages = make_reference.codes()
+    assert pages["codes"].count("\ncodes/AG") == len(RULES) == len(pages) - 1
+    for rule in RULES:
+        page = pages[f"codes/{rule.code}"]
+        assert rule.title in page and rule.reason in page and rule.remedy in page and "```python" in page
+
+
+def test_every_answer_of_a_command_stands_there() -> None:
+    schema = json.loads(make_reference.ANSWERS.read_text("utf-8"))["$defs"]
+    page = make_reference.answers()
+    assert all(f"## {name}\n" in page or f'\n "{name}": ' in page for name in schema)
 
 
 def test_every_field_of_the_schema_stands_there_with_its_type() -> None:

@@ -1,0 +1,85 @@
+"""Hold the words of each page to the budget of faults in `style.json`: fails where a page has more.
+
+The budget goes down by itself; a page that is not in it may have none. `-v PAGE` lists the faults of a page."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BUDGET = ROOT / "style.json"
+PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/how-to/*.md", "docs/course/*.md")
+LONGEST = 32
+"""Words that a sentence, or a part of it between colons and semicolons, may have; code is one word, brackets none."""
+RULES = {
+    "begins with a clause for a noun": re.compile(r"^(?:What|Whatever|That which|Whether)\b(?!.*\?$)"),
+    "what ... what": re.compile(r"\bwhat\b[^?,:;]*\bwhat\b(?!.*\?$)", re.IGNORECASE),
+    "that of": re.compile(r"\b(?:that|those) of\b"),
+    "so many": re.compile(r"\bso (?:many|much)\b(?! (?:that|more|less))"),
+    "is told": re.compile(r"\b(?:is|are|be|was|were) (?:told|said)\b(?! apart)"),
+    "a word that readers do not use": re.compile(
+        r"\b(?:thereof|therein|wherein|likewise|anew|for its own sake|by the way|to be had|otherwise and no)\b",
+        re.IGNORECASE,
+    ),
+}
+"""What each fault is called, and how it is found in a sentence."""
+
+
+def sentences(text: str) -> Iterator[tuple[int, str]]:
+    """The line of a page at which each sentence begins, and the sentence: of paragraphs, rows of tables and items."""
+    text = re.sub(r"^(#+ .*?$|---\n.*?^---$|```.*?^```$|<!--.*?-->$|\$\$.*?\$\$)", _blank, text, flags=re.S | re.M)
+    text = re.sub(r"`[^`]+`", lambda found: "`c`" + "\n" * found[0].count("\n"), text)
+    text = re.sub(r"\]\([^)]*\)|[*\[\]]", "", text)
+    at = 1
+    for block in re.split(r"(\n\s*\n|\n(?=\s*(?:[-*|#>]|\d+\.) )|(?<=\|)\n| \| )", text):
+        begin = at
+        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`\"(]|autograph|mypy)|(?<=:)\n", block):
+            words = " ".join(re.sub(r"^\s*(?:[-*>#|]+|\d+\.)\s*", "", sentence).split())
+            if words:
+                yield begin, words
+            begin += sentence.count("\n")
+        at += block.count("\n")
+
+
+def _blank(found: re.Match[str]) -> str:
+    return "\n" * found[0].count("\n")
+
+
+def faults(text: str) -> Iterator[tuple[int, str, str]]:
+    """The line, the name and the sentence of each fault of a page."""
+    for line, sentence in sentences(text):
+        length = max(len(part.split()) for part in re.split("[:;]", re.sub(r"\([^)]*\)", "", sentence)))
+        if length > LONGEST:
+            yield line, f"a sentence of {length} words", sentence
+        yield from ((line, name, sentence) for name, rule in RULES.items() if rule.search(sentence))
+
+
+def found() -> dict[str, list[tuple[int, str, str]]]:
+    """The faults of each page that has any."""
+    pages = sorted({page for pattern in PAGES for page in ROOT.glob(pattern)})
+    every = {page.relative_to(ROOT).as_posix(): list(faults(page.read_text("utf-8"))) for page in pages}
+    return {page: each for page, each in every.items() if each}
+
+
+def main(arguments: list[str]) -> int:
+    """Compare, write what went down, and return the exit code."""
+    budget: dict[str, int] = json.loads(BUDGET.read_text()) if BUDGET.is_file() else {}
+    now = found()
+    over = {page: each for page, each in now.items() if len(each) > budget.get(page, 0)}
+    shown = {page: each for page, each in now.items() if page in arguments[1:] or not arguments[1:]}
+    for page, each in (shown if arguments[:1] == ["-v"] else over).items():
+        for line, name, sentence in each:
+            print(f"{page}:{line}: {name}: {sentence[:160]}", file=sys.stderr)
+    for page in over:
+        print(f"{page}: {len(now[page])} faults of style, {budget.get(page, 0)} are allowed", file=sys.stderr)
+    kept = {page: min(len(now.get(page, ())), allowed) for page, allowed in budget.items()}
+    BUDGET.write_text(json.dumps({page: count for page, count in kept.items() if count}, indent=2) + "\n")
+    return int(bool(over))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,48 @@
+"""The words of the pages keep to the rules of packaging/style.py, which finds what it is to find."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+
+import pytest
+
+from tests.conftest import ROOT
+
+_spec = importlib.util.spec_from_file_location("style", ROOT / "packaging" / "style.py")
+assert _spec and _spec.loader
+style = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(style)
+
+LONG = " ".join(["word"] * 33)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (f"{LONG}.", ["a sentence of 33 words"]),
+        (f"Short: {LONG[:50]}; {LONG[:50]}.", []),
+        (f"A sentence.\n\n```\n{LONG}\n```\n\n## {LONG}\n", []),
+        ("A row of `" + LONG + "` code (" + LONG + ").", []),
+        ("What is cut is marked.", ["begins with a clause for a noun"]),
+        ("What is cut?", []),
+        ("It says what it made of what it took.", ["what ... what"]),
+        ("The gradient is that of `x`.", ["that of"]),
+        ("Few of it. It prints so many rows.", ["so many"]),
+        ("The line is told.", ["is told"]),
+        ("It is drawn anew.", ["a word that readers do not use"]),
+        ("It names the line. It says the reason.", []),
+    ],
+)
+def test_a_fault_is_found_and_named(text: str, named: list[str]) -> None:
+    assert [name for _, name, _ in style.faults(text)] == named
+
+
+def test_a_fault_has_its_line() -> None:
+    text = "# A page\n\nOne. Two\nis two.\n\n- an item\n- `so\nlong`, that of it\n"
+    assert [line for line, _, _ in style.faults(text)] == [7]
+
+
+def test_no_page_has_more_faults_than_style_json_allows() -> None:
+    budget = json.loads(style.BUDGET.read_text("utf-8"))
+    assert {page: len(each) for page, each in style.found().items() if len(each) > budget.get(page, 0)} == {}
