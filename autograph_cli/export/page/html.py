@@ -50,6 +50,8 @@ _SCRIPTS = (
     "closing.js",
     "folds.js",
     "view.js",
+    "zoom.js",
+    "place.js",
     "play.js",
     "search.js",
     "panes.js",
