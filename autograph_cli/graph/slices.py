@@ -76,6 +76,7 @@ class Slice(Struct, frozen=True):
             kept &= _within(graph, self.modules)
         if self.order is not None:
             kept &= {node.id for node in graph if node.order == self.order}
+            used = [[] for _ in graph.nodes]  # what it is a derivative of has no place in it
         if not kept:
             raise GraphError(f"Nothing lies {self.words()}: no path leads there.")
         return _cut_out(graph, kept, used, _outputs(graph, kept) if self.modules else [])

@@ -82,7 +82,7 @@ def _weave(plan: Plan, level: Level, fixed: Mapping[int, list[int]]) -> None:
             if port is not None:
                 ends[number, int(level.row[item] > level.row[other])] = _part(plan.level(port.frame), port)
     below = plan.scene.data and level.frame >= 0
-    level.web = weave(len(level.row), _edges(level), level.row, fixed, from_below=below, ends=ends)
+    level.web = weave(len(level.row), _edges(level), level.row, fixed, from_below=below, ends=ends, quick=plan.quick)
 
 
 def _part(level: Level, port: Port) -> float:

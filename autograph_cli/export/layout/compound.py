@@ -73,8 +73,8 @@ class Level:
 class Plan:
     """The levels of a scene, each after the one that it is in, and the wires of each arrow from its tail on."""
 
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    def __init__(self, scene: Scene, *, quick: bool = False) -> None:
+        self.scene, self.quick = scene, quick
         self.number = {frame.id: number for number, frame in enumerate(scene.frames)}
         self.index = {box.id: number for number, box in enumerate(scene.boxes)}
         self.parent = [self.number[frame.parent] if frame.parent else -1 for frame in scene.frames]

@@ -40,12 +40,13 @@ def weave(
     *,
     from_below: bool = False,
     ends: Ends | None = None,
+    quick: bool = False,
 ) -> Web:
     """Put a point on every row that an edge crosses, and order the points of each row; of `fixed` rows it is given.
 
     `ends`: where edges, by number, end on their upper (0) or lower (1) box if that is told, from -0.5 to 0.5.
     The first order follows the edges from the top, or `from_below`; where edges still cross, and the graph is not
-    big, the other way is tried too.
+    big, the other way is tried too; not if it is to be `quick`.
     """
     rows = list(row)
     spans = [abs(row[tail] - row[head]) for tail, head in edges]
@@ -72,10 +73,10 @@ def weave(
         web = Web(_first_order(rows, above, below, turned), chains, rows, above, below)
         for number, order in (fixed or {}).items():
             web.rows[number][:] = order
-        crossings = _uncross(web, fixed or {}, _fine(web, ends))
+        crossings = _uncross(web, fixed or {}, _fine(web, ends), quick=quick)
         if best is None or crossings < fewest:
             best, fewest = web, crossings
-        if not fewest or len(rows) > SMALL:
+        if not fewest or len(rows) > SMALL or quick:
             break
     assert best is not None
     return best
@@ -121,14 +122,14 @@ def _fine(web: Web, ends: Ends | None) -> Fine | None:
     return {pair: math.fsum(parts) / len(parts) for pair, parts in positions.items()}
 
 
-def _uncross(web: Web, fixed: Container[int], fine: Fine | None) -> int:
+def _uncross(web: Web, fixed: Container[int], fine: Fine | None, *, quick: bool) -> int:
     """Sort rows by the middle of their neighbours, down and up in turn, and keep the best order that was met.
 
     Returns how many edges cross.
     """
     free = [points for number, points in enumerate(web.rows) if number not in fixed]
     size = len(web.row)
-    sweeps = 24 if size <= SMALL else 8 if size <= LARGE else 2
+    sweeps = 24 if size <= SMALL and not quick else 8 if size <= LARGE else 2
     position = [0] * size
     for points in web.rows:
         _number(points, position)
@@ -142,7 +143,7 @@ def _uncross(web: Web, fixed: Container[int], fine: Fine | None) -> int:
             wanted = {number: _median(_seen(number, near[number], position, fine)) for number in points}
             _sort_some(points, wanted)
             _number(points, position)
-        if size <= SMALL:
+        if size <= SMALL and not quick:
             _swap(web, position, free, fine, even=sweep % 4 > 1)
         crossings = _crossings(web, position, fine)
         since += 1

@@ -1,7 +1,8 @@
 // Pan and zoom. The picture is drawn once and moved as a whole; it is drawn anew when it comes to rest.
 const cameraOf = (frame) => {
+  const READABLE = 1; // at which the smallest text has 9 px
   const eye = { x: 0, y: 0, scale: 1 };
-  const camera = { eye, moved: 0, onmove: () => {} };
+  const camera = { eye, moved: 0, onmove: () => {}, onzoom: () => {}, onsize: () => {} };
   let svg = null, full = { w: 1, h: 1 }, idle = 0, sharp = 1, home = null;
   const rest = () => {
     sharp = eye.scale;
@@ -19,7 +20,7 @@ const cameraOf = (frame) => {
   };
   const show = () => { home = null; draw(); };
   const place = (event) => { const at = frame.getBoundingClientRect(); return [eye.x + (event.clientX - at.left) / eye.scale, eye.y + (event.clientY - at.top) / eye.scale]; };
-  const whole = () => Math.min(frame.clientWidth / full.w, frame.clientHeight / full.h, 3) || 1;
+  const whole = () => Math.min(frame.clientWidth / full.w, frame.clientHeight / full.h, 2) || 1;
   camera.look = (x, y, scale = eye.scale) => {
     Object.assign(eye, { scale, x: x - frame.clientWidth / scale / 2, y: y - frame.clientHeight / scale / 2 });
     show();
@@ -29,6 +30,7 @@ const cameraOf = (frame) => {
     const scale = Math.min(Math.max(eye.scale * factor, whole() / 2), 8), to = scale / eye.scale;
     Object.assign(eye, { scale, x: x - (x - eye.x) / to, y: y - (y - eye.y) / to });
     show();
+    camera.onzoom(factor, x, y);
   };
   camera.move = (dx, dy) => { eye.x += dx / eye.scale; eye.y += dy / eye.scale; show(); };
   camera.goTo = (element) => {
@@ -44,12 +46,15 @@ const cameraOf = (frame) => {
   };
   /** All of it if that can be read; else its upper end, with this box. */
   const start = (first) => {
-    const scale = Math.max(whole(), Math.min(frame.clientWidth / full.w, 0.9), 0.75);
+    const scale = Math.max(whole(), READABLE);
     if (scale <= whole()) return camera.fit();
     const half = frame.clientWidth / scale / 2, beside = Math.min(Math.max(first, half), full.w - half);
     camera.look(half * 2 >= full.w ? full.w / 2 : beside, frame.clientHeight / scale / 2, scale);
   };
   camera.start = (first) => { start(first); home = first; };
+  camera.stand = (at) => { Object.assign(eye, at); show(); };
+  /** Whether it is looked at as it was first. */
+  camera.home = () => home !== null;
   camera.size = (size) => {
     full = size;
     svg.setAttribute("viewBox", `0 0 ${full.w} ${full.h}`);
@@ -66,7 +71,7 @@ const cameraOf = (frame) => {
   };
   // A frame may get its size after the page has run, and has none behind another tab; until it is moved, the picture
   // starts anew in it.
-  new ResizeObserver(() => { if (!frame.clientWidth) return; if (home === null) draw(); else camera.start(home); }).observe(frame);
+  new ResizeObserver(() => { if (!frame.clientWidth) return; if (home === null) draw(); else camera.onsize(); }).observe(frame);
 
   const fingers = new Map();
   let pinch = 0;

@@ -168,18 +168,23 @@ const modulesOf = (data, svg) => {
     }
   };
   let bent = false;
-  /** Put everything where it belongs; gives the new width and height. */
-  const arrange = () => {
+  /** Which frames are closed, and where that puts everything: the strips that shrink, and the new size. */
+  const plan = () => {
     for (const frame of frames) {
       const around = frameOf.get(frame.parent);
       frame.top = (around && around.top) || (frame.closed ? frame : null);
     }
     for (const box of boxes) box.top = box.frame ? frameOf.get(box.frame).top : null;
     const shut = frames.filter((frame) => frame.top === frame);
-    if (!shut.length && !bent) return { w: size[0], h: size[1] };
+    if (!shut.length) return { shut, mx: (x) => x, my: (y) => y, w: size[0], h: size[1] };
+    const [xs, ys] = obstacles(), mx = axis(shut, xs, 0), my = axis(shut, ys, 1);
+    return { shut, mx, my, w: Math.max(mx(size[0]), wide), h: my(size[1]) };
+  };
+  /** Put everything where it belongs; gives the new width and height. */
+  const arrange = () => {
+    const { shut, mx, my, w, h } = plan();
+    if (!shut.length && !bent) return { w, h };
     bent = shut.length > 0;
-    const [xs, ys] = obstacles();
-    const mx = axis(shut, xs, 0), my = axis(shut, ys, 1);
     for (const box of boxes) {
       box.element.classList.toggle("gone", box.top !== null);
       if (!box.top) move(box.element, mx(box.at[0]) - box.at[0], my(box.at[1]) - box.at[1]);
@@ -199,17 +204,42 @@ const modulesOf = (data, svg) => {
       const [left, top] = span(lane.rect, lane.at, mx, my);
       move(lane.heading, left - lane.at[0], top - lane.at[1]);
     }
-    const down = my(size[1]) - size[1], far = Math.max(mx(size[0]), wide);
-    move(legend, 0, down);
-    paper.setAttribute("width", far); paper.setAttribute("height", size[1] + down);
-    return { w: far, h: size[1] + down };
+    move(legend, 0, h - size[1]);
+    paper.setAttribute("width", w); paper.setAttribute("height", h);
+    return { w, h };
+  };
+  /** Open as much as fits into so much room, no deeper than was asked for; at least a few boxes are seen. */
+  const fit = (width, height) => {
+    const FEW = 4, TRIES = 40, PAGES = 4, given = new Set(data.closed), deepest = frames.reduce((most, frame) => Math.max(most, frame.depth), 0);
+    const fits = (pages = 1) => { // the legend may be looked for
+      const { shut, mx, my } = plan(), seen = boxes.filter((box) => !box.top), ends = (place) => [...seen.map(({ at }) => at[place] + at[place + 2] / 2), ...shut.map(({ at }) => at[place + 2])];
+      const high = my(Math.max(...ends(1))), wide = mx(Math.max(...ends(0))) - mx(Math.min(...seen.map(({ at }) => at[0] - at[2] / 2), ...shut.map(({ at }) => at[0])));
+      return wide <= width * Math.sqrt(pages) && high <= height * pages;
+    };
+    const seen = () => boxes.filter((box) => !box.top).length + frames.filter((frame) => frame.top === frame).length;
+    const close = (depth) => { for (const frame of frames) frame.closed = given.has(frame.id) || frame.depth > depth; };
+    let depth = deepest, least = deepest;
+    for (; depth >= 0; depth -= 1) {
+      close(depth);
+      const fitting = fits();
+      if (seen() < FEW && depth < deepest) break;
+      least = depth;
+      if (fitting || (depth === 1 && fits(PAGES))) break; // the layers of a model say more than one box
+    }
+    close(least);
+    if (least === deepest || !fits()) return plan();
+    const closed = frames.filter((frame) => frame.closed && !given.has(frame.id) && frame.depth === least + 1);
+    for (const frame of closed.slice(0, TRIES)) { frame.closed = false; if (!fits()) frame.closed = true; }
+    return plan();
   };
 
   const deep = (frame) => (frame.parent ? 1 + deep(frameOf.get(frame.parent)) : 1);
   for (const frame of frames) frame.depth = deep(frame);
   for (const id of data.closed) frameOf.get(id).closed = true;
   return {
-    frames, frameOf, arrange,
+    frames, frameOf, arrange, fit,
+    state: () => frames.filter((frame) => frame.closed).map((frame) => frame.id),
+    restore: (closed) => { for (const frame of frames) frame.closed = closed.includes(frame.id); },
     labels: new Map(labels.map((label) => [label.arrow.element.id, label.element])),
     /** The closed frame in which a box is hidden. */
     topOf: (id) => (boxOf.has(id) ? boxOf.get(id).top : null),
@@ -223,8 +253,10 @@ const modulesOf = (data, svg) => {
     /** Close the innermost open frames, or open the outermost closed ones. */
     all: (close) => {
       const some = frames.filter((frame) => (close ? !frame.top : frame.top === frame));
+      if (!some.length) return false;
       const depth = close ? Math.max(...some.map((frame) => frame.depth)) : Math.min(...some.map((frame) => frame.depth));
       for (const frame of some) if (frame.depth === depth) frame.closed = close;
+      return true;
     },
   };
 };

@@ -140,6 +140,18 @@ const foldsOf = (told, svg, added, toggle) => {
       for (const fold of folds.values()) if (inside(fold) && (!found || fold.parent === found.id)) found = fold;
       return found;
     },
+    state: () => [...folds.values()].filter((fold) => fold.open).map((fold) => fold.id),
+    /** Open these, the outer ones first, and close all others. */
+    restore: async (open) => {
+      for (const fold of folds.values()) if (fold.open && !open.includes(fold.id)) fold.open = false;
+      for (const id of open) if (folds.has(id) && !folds.get(id).open) await api.toggle(id);
+    },
+    /** Close those in which no other is open; says whether there was any. */
+    closeInner: () => {
+      const open = [...folds.values()].filter((fold) => fold.open), around = new Set(open.map((fold) => fold.parent));
+      for (const fold of open) if (!around.has(fold.id)) fold.open = false;
+      return open.length > 0;
+    },
     shown: (id) => { let at = holder.get(id); while (at) { if (!folds.get(at).open) return false; at = folds.get(at).parent; } return true; },
     /** Open all that hides a node; says whether there is anything to be seen then. */
     reveal: async (node) => {

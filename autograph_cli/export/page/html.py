@@ -51,6 +51,8 @@ _SCRIPTS = (
     "closing.js",
     "folds.js",
     "view.js",
+    "zoom.js",
+    "place.js",
     "play.js",
     "search.js",
     "panes.js",

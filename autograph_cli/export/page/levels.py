@@ -96,7 +96,7 @@ class _Tree:
         """The level with positions, which it has in common with all levels of its shape."""
         shape = _shape(scene)
         if shape not in self.shapes:
-            self.shapes[shape] = lay_out(scene), len(self.shapes)
+            self.shapes[shape] = lay_out(scene, quick=True), len(self.shapes)
         placed, number = self.shapes[shape]
         return replace(placed, scene=scene), number
 

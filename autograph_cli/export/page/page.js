@@ -1,7 +1,7 @@
 // The page: its tabs, what is chosen in all of them, details, links and keys.
 bootOf((data, boot) => {
   const STEPS = "steps", WORDS = { forward: "Forward", backward: "Backward", "double-backward": "All orders" };
-  const KEYS = { "click": "what a box hangs on, in every view", "double click": "open a closed module", "title": "close a module", "/": "search; n, p: the next, the one before", "+ − 0": "zoom; arrows move", "[ ]": "close, open modules", "1 2 3 …": "views", "space": "play; comma, dot: a moment", "< >": "the step of the run before, after", "Tab, Enter": "from box to box, choose it", "Esc": "choose nothing" };
+  const KEYS = { "click": "what a box hangs on, in every view", "wheel, pinch": "nearer: a closed module opens; farther: the innermost close", "double click": "open a closed module", "title": "close a module", "/": "search; n, p: the next, the one before", "+ −": "zoom; arrows move", "0": "what can be read of it; again: all of it", "[ ]": "close, open modules; u: undo", "1 2": "forward, backward", "3 … 7": "order 1, 2, …", "8 9": "all orders, step by step", "space": "play; comma, dot: a moment", "< >": "the step of the run before, after", "Tab, Enter": "from box to box, choose it", "Esc": "choose nothing", "i": "what a backward ran", "\\": "the panes", "?": "these keys" };
   const frame = get("picture"), pictures = get("pictures").querySelectorAll("template"), insides = get("insides").querySelectorAll("template");
   const small = () => matchMedia("(max-width: 700px)").matches;
   const page = { data, boot, details: detailsOf(data), view: null, camera: cameraOf(frame), chosen: [], marks: new Map(), changed: null, apart: null };
@@ -15,11 +15,15 @@ bootOf((data, boot) => {
 
   // ---------------------------------------------------------------- tabs
 
-  const views = new Map(), DATA = ".data", indexOf = (key) => data.views.findIndex((told) => told.key === key);
-  const tabOf = (key) => key.replace(DATA, ""), keys = data.views.map((told) => told.key).filter((key) => key === tabOf(key)).concat(STEPS);
+  const views = new Map(), indexOf = (key) => data.views.findIndex((told) => told.key === key);
+  /** How a tab may be seen as well, by the end of its key. */
+  const ENDS = { ".data": ["Flow", "gradient", "data"], ".aten": ["Boxes", "as written", "each operation"] }, wanted = new Map();
+  const endOf = (tab) => Object.keys(ENDS).find((end) => indexOf(tab + end) >= 0), keyOf = (tab) => (wanted.get(endOf(tab)) ? tab + endOf(tab) : tab);
+  const numberOf = (key) => ({ forward: 1, backward: 2, "double-backward": 8, [STEPS]: 9 })[key] || 2 + Number(key.slice(6));
+  const tabOf = (key) => key.replace(/\.(data|aten)$/, ""), keys = data.views.map((told) => told.key).map(tabOf).filter((key, place, all) => all.indexOf(key) === place).concat(STEPS);
   const tabs = new Map(keys.map((key, place) => {
     const words = WORDS[key] || (key === STEPS ? "Step by step" : `Order ${key.slice(6)}`);
-    const tab = make("button", get("tabs"), { type: "button", role: "tab", id: "tab-" + key, "aria-controls": "stage", title: `${words} ( ${place + 1} )` }, words);
+    const tab = make("button", get("tabs"), { type: "button", role: "tab", id: "tab-" + key, "aria-controls": "stage", title: `${words} ( ${numberOf(key)} )` }, words);
     tab.addEventListener("click", () => turn(key));
     tab.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -30,7 +34,7 @@ bootOf((data, boot) => {
   let current = "";
   const arrange = () => { page.camera.size(page.view.arrange()); map.survey(); colour.film(page.view); };
   /** Show a tab, with derivatives as was chosen. */
-  const turn = (key) => show(indexOf(key + get("flow").value) < 0 ? key : key + get("flow").value);
+  const turn = (key) => show(keyOf(key));
   const show = (key) => {
     if (key === current) return;
     if (key === STEPS && !page.view) show(data.first);
@@ -42,11 +46,19 @@ bootOf((data, boot) => {
     if (page.view) page.view.from = { ...page.camera.eye };
     const table = key === STEPS;
     get("table").hidden = !table;
-    for (const id of ["picture", "map", "time", "colours", "close", "open", "out", "in", "fit", "svg", "png"]) get(id).hidden = table;
+    for (const id of ["picture", "map", "time", "colours", "close", "open", "out", "in", "fit", "svg", "png", "pdf"]) get(id).hidden = table;
     if (table) get("scale").hidden = true;
     current = key;
-    get("flows").hidden = indexOf(tabOf(key) + DATA) < 0;
-    if (!get("flows").hidden) get("flow").value = key.endsWith(DATA) ? DATA : "";
+    const end = endOf(tabOf(key));
+    get("flows").hidden = !end;
+    if (end) {
+      const [title, ...words] = ENDS[end];
+      get("flows").firstChild.textContent = title + " ";
+      get("flow").replaceChildren();
+      for (const [turn, value] of ["", end].entries()) make("option", get("flow"), { value }, words[turn]);
+      get("flow").value = key.endsWith(end) ? end : "";
+      wanted.set(end, key.endsWith(end));
+    }
     if (table) { steps.show(); page.choose(page.chosen); link(); return; }
     const number = indexOf(key), told = data.views[number];
     let view = views.get(key);
@@ -58,11 +70,12 @@ bootOf((data, boot) => {
       svg.querySelector("title").remove();
       view = viewOf(told, svg, page);
       views.set(key, view);
+      zoom.fit(view);
     } else if (view !== page.view) frame.replaceChildren(view.svg);
     page.view = view;
     const size = view.arrange();
     page.camera.film(view.svg, size, view.from);
-    if (!view.from) page.camera.start(Object.values(told.boxes).reduce((a, b) => (b.at[1] < a.at[1] ? b : a)).at[0]);
+    if (!view.from) start(view);
     for (const id of ["close", "open"]) get(id).hidden = !view.modules.frames.length;
     search.film(view);
     colour.film(view);
@@ -72,6 +85,18 @@ bootOf((data, boot) => {
     map.survey();
     link();
     linked.turned(tabOf(key));
+  };
+  /** Look at it from its upper end, with its first box. */
+  const start = (view) => {
+    const around = view.svg.getBoundingClientRect(), seen = [...view.boxes.values(), ...view.modules.frames.map((module) => module.shut)].map((element) => element.getBoundingClientRect()).filter((at) => at.width);
+    const first = seen.length ? seen.reduce((a, b) => (b.top < a.top ? b : a)) : around;
+    page.camera.start((first.left + first.width / 2 - around.left) / page.camera.eye.scale);
+  };
+  /** What can be read of it; if that is what is seen, all of it. */
+  const fit = () => {
+    if (page.camera.home() && !page.view.folds.size) return page.camera.fit();
+    if (page.view.modules.frames.length) { zoom.remember(); zoom.fit(page.view); zoom.settle(); }
+    start(page.view);
   };
   page.turn = (key) => { if (tabs.has(key)) turn(key); };
   /** Mark nodes in all views by a class. */
@@ -112,10 +137,6 @@ bootOf((data, boot) => {
     else if (one) { page.details.write(get("text"), chosen[0]); run.node(get("text"), chosen[0]); }
     else {
       get("text").textContent = page.view.told.about;
-      const keys = small() ? null : make("details", get("text"), { class: "keys" });
-      if (keys) make("summary", keys, {}, "Keys");
-      const list = keys && make("dl", keys);
-      if (list) for (const [key, does] of Object.entries(KEYS)) { make("dt", list, {}, key); make("dd", list, {}, does); }
     }
     if (!one) return;
     for (const number of kinOf(chosen).slice(0, 20)) {
@@ -128,9 +149,10 @@ bootOf((data, boot) => {
   /** Choose nodes, in every view; `go` to the first of them that this view shows. */
   page.choose = (numbers, go = false, box = null) => {
     page.chosen = numbers;
-    alone = box;
-    const { view } = page, kin = kinOf(numbers), shown = (its) => its.flatMap((number) => view.boxesOf.get(number) || []);
-    const own = box ? (view.modules.frameOf.get(box) || { boxes: [box] }).boxes : shown(numbers);
+    const { view } = page, around = numbers.length > 1 ? [...new Set(numbers.flatMap((number) => view.boxesOf.get(number) || []))] : [];
+    alone = box || (around.length === 1 ? around[0] : null);
+    const kin = kinOf(numbers), shown = (its) => its.flatMap((number) => view.boxesOf.get(number) || []);
+    const own = box ? (view.modules.frameOf.get(box) || { boxes: [box] }).boxes : [...new Set(shown(numbers))];
     const { above, below } = view.light(own, shown(kin).filter((id) => !own.includes(id)));
     get("hangs").textContent = "";
     if (own.length) get("hangs").textContent = `${above} above, ${below} below` + (kin.length && !box ? `, ${kin.length} linked in other orders` : "");
@@ -154,12 +176,12 @@ bootOf((data, boot) => {
     return others.length ? `not in this view, but in: ${others.join(", ")}` : "not in this view";
   };
   /** The views that show a node. */
-  const places = (number) => data.views.filter((its) => Object.entries(its.boxes).some(([id, box]) => box.node === number && id[0] !== "r")).map((its) => its.key);
+  const places = (number) => data.views.filter((its) => Object.entries(its.boxes).some(([id, box]) => nodesIn(id, box).includes(number))).map((its) => its.key);
   page.chooseBox = (id) => {
     const { node, outside } = told(id) || {}, same = alone === id || (!alone && page.chosen.length === 1 && page.chosen[0] === node && id[0] !== "r");
     if (outside !== undefined) page.choose([outside], true);
     else if (same) page.choose([]);
-    else if (node === undefined || id[0] === "r" || told(id).text) page.choose(node === undefined ? [] : [node], false, id);
+    else if (node === undefined || id[0] === "r" || told(id).text || told(id).also) page.choose(id[0] === "r" ? [node] : page.view.nodesOf(id), false, id);
     else page.choose([node]);
   };
   frame.addEventListener("click", (event) => {
@@ -173,27 +195,27 @@ bootOf((data, boot) => {
   page.toggle = (module) => {
     const of = () => (module.closed ? module.shut : module.element).getBoundingClientRect();
     const before = of();
+    zoom.remember();
     module.closed = !module.closed;
-    page.choose([]);
-    arrange();
+    zoom.settle();
     const after = of();
     page.camera.move((after.left + after.right - before.left - before.right) / 2, after.top - before.top);
     (module.closed ? module.shut : module.sign).focus({ preventScroll: true });
   };
   const level = (close) => {
     if (!page.view.modules.frames.length) return;
+    zoom.remember();
     page.view.modules.all(close);
-    page.choose([]);
-    arrange();
-    page.camera.fit();
+    zoom.settle();
+    start(page.view);
   };
   for (const id of ["close", "open"]) get(id).addEventListener("click", () => level(id === "close"));
   get("toggle").addEventListener("click", () => { if (page.view.folds.has(alone)) page.toggleFold(alone); else page.toggle(page.view.modules.frameOf.get(alone)); });
   page.toggleFold = async (id) => {
     const { view, camera } = page, before = view.folds.drawn(id).getBoundingClientRect();
+    zoom.remember(view);
     await view.folds.toggle(id);
-    page.choose([]);
-    arrange();
+    zoom.settle();
     colour.film(view);
     const drawn = view.folds.drawn(id), after = drawn.getBoundingClientRect();
     camera.move((after.left + after.right - before.left - before.right) / 2, after.top - before.top);
@@ -202,6 +224,11 @@ bootOf((data, boot) => {
 
   // ---------------------------------------------------------------- inside a backward
 
+  const help = () => {
+    const list = get("keys-list");
+    if (!list.childNodes.length) for (const [key, does] of Object.entries(KEYS)) { make("dt", list, {}, key); make("dd", list, {}, does); }
+    get("keys").showModal();
+  };
   const inside = get("inside");
   const insideOf = () => {
     const [box] = page.chosen.length === 1 ? page.view.boxesOf.get(page.chosen[0]) || [] : [];
@@ -219,25 +246,34 @@ bootOf((data, boot) => {
 
   // ---------------------------------------------------------------- links: #view=backward&node=12
 
+  let following = false;
   const link = () => {
+    if (following) return;
     const parts = [`view=${current}`];
     if (scrubber.several) parts.push(`step=${data.number}`);
-    if (page.chosen.length === 1) parts.push(`node=${page.chosen[0]}`);
+    parts.push(...place.told(play));
     if (location.protocol !== "about:") history.replaceState(null, "", "#" + parts.join("&"));
   };
-  const follow = () => {
-    const asked = new URLSearchParams(location.hash.slice(1)), key = asked.get("view"), number = Number(asked.get("node"));
-    const chosen = asked.has("node") && nodes[number] ? [number] : [], step = Number(asked.get("step"));
+  page.camera.onsize = () => { if (page.view) { zoom.refit(page.view); start(page.view); } };
+  page.link = soon(link, 300);
+  const follow = async () => {
+    const asked = new URLSearchParams(location.hash.slice(1)), key = asked.get("view");
+    const chosen = asked.has("node") ? place.numbers(asked.get("node")) : [], step = Number(asked.get("step"));
     if (current && step && step !== data.number && scrubber.has(step)) { const { hash } = location; scrubber.go(step).then(() => { location.hash = hash; }); return; }
-    show(indexOf(key) >= 0 || key === STEPS ? key : current || data.first);
-    if (chosen.length || page.chosen.length) page.choose(chosen, chosen.length > 0);
+    following = true;
+    try {
+      show(indexOf(key) >= 0 || key === STEPS ? key : current || data.first);
+      await place.follow(asked, play, zoom);
+      if (chosen.length || page.chosen.length) page.choose(chosen, chosen.length > 0 && !asked.has("eye"));
+    } finally { following = false; }
+    link();
   };
   boot.listen("hashchange", follow);
 
   // ---------------------------------------------------------------- buttons and keys
 
   const panes = panesOf(page), panels = panelsOf(page), steps = stepsOf(page), search = searchOf(page), play = playOf(page), colour = colourOf(page), map = minimapOf(page);
-  const linked = linkedOf(page), run = runOf(page), scrubber = scrubberOf(page);
+  const linked = linkedOf(page), run = runOf(page), scrubber = scrubberOf(page), zoom = zoomOf(page, arrange), place = placeOf(page);
   Object.assign(page, { panes, panels, linked, scrubber, leave: play.halt, recolour: colour.refresh });
   /** Tell anew what another step of this structure has. */
   page.refresh = () => { panes.refresh(); steps.refresh(); run.refresh(); scrubber.refresh(); colour.refresh(); play.film(page.view); tell(); link(); linked.stepped(); };
@@ -246,13 +282,17 @@ bootOf((data, boot) => {
   run.refresh();
   copyOf(page);
   page.sourceAt = panes.at;
-  page.camera.onmove = map.moved;
+  page.camera.onmove = () => { map.moved(); page.link(); };
+  for (const [id, what] of [["slider", "input"], ["search", "input"], ["colour", "change"]]) get(id).addEventListener(what, page.link);
   const fold = (open) => { get("side").hidden = !open; if (open) panes.start(); get("panes").setAttribute("aria-expanded", String(open)); dispatchEvent(new Event("resize")); };
-  get("flow").addEventListener("change", () => show(tabOf(current) + get("flow").value));
+  get("flow").addEventListener("change", () => { wanted.set(endOf(tabOf(current)), Boolean(get("flow").value)); turn(tabOf(current)); });
   get("panes").addEventListener("click", () => fold(get("side").hidden));
-  get("fit").addEventListener("click", page.camera.fit);
-  get("in").addEventListener("click", () => page.camera.zoom(1.3));
-  get("out").addEventListener("click", () => page.camera.zoom(1 / 1.3));
+  get("fit").addEventListener("click", fit);
+  get("pdf").addEventListener("click", () => print());
+  get("help").addEventListener("click", () => help());
+  get("shut-keys").addEventListener("click", () => get("keys").close());
+  get("in").addEventListener("click", () => larger(1.3));
+  get("out").addEventListener("click", () => larger(1 / 1.3));
   get("dark").addEventListener("click", () => {
     const root = document.documentElement;
     const dark = root.classList.contains("dark") || (!root.classList.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
@@ -260,16 +300,16 @@ bootOf((data, boot) => {
     root.classList.toggle("light", dark);
     map.moved();
   });
-  const { move, zoom } = page.camera;
+  const { move, zoom: larger } = page.camera;
   const acts = {
-    "/": search.focus, "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), "0": page.camera.fit, " ": play.toggle,
+    "/": search.focus, "+": () => larger(1.3), "=": () => larger(1.3), "-": () => larger(1 / 1.3), "0": fit, u: zoom.undo, "?": () => help(), " ": play.toggle,
     ArrowLeft: () => move(-60, 0), ArrowRight: () => move(60, 0), ArrowUp: () => move(0, -60), ArrowDown: () => move(0, 60),
     "<": () => scrubber.by(-1), ">": () => scrubber.by(1), n: () => search.next(1), p: () => search.next(-1), ",": () => play.step(-1), ".": () => play.step(1),
     "[": () => level(true), "]": () => level(false), "\\": () => fold(get("side").hidden), i: open, Escape: () => page.choose([]),
   };
   boot.listen("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || inside.open || event.target.matches("input, select") || (event.target.matches("button, summary") && [" ", "Enter"].includes(event.key))) return;
-    const act = acts[event.key] || (keys[Number(event.key) - 1] && (() => turn(keys[Number(event.key) - 1])));
+    if (event.ctrlKey || event.metaKey || event.altKey || inside.open || get("keys").open || event.target.matches("input, select") || (event.target.matches("button, summary") && [" ", "Enter"].includes(event.key))) return;
+    const key = keys.find((key) => String(numberOf(key)) === event.key), act = acts[event.key] || (key && (() => turn(key)));
     if (act && !(current === STEPS && event.key.startsWith("Arrow"))) { event.preventDefault(); act(); }
   });
   fold(!small());

@@ -9,6 +9,7 @@ from autograph_cli.export.page.timeline import Moment, execution_order, moments
 from autograph_cli.export.scene.modules import shown_by
 from autograph_cli.export.scene.records import Scene
 from autograph_cli.graph import Graph
+from autograph_cli.graph.names import visible
 
 
 class Playback:
@@ -50,7 +51,17 @@ class Playback:
             steps.append([phases.index(phase), titles[boxes[0]], int(moment.runs), boxes])
             if not moment.runs:
                 when.update(dict.fromkeys(boxes, len(steps)))
-        return {"steps": steps, "phases": phases, "when": self._filled(when), "still": list(self._still())}
+        of = [self._of(phase) for phase in phases]
+        return {"steps": steps, "phases": phases, "of": of, "when": self._filled(when), "still": list(self._still())}
+
+    def _of(self, phase: str) -> str:
+        """What the gradients of a phase are of: the name of the single number at which its pass began, if it has one."""
+        ended = [entry for entry in self.whole.passes if self._phase(Moment(0, entry.id, True)) == phase]
+        roots = ended[0].roots if ended else ()
+        if len(roots) != 1:
+            return ""
+        made = self.whole.nodes[roots[0].node].outputs[roots[0].nr]
+        return visible(made.names[0]) if made.names and not made.type.shape else ""
 
     def _moments(self) -> Iterator[Moment]:
         """Those of drawn nodes, under their numbers in the view; of a chain that no pass ran, as one would run it.

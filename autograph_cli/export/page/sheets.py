@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -29,9 +30,10 @@ from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.records import Box
 from autograph_cli.export.scene.titles import title_of
 from autograph_cli.export.simplify.closing import closed_at_first
-from autograph_cli.graph import Graph, GraphError, Step
+from autograph_cli.graph import Graph, GraphError, Slice, Step
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.opened import inside_of, inside_words
+from autograph_cli.graph.reader_level import ATEN, USER
 
 OPENABLE = 1_000
 """Boxes up to which a page has all modules to open, even if fewer are asked for at first."""
@@ -39,8 +41,8 @@ MOST_TABS = 6
 """Orders of derivative that have a tab of their own."""
 MOST_FLOWING = 5_000
 """Nodes up to which a page has derivatives as they were computed as well, and not their gradient graph alone."""
-DATA = ".data"
-"""The end of the key of such a sheet."""
+DATA, ATEN_END = ".data", ".aten"
+"""The ends of the keys of such sheets, and of the forward view with all operations."""
 
 
 def page_of(source: Graph | Step, view: str, options: RenderOptions) -> Page:
@@ -73,10 +75,10 @@ def _page(source: Graph | Step, view: str, options: RenderOptions) -> Page:
         whole = whole_of(source, "double-backward", options, formulas=options.formula)
     sheets = []
     first = view + (DATA if view == "double-backward" and options.flow == "data" else "")
-    for key, its, order, flow in _tabs(whole, first, options.order):
+    for key, its, changes in _tabs(whole, first, options):
         try:
             title = options.title and title_of(options.title, its, source, options.total_steps, options.roots)
-            asked = replace(options, title=title, order=order, flow=flow)
+            asked = replace(options, **{"title": title, "flow": FLOWS[0], **changes})
             picture = picture_of(whole if its == "double-backward" else ran, its, "html", asked)
             sheets.append(sheet_of(picture, key))
         except (ExportError, GraphError):
@@ -88,18 +90,24 @@ def _page(source: Graph | Step, view: str, options: RenderOptions) -> Page:
     return Page(title, sheets, first, whole.graph, ran.graph, *told)
 
 
-def _tabs(whole: Whole, first: str, highest: int | None) -> Iterator[tuple[str, str, int | None, str]]:
-    """List the key of each sheet, its view, the highest order that it shows, and its flow; the last ones have all."""
-    yield from ((view, view, highest, FLOWS[0]) for view in ("forward", "backward"))
+def _tabs(whole: Whole, first: str, options: RenderOptions) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """List the key of each sheet, its view, and what it asks for: each order alone, then all of them."""
+    small = len(whole.graph) <= MOST_FLOWING
+    yield "forward", "forward", {}
+    if small and options.level == USER:
+        yield "forward" + ATEN_END, "forward", {"level": ATEN}
+    yield "backward", "backward", {}
     orders = max((node.order for node in whole.graph), default=0)
-    below = min(orders, orders if highest is None else highest, MOST_TABS)
-    tabs: list[tuple[str, int | None]] = [(f"order-{order}", order) for order in range(1, below)]
+    highest = min(orders, orders if options.order is None else options.order, MOST_TABS)
+    tabs: list[tuple[str, dict[str, Any]]] = []
+    if not options.part:
+        tabs = [(f"order-{order}", {"order": order, "part": Slice(order=order)}) for order in range(1, highest + 1)]
     if orders or first.startswith("double-backward"):
-        tabs.append(("double-backward", highest))
-    for key, order in tabs:
-        yield key, "double-backward", order, "gradient"
-        if len(whole.graph) <= MOST_FLOWING or first == key + DATA:
-            yield key + DATA, "double-backward", order, "data"
+        tabs.append(("double-backward", {}))
+    for key, asked in tabs:
+        yield key, "double-backward", {**asked, "flow": "gradient"}
+        if small or first == key + DATA:
+            yield key + DATA, "double-backward", {**asked, "flow": "data"}
 
 
 def sheet_of(picture: Picture, key: str) -> Sheet:

@@ -1,4 +1,11 @@
 // One view: its boxes and arrows, what hangs together, and what is marked. A box shows a node, which other views show too.
+/** The nodes that a box shows, the one that its words are about first; a result shows none. */
+const nodesIn = (id, { node, also = [] }) => {
+  if (node === undefined || id[0] === "r") return [];
+  const found = [node];
+  for (let i = 0; i < also.length; i += 2) for (let at = 0; at < also[i + 1]; at += 1) found.push(also[i] + at);
+  return found;
+};
 const viewOf = (told, svg, page) => {
   const boxes = new Map(Object.keys(told.boxes).map((id) => [id, svg.getElementById(id)]));
   const arrows = told.arrows.map((ends, i) => ({ tail: ends[0], head: ends[1], element: svg.getElementById("e" + i), still: false }));
@@ -6,14 +13,15 @@ const viewOf = (told, svg, page) => {
   const ahead = new Map(), behind = new Map(), boxesOf = new Map();
   for (const id of boxes.keys()) { ahead.set(id, []); behind.set(id, []); }
   for (const arrow of arrows) { ahead.get(arrow.tail).push(arrow); behind.get(arrow.head).push(arrow); }
-  for (const [id, { node }] of Object.entries(told.boxes)) {
-    if (node === undefined || id[0] === "r") continue;
-    if (!boxesOf.has(node)) boxesOf.set(node, []);
-    boxesOf.get(node).push(id);
-  }
+  const known = (id, its) => { for (const node of nodesIn(id, its)) (boxesOf.get(node) || boxesOf.set(node, []).get(node)).push(id); };
+  for (const [id, its] of Object.entries(told.boxes)) known(id, its);
   const modules = modulesOf(told, svg);
   for (const arrow of arrows) arrow.parts = [arrow.element, modules.labels.get(arrow.element.id)].filter(Boolean);
-  const view = { told, svg, boxes, arrows, ahead, behind, boxesOf, modules, step: 0, from: null };
+  const view = { told, svg, boxes, arrows, ahead, behind, boxesOf, modules, step: 0, from: null, past: [] };
+  view.state = () => ({ closed: modules.state(), open: view.folds.state() });
+  view.restore = async ({ closed, open }) => { modules.restore(closed); await view.folds.restore(open); };
+  /** Close what is innermost; says whether there was anything. */
+  view.closeInner = () => view.folds.closeInner() || modules.all(true);
 
   view.clear = (...names) => {
     for (const name of names) for (const element of [...svg.getElementsByClassName(name)]) element.classList.remove(name);
@@ -41,6 +49,8 @@ const viewOf = (told, svg, page) => {
     }
   };
   /** Light these boxes, all that hangs together with them, and the boxes that are linked; says how many there are. */
+  /** All nodes that a box or a closed module stands for. */
+  view.nodesOf = (id) => [...new Set((modules.frameOf.has(id) ? modules.frameOf.get(id).boxes : [id]).flatMap((box) => nodesIn(box, told.boxes[box])))];
   view.light = (from, linked) => {
     view.clear("lit", "chosen", "linked");
     svg.classList.toggle("picked", from.length + linked.length > 0);
@@ -82,7 +92,7 @@ const viewOf = (told, svg, page) => {
       boxes.set(id, element);
       told.boxes[id] = its;
       ahead.set(id, []); behind.set(id, []);
-      if (its.node !== undefined && id[0] !== "r") boxesOf.set(its.node, [...(boxesOf.get(its.node) || []), id]);
+      known(id, its);
       enlist(id, element);
     }
     const join = (arrow) => { ahead.get(arrow.tail).push(arrow); behind.get(arrow.head).push(arrow); };
