@@ -40,13 +40,7 @@ const colourOf = (page) => {
   };
   const inFold = (runs) => { const found = []; for (let i = 0; i < runs.length; i += 2) for (let at = 0; at < runs[i + 1]; at += 1) found.push(runs[i] + at); return found; };
   /** The nodes that a box or a closed module stands for. */
-  const membersOf = (view, id) => {
-    const module = view.modules.frameOf.get(id);
-    if (module) return module.boxes.map((box) => view.told.boxes[box].node).filter((number) => number !== undefined);
-    if (view.folds.has(id)) return inFold(view.folds.nodesOf(id));
-    const { node } = view.told.boxes[id];
-    return node === undefined || id[0] === "r" ? [] : [node];
-  };
+  const membersOf = (view, id) => (view.folds.has(id) ? inFold(view.folds.nodesOf(id)) : view.nodesOf(id));
   const amount = (kind, numbers) => {
     const its = [...new Set(numbers)].map((number) => kind.of(nodes[number])).filter((value) => value !== undefined);
     if (!its.length) return undefined;

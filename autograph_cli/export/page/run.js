@@ -56,8 +56,9 @@ const runOf = (page) => {
   return {
     refresh: tellRun,
     /** Tell what is beside the facts of a node. */
-    node: (inside, number) => {
+    node: (inside, number, parts = []) => {
       const more = make("div", inside, { class: "beside" });
+      near(more, "stands for ", parts.length > 1 ? parts : [], "What it is drawn for");
       near(more, "made from ", nodes[number].args || [], "What it was given");
       near(more, "used by ", details.users().get(number) || [], "What was given its result");
       for (const one of watchedOf(number)) page.panels.curves(make("div", more, { class: "curves" }), one);

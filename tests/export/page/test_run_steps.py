@@ -123,7 +123,7 @@ def test_a_lane_says_where_it_ends() -> None:
     many = Ledger(happenings=tuple(Happening("zero_grad", at, 0) for at in range(MOST + 2)), more=5)
     assert told_lane(many, 0)[-1]["about"] == "2 more"
     (told,) = told_lane(many, 3)
-    assert "ends with step 1" in told["words"] and "5 things" in told["words"]
+    assert told["about"] == "the ledger ends with step 1" and "5 things" in told["words"]
 
 
 @pytest.fixture
@@ -187,6 +187,7 @@ def test_a_node_tells_how_its_numbers_went(page: Any) -> None:
 
 def test_changes_since_another_step_are_listed_and_marked(page: Any) -> None:
     page.select_option("#since", "6")
+    page.locator("#changes button").first.wait_for()
     assert page.locator("#changes button").count() > 3 and "→" in page.locator("#changes button").first.text_content()
     page.select_option("#colour", "change")
     assert "%" in page.text_content("#scale")
@@ -199,9 +200,8 @@ def test_changes_since_another_step_are_listed_and_marked(page: Any) -> None:
 
 def test_a_click_in_the_lane_chooses_the_parameters(page: Any) -> None:
     page.locator("#lane button", has_text="clip").click()
-    assert sorted(page.locator("#picture .box.chosen").all_text_contents()) == ["G.bias", "G.weight"] or (
-        page.locator("#picture .box.chosen").count() == 2
-    )
+    (chosen,) = page.locator("#picture .box.chosen").all()
+    assert "weight" in chosen.text_content() and "bias" in chosen.text_content()
     assert "clip_grad_norm_" in page.text_content("#said")
     assert "clip_grad_norm_" in page.locator("#source .now").text_content()
 
