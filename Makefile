@@ -20,7 +20,7 @@ LAYOUTS ?= 5
 .DEFAULT_GOAL := help
 SITE_ENV ?= build/venv-docs
 
-.PHONY: docs man package release help venv demo pictures gallery snapshots operations test sanitize test-pure test-gpu test-pythons lint bench bench-gpu bench-findings bench-guard conformance conformance-update clean
+.PHONY: docs notebooks course man package release help venv demo pictures gallery snapshots operations test sanitize test-pure test-gpu test-pythons lint bench bench-gpu bench-findings bench-guard conformance conformance-update clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
@@ -55,10 +55,16 @@ $(SITE_ENV)/.installed: pyproject.toml
 	$(SITE_ENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
-docs: $(SITE_ENV)/.installed  ## make the site in build/site, with the course as notebooks in build/notebooks
+docs: notebooks  ## make the site in build/site, with the course as notebooks in build/notebooks
 	$(SITE_ENV)/bin/python -m sphinx -W --keep-going -q docs build/site
+
+notebooks: $(SITE_ENV)/.installed
 	$(SITE_ENV)/bin/python -m jupytext --quiet --to ipynb docs/course/*.md
 	@mkdir -p build/notebooks && mv docs/course/*.ipynb build/notebooks/ && cp -r docs/course/pictures build/notebooks/
+
+course: notebooks  ## open the course in Jupyter, in the browser
+	$(SITE_ENV)/bin/python -m pip install --quiet --disable-pip-version-check jupyterlab
+	$(SITE_ENV)/bin/jupyter lab build/notebooks
 
 man: $(SITE_ENV)/.installed  ## write the man pages in build/man
 	@mkdir -p build/man

@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import make_pictures  # noqa: E402
 import make_reference  # noqa: E402
 
 from autograph_cli import __version__  # noqa: E402
@@ -35,8 +36,9 @@ suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure", "myst.hea
 
 
 def without_pictures(_: Sphinx, name: str, source: list[str]) -> None:
-    """Take the committed pictures out of a chapter: here its cells are executed, and draw them."""
+    """Take the committed pictures and outputs out of a chapter: here its cells are executed, and make them."""
     if "course/" in name:
+        source[0] = make_pictures.OUTPUT.sub(r"\1", source[0])
         source[0] = re.sub(r"^!\[.*\]\(.*pictures/.*\.svg\)\n\n", "", source[0], flags=re.MULTILINE)
 
 

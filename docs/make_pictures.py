@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import linecache
 import re
 import shutil
 import subprocess
@@ -53,7 +54,9 @@ MORE: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
 COURSE = sorted((ROOT / "docs" / "course").glob("*.md"), key=lambda page: int(page.stem.partition("-")[0]))
 """The chapters."""
 COURSE_FOLDER = ROOT / "docs" / "course" / "pictures"
-CELL = re.compile(r"```\{code-cell\} ipython3\n(?::tags: \[hide-cell\]\n\n)?(.*?)```", re.DOTALL)
+CELL = re.compile(r"```\{code-cell\} ipython3\n(:tags: \[hide-cell\]\n\n)?(.*?)```", re.DOTALL)
+OUTPUT = re.compile(r"(```\{code-cell\} ipython3\n[^`]*```)\n\n```text\n.*?```", re.DOTALL)
+"""A cell, and the output that stands below it."""
 MEMORY = ROOT / "docs" / "how-to" / "memory.md"
 RANKS = ("docs/ddp.py", 3)
 """The script that the page on several processes shows, and how many ranks it is run on."""
@@ -171,19 +174,35 @@ def of_memory() -> Iterator[tuple[str, bytes]]:
             yield f"memory.{word}.svg", export.render(main_step(trace), "backward", **how)
 
 
-def chapter(page: Path) -> Iterator[tuple[str, bytes]]:
-    """The pictures of a chapter of the course: what its cells that end in `SVG(...)` show. Every cell is run."""
+def cells(page: Path) -> Iterator[tuple[str, bytes | None]]:
+    """Run the cells of a chapter; of each, its output, and its picture where it ends in `SVG(...)`."""
     _space: dict[str, Any] = {"__name__": "__main__"}
-    count = 0
-    for code in CELL.findall(page.read_text("utf-8")):
+    for number, (_, code) in enumerate(CELL.findall(page.read_text("utf-8")), 1):
+        name = f"cell {number}"
+        linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         body = ast.parse(code).body
         shown = body.pop() if ast.unparse(body[-1]).startswith("SVG(") else None
-        with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(ast.Module(body, []), page.name, "exec"), _space)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(compile(ast.Module(body, []), name, "exec"), _space)
+        drawn = None
         if isinstance(shown, ast.Expr):
-            count += 1
-            picture = eval(compile(ast.Expression(shown.value), page.name, "eval"), _space)
-            yield f"{page.stem.partition('-')[0]}-{count}.svg", picture.data.encode()
+            drawn = eval(compile(ast.Expression(shown.value), name, "eval"), _space).data.encode()
+        yield re.sub("0x[0-9a-f]+", "0x...", printed.getvalue()), drawn
+
+
+def chapter(page: Path) -> tuple[str, dict[str, bytes]]:
+    """A chapter with what its cells print below them, those of answers left out, and its pictures."""
+    number = page.stem.partition("-")[0]
+    made = list(cells(page))
+    drawn = [picture for _, picture in made if picture is not None]
+    outputs = iter(made)
+
+    def with_output(found: re.Match[str]) -> str:
+        printed, _ = next(outputs)
+        return found[0] if found[1] or not printed else f"{found[0]}\n\n```text\n{printed}```"
+
+    text = CELL.sub(with_output, OUTPUT.sub(r"\1", page.read_text("utf-8")))
+    return text, {f"{number}-{at}.svg": picture for at, picture in enumerate(drawn, 1)}
 
 
 def of_ranks() -> tuple[str, bytes]:
@@ -233,7 +252,10 @@ def main(what: str) -> None:
     else:
         drawn = (entry for script in PICTURES for entry in pictures(script))
         write(FOLDER, dict([*drawn, *of_memory(), of_ranks()]))
-        write(COURSE_FOLDER, dict(entry for page in COURSE for entry in chapter(page)))
+        told = {page: chapter(page) for page in COURSE}
+        for page, (text, _) in told.items():
+            page.write_text(text, "utf-8")
+        write(COURSE_FOLDER, {name: content for _, drawn in told.values() for name, content in drawn.items()})
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def bisect(ctx: click.Context, good: str, bad: str, file: Path, finding: str | N
     """Find the first commit between GOOD and BAD at which the graph of FILE differs from that at GOOD.
 
     It runs FILE at each commit that git bisect chooses, in a worktree of its own: yours stays as it is. A commit at
-    which FILE fails is skipped. What differs is told in the sentences of autograph diff.
+    which FILE fails is skipped. The answer is in the sentences of autograph diff.
 
     \b
       autograph bisect v1.0 main train.py

@@ -28,7 +28,7 @@ from autograph_cli.record.run.store import FOLDER, write
     show_default=True,
     shell_complete=completion.some_of(*RECORDABLE),
     metavar="FACTS",
-    help=f"What to record of a script beside its graph, some of: {','.join(RECORDABLE)}.",
+    help=f"Which facts to record of a script beside its graph, some of: {','.join(RECORDABLE)}.",
 )
 @click.option("--formula", is_flag=True, help="Write the derivatives as formulas, too (needs sympy).")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"The page; unless told, {FOLDER}/page.html.")

@@ -58,7 +58,7 @@ class Verdict(Struct, frozen=True):
 @click.option("--limit", type=Real(0), default=20, show_default=True, help="Seconds for each.")
 @click.option("--json", "as_json", is_flag=True, help="A list of objects on stdout.")
 @click.option(
-    "--independence", is_flag=True, help="Whether examples, times, inputs and parameters count as they should."
+    "--independence", is_flag=True, help="Check that examples, times, inputs and parameters count as they should."
 )
 @engine_option
 @sweep_options("Of several files, how many")

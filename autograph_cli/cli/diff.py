@@ -51,13 +51,13 @@ defaults out."""
     metavar="E,F",
     help="Compare A on two engines: builtin,torch. With one engine, it runs all scripts.",
 )
-@click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="What to compare of a step.")
+@click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="Which view of a step to compare.")
 @click.option("--step", type=StepType(), help="Compare only this step: first, last or a number.")
 @click.option(
     "--include",
     metavar="PARTS",
     shell_complete=completion.some_of(*HOLDS),
-    help=f"What to compare of nodes, some of: {','.join(HOLDS)}.",
+    help=f"Which facts of nodes to compare, some of: {','.join(HOLDS)}.",
 )
 @click.option(
     "--values",
@@ -106,7 +106,7 @@ def diff(
     """Compare A and B: scripts (.py, which are run), traces (.json) or snapshots (.graph.txt).
 
     Graphs are matched by structure, not by position. The exit code is 0 for equal graphs, 1 for different ones, 2 for
-    trouble, as that of diff. SVG and HTML show both graphs side by side, with what was added, removed and changed
+    trouble, like diff(1). SVG and HTML show both graphs side by side, with what was added, removed and changed
     marked; PNG and DOT both as one, with the rest folded.
 
     \b

@@ -44,7 +44,7 @@ def inspect(
     memory and hooks; and from the recorded graph where it was made, who uses it and who keeps it for backward.
 
     NAME is a variable or what one leads to: w, params[0], model.fc1.weight, w.grad. Of a tensor that is gone by then
-    (of a function's variable, or %7), the graph is told alone. To look while the script runs, write breakpoint() into
+    (of a function's variable, or %7), only the graph tells. To look while the script runs, write breakpoint() into
     it.
 
     \b

@@ -114,7 +114,7 @@ class EnginesType(click.ParamType[tuple[str, ...]]):
 engine_option = click.option(
     "--engine",
     type=click.Choice(engines.NAMES),
-    help="What runs a script: autograph's own engine (builtin), the PyTorch that is installed (torch), or the latter "
+    help="The engine that runs a script: autograph's own (builtin), an installed PyTorch (torch), or the latter "
     "where there is one (auto).  [default: builtin, or what pyproject.toml says]",
 )
 
@@ -247,7 +247,7 @@ show_option = click.option(
     default=",".join(facts.USUAL),
     metavar="LIST",
     shell_complete=completion.some_of(*facts.WORDS, "none"),
-    help=f"What stands on the nodes, beside {' and '.join(facts.USUAL)}: {', '.join(facts.WORDS)}; "
+    help=f"Facts to write on the nodes, beside {' and '.join(facts.USUAL)}: {', '.join(facts.WORDS)}; "
     "with none, only what is listed.",
 )
 open_option = click.option(
@@ -255,7 +255,7 @@ open_option = click.option(
     "opened_node",
     metavar="NODE",
     shell_complete=completion.node,
-    help="What the backward of this node ran: MulBackward0%7, or the name of a variable.",
+    help="Show the operations of this node's backward: MulBackward0%7, or the name of a variable.",
 )
 
 

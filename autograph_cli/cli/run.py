@@ -121,8 +121,8 @@ def run(
 
     The options of autograph stand before FILE; all that follows FILE is for the script. FILE is - for standard
     input. `import torch` is served by autograph's engine; with --engine torch it is PyTorch. The report is on stderr;
-    the exit code is the script's. What FILE uses and autograph's engine lacks is told before it runs; with --check-only
-    no more than that.
+    the exit code is the script's. Before the run, autograph lists what FILE uses and the engine lacks; --check-only
+    does no more.
 
     \b
       autograph run expr.py

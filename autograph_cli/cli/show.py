@@ -85,7 +85,7 @@ def show(
 ) -> None:
     """Print the graph of the last run, of a TRACE, or of FILE.py, which is run first, as text.
 
-    What a script prints goes to stderr, so that stdout holds the graph alone.
+    The output of a script goes to stderr, so that stdout holds the graph alone.
 
     \b
       autograph show

@@ -36,17 +36,19 @@ _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "mis
 @click.option(
     "--check", "mode", flag_value="check", help="Compare only, and write nothing; one that is missing is an error."
 )
-@click.option("--update", "mode", flag_value="update", help="Write anew what differs.")
+@click.option("--update", "mode", flag_value="update", help="Write the snapshots that differ again.")
 @click.option("-m", "module", is_flag=True, help="Each FILE is the name of a module, as in python -m.")
-@click.option("-v", "--verbose", is_flag=True, help="Also tell what is otherwise and no difference, such as names.")
+@click.option("-v", "--verbose", is_flag=True, help="Also list changes that are no difference, such as names.")
 @click.option("--known", is_flag=True, help="Only scripts that have a snapshot; without FILE, all of these below here.")
 @click.option("--steps", type=StepsType(), help="Steps to keep, as for autograph run.  [default: first,last]")
-@click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="What to keep of a step; repeatable.")
+@click.option(
+    "--view", "views", multiple=True, type=click.Choice(VIEWS), help="Which view of a step to keep; repeatable."
+)
 @click.option(
     "--include",
     metavar="PARTS",
     shell_complete=completion.some_of(*HOLDS),
-    help=f"What to keep of nodes, some of: {','.join(HOLDS)}.",
+    help=f"Which facts of nodes to keep, some of: {','.join(HOLDS)}.",
 )
 @click.option("--tolerance", type=Real(0, 1), help="By how much values may differ, relative to their size.")
 @engine_option
@@ -76,11 +78,11 @@ def snapshot(
     """Run each FILE, and keep its graph beside it: expr.graph.txt for expr.py.
 
     A snapshot that is there is compared, by structure: names of variables, line numbers and the order of independent
-    statements may change. Where it differs, the change is told, the file stays as it is, and the exit code is 1; with
+    statements may change. Where it differs, sentences say how, the file stays as it is, and the exit code is 1; with
     --update it is written. 2 is for an error, such as a script that fails. Defaults are in [tool.autograph].
 
-    What a snapshot holds, and how its script is run, stands in its head, and it is checked so: what the options say
-    is for one that is written.
+    The head of a snapshot says what it holds and how its script is run, and it is checked so. The options are for
+    snapshots that are written.
 
     With --ranks it runs as autograph run --ranks does; ranks of the same graphs are kept once, and the snapshot says
     how many there are.

@@ -51,9 +51,9 @@ def why(
 ) -> None:
     """Print the paths of a gradient from LOSS to LEAF, in the last run, a TRACE, or FILE.py, which is run first.
 
-    Names are those of variables, of operations (tanh, TanhBackward0), or numbers as `show` prints them (%7). Of many
+    A name is a variable, an operation (tanh, TanhBackward0), or a number as `show` prints it (%7). Of many
     paths the shortest and the longest are printed, and how many there are; a long one by the modules that it goes
-    through. What the run knows of LEAF stands below: which optimizer holds it, and which hooks are on it. Where there
+    through. The last lines say which optimizer holds LEAF, and which hooks are on it. Where there
     is no path, the answer says what cuts the way, as far as the trace and the script beside it tell. The exit code is 0
     where there is a path, 1 where there is none, 2 for an error.
 

@@ -26,11 +26,12 @@ def cells(page: Path) -> list[tuple[bool, str]]:
 
 
 @pytest.mark.parametrize("page", CHAPTERS, ids=lambda page: page.stem)
-def test_every_cell_of_a_chapter_runs_and_draws_the_picture_below_it(page: Path) -> None:
+def test_every_cell_of_a_chapter_runs_and_gives_the_picture_and_the_output_below_it(page: Path) -> None:
     pytest.importorskip("IPython")
     text = page.read_text("utf-8")
-    below = re.findall(r"^SVG\(.*\)\n```\n\n!\[.+\]\(pictures/(.+)\)$", text, re.MULTILINE)
-    drawn = dict(make_pictures.chapter(page))
+    below = re.findall(r"^SVG\(.*\)\n```\n\n(?:```text\n[^`]*```\n\n)?!\[.+\]\(pictures/(.+)\)$", text, re.MULTILINE)
+    told, drawn = make_pictures.chapter(page)
+    assert told == text, "run `make pictures`"
     assert list(drawn) == below and len(below) == text.count("\nSVG(")
     for name, content in drawn.items():
         assert (make_pictures.COURSE_FOLDER / name).read_bytes() == content, f"{name}: run `make pictures`"
