@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
@@ -159,6 +160,16 @@ def lines_that(seen: Seen, wanted: Callable[[str], object]) -> list[Source]:
 def line_that(seen: Seen, wanted: Callable[[str], object]) -> Source | None:
     """The first of them."""
     return next(iter(lines_that(seen, wanted)), None)
+
+
+def not_called(seen: Seen, method: str) -> Source | None:
+    """The first statement that names a method, and lacks the parentheses by which it would be called."""
+    for file, script in seen.scripts.items():
+        for part in ast.walk(script.tree):
+            alone = isinstance(part, ast.Expr) and isinstance(part.value, ast.Attribute) and part.value.attr == method
+            if alone:
+                return Source(file, part.lineno, script.line(part.lineno))  # type: ignore[attr-defined]
+    return None
 
 
 def at(source: Source | None) -> str:

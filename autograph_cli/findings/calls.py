@@ -7,6 +7,9 @@ import ast
 from autograph_cli.findings.records import Seen
 from autograph_cli.record.names.bindings import Script
 
+LEARN = ("Linear", "Conv", "Embedding", "LayerNorm", "BatchNorm", "GroupNorm", "LSTM", "GRU", "RNN", "Bilinear")
+"""The beginnings of the names of modules that have parameters."""
+
 
 def failed_script(seen: Seen) -> tuple[str, Script, int] | None:
     """The script of the line that failed, and that line."""

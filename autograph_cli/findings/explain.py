@@ -29,6 +29,7 @@ from autograph_cli.findings import (
     stuck,
     training,
     training_gradients,
+    training_steps,
     waste,
 )
 from autograph_cli.findings.records import Finding, Found, Rule, Seen
@@ -57,7 +58,7 @@ RULES: tuple[Rule, ...] = (
     *stages.RULES,
     *waste.MEMORY,
     *asides.RULES,
-    *training.RULES,
+    *sorted((*training.RULES, *training_steps.RULES), key=lambda rule: rule.code),
     *training_gradients.RULES,
 )
 """By importance; the first digit of a code is its family."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from autograph_cli.findings.calls import argument, assignment, failed_calls, plain_grad
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
+from autograph_cli.findings.ways import memory
 from autograph_cli.graph import Edge, Node, Pass, Source
 from autograph_cli.graph.cuts import LISTED, reasons, where
 from autograph_cli.graph.paths import Position, leading_to
@@ -92,7 +93,7 @@ def _changed(seen: Seen) -> Iterator[Found]:
     made = {n.id for n in seen.graph if maker and n.name.startswith(maker) and n.outputs[0].type.shape == shape}
     changers = [node for node in seen.graph if node.op.endswith("_") and node.outputs[0].type.shape == shape]
     first = next((node for node in changers if node.args and node.args[0].node in made), None)
-    first = first or next(iter(changers), None)
+    first = first or _changed_whole(seen, shape) or next(iter(changers), None)
     kept = [
         (node, edge)
         for node in seen.graph
@@ -100,7 +101,7 @@ def _changed(seen: Seen) -> Iterator[Found]:
         for edge in (*node.args, Edge(node.id))
         if seen.graph[edge.node].outputs[edge.nr].type.shape == shape
         and (_storage(seen, edge) in {one.storage for one in node.saved})
-        and (first is None or edge == first.args[0])
+        and (first is None or memory(seen, edge) == memory(seen, first.args[0]))
     ]
     facts = [f"{where(node)} saved {seen.shown(edge)} for its backward" for node, edge in kept[:LISTED]]
     line = first.source if first is not None else None
@@ -122,6 +123,18 @@ def _changed(seen: Seen) -> Iterator[Found]:
         remedy += "one turn to the next (hidden = hidden.detach())."
     said = f"{name}, which a backward needs, was changed in place"
     yield Found(said, line or seen.trace.failed_at, tuple(facts), nodes, remedy)
+
+
+def _changed_whole(seen: Seen, shape: tuple[int, ...]) -> Node | None:
+    """The first change in place of what a tensor of this shape is a part of, after an operation saved that."""
+    kept: set[Edge] = set()
+    for node in seen.graph:
+        if node.op == "copy_" and memory(seen, Edge(node.id)) in kept:
+            return node
+        if any(one.type is not None and one.type.shape == shape for one in node.saved):
+            given = (edge for edge in node.args if seen.graph[edge.node].outputs[edge.nr].type.shape == shape)
+            kept.update(memory(seen, edge) for edge in given)
+    return None
 
 
 def _in_text(line: Source | None, name: str) -> str:
@@ -221,7 +234,7 @@ def cuts_above(seen: Seen, name: str) -> Iterator[tuple[str, Binding]]:
     """The statements that cut gradients on the way to a variable of the line that failed."""
     at = seen.trace.failed_at
     script = seen.scripts.get(at.file) if at else None
-    waiting = [] if script is None or at is None else script.before(name, at.line)
+    waiting = [] if script is None or at is None else script.reaching(name, at.line)
     met: set[int] = set()
     while waiting and script is not None and at is not None:
         one = waiting.pop(0)
@@ -229,7 +242,7 @@ def cuts_above(seen: Seen, name: str) -> Iterator[tuple[str, Binding]]:
             met.add(id(one))
             if one.causes:
                 yield at.file, one
-            waiting += [earlier for use in sorted(one.uses) for earlier in script.before(use, one.line)]
+            waiting += [earlier for use in sorted(one.uses) for earlier in script.reaching(use, one.line)]
 
 
 @failing("appears to not have been used in the graph")

@@ -141,10 +141,29 @@ def _targets_out_of_range(seen: Seen) -> Iterator[Found]:
             yield Found(said, node.source, facts, (node.id,), _ZERO_TO_ONE, _ENDLESS)
 
 
+def _signs(seen: Seen) -> Iterator[Found]:
+    """Yield losses of a margin that are given targets 0 and 1: where the target is 0, they hang on nothing."""
+    for node in _forward(seen):
+        if node.op == "soft_margin_loss":
+            targets = [node.args[1]]
+        elif plain_op(node) in ("relu", "clamp", "clamp_min") and ends_in_loss(seen, Edge(node.id)):
+            inner = maker(seen, node.args[0])
+            products = [seen.graph[edge.node] for edge in inner.args if inner.op in ("add", "sub", "rsub")]
+            targets = [edge for one in products if one.op == "mul" for edge in one.args if is_given(seen, edge)]
+        else:
+            continue
+        given = [seen.graph[edge.node].args[0] if seen.graph[edge.node].op == "neg" else edge for edge in targets]
+        for edge in given:
+            if _is_yes_or_no(seen, edge):
+                said = f"{where(node)} multiplies by targets 0 and 1, and is made for -1 and 1"
+                yield Found(said, node.source, (f"they are {seen.shown(edge)}",), (node.id,), _SIGNS, _NO_SIGN)
+
+
 def _reach(seen: Seen) -> Iterator[Found]:
     yield from _out_of_reach(seen)
     yield from _squeezed(seen)
     yield from _targets_out_of_range(seen)
+    yield from _signs(seen)
 
 
 def _over_batch(seen: Seen) -> Iterator[Found]:
@@ -250,6 +269,8 @@ def _is_yes_or_no(seen: Seen, edge: Edge) -> bool:
 
 _UNSQUEEZED = "Take the activation off: the loss is to be given what the last linear layer makes."
 _ZERO_TO_ONE = "Give probabilities, or 0 and 1: (target + 1) / 2 of -1 and 1; for several classes use cross_entropy."
+_SIGNS = "Make the targets 2 * target - 1, or use binary_cross_entropy_with_logits for 0 and 1."
+_NO_SIGN = "Where the target is 0 the loss is the same whatever is predicted: nothing is learned of these examples."
 _ENDLESS = "For such a target the loss has no lowest value: it falls for ever, and the scores grow without end."
 _KL_REASON = "kl_div takes the logarithms of what is predicted: of probabilities themselves it says nothing."
 _KL_REMEDY = "Give it log_softmax(scores, dim=-1), and the targets as probabilities."

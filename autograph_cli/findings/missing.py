@@ -23,7 +23,7 @@ _CUT = re.compile(r"Cut at (.+?):(\d+) `(.*?)`:")
 
 
 def _unused(seen: Seen) -> Iterator[Found]:
-    if not seen.is_last:
+    if not seen.is_last or seen.trace.failure:
         return
     scripts = dict(seen.scripts)
     starts = [(edge.node, edge.nr) for edge in seen.outcome()]
@@ -213,7 +213,9 @@ def _read_gradients(seen: Seen) -> set[str]:
             for part in ast.walk(script.tree)
             if isinstance(part, ast.Attribute) and part.attr == "grad" and isinstance(part.ctx, ast.Load)
         ]
-        found |= {ast.unparse(part.value) for part in read if ast.unparse(part) not in asked}
+        names = {ast.unparse(part.value) for part in read if ast.unparse(part) not in asked}
+        # A module of nn.Sequential is read by its index, and named by its path.
+        found |= names | {re.sub(r"\[(\d+)\]\.", r".\1.", name) for name in names}
     return found
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
+from autograph_cli.findings.book import book_of
 from autograph_cli.findings.records import Found, Rule, Seen
-from autograph_cli.graph import Graph, Node, Source
+from autograph_cli.findings.ways import behind_moves
+from autograph_cli.graph import Edge, Graph, Node, Source
 from autograph_cli.record.names.bindings import Script
 
 _MODES = ("no_grad()", "inference_mode()")
@@ -35,7 +37,7 @@ def _tested_in_training(seen: Seen) -> Iterator[Found]:
         return
     outer = {call.path for call in seen.graph.calls if call.parent is None}
     targets = {node.module.partition(".")[0] for node in seen.graph if node.kind == "untracked" and node.args}
-    for path in sorted(outer - targets):
+    for path in sorted(outer - targets - _judged(seen, outer)):
         inside = [name for name in training if name == path or name.startswith(f"{path}.")]
         source = _called_without_grad(seen.scripts, path) if inside else None
         if source is not None:
@@ -45,12 +47,29 @@ def _tested_in_training(seen: Seen) -> Iterator[Found]:
             yield Found(f"{path} is tested in training mode", source, (fact,), tuple(training[n].id for n in inside))
 
 
+def _judged(seen: Seen, outer: set[str]) -> set[str]:
+    """The models whose results another model is given that is called on other data too, as a discriminator is: what
+    they draw is not compared with anything."""
+    found = set()
+    often = {call.path for call in seen.graph.calls if call.parent is None and call.turns > 1}
+    for node in seen.graph:
+        judge = _outermost(node, often)
+        for edge in node.args if judge else ():
+            maker = _outermost(seen.graph[behind_moves(seen, edge).node], outer)
+            found |= {maker} - {judge, ""}
+    return found
+
+
+def _outermost(node: Node, among: set[str]) -> str:
+    """The model of these that a node is in; empty where it is in none."""
+    return next((path for path in among if node.module == path or node.module.startswith(f"{path}.")), "")
+
+
 def _calls_method(scripts: Mapping[str, Script], name: str) -> bool:
-    return any(
-        isinstance(part, ast.Attribute) and part.attr == name
-        for script in scripts.values()
-        for part in ast.walk(script.tree)
-    )
+    parts = [part for script in scripts.values() for part in ast.walk(script.tree)]
+    # A statement of `model.eval` alone calls nothing.
+    alone = {id(part.value) for part in parts if isinstance(part, ast.Expr)}
+    return any(isinstance(part, ast.Attribute) and part.attr == name and id(part) not in alone for part in parts)
 
 
 def _called_without_grad(scripts: Mapping[str, Script], path: str) -> Source | None:
@@ -116,7 +135,7 @@ def stopped_one_by_one(script: Script) -> bool:
 def _trained_in_eval(seen: Seen) -> Iterator[Found]:
     """Yield what is in training mode in the first kept step, and no more in the last."""
     first = seen.trace.steps[0].graph
-    if not seen.is_last or first is seen.graph or _calls_method(seen.scripts, "train"):
+    if not seen.is_last or first is seen.graph or (_calls_method(seen.scripts, "train") and not _only_before(seen)):
         return
     if any(map(stopped_one_by_one, seen.scripts.values())):
         return
@@ -128,6 +147,19 @@ def _trained_in_eval(seen: Seen) -> Iterator[Found]:
         fact = f"in step {seen.trace.steps[0].nth} it was in training mode, and in step {seen.step.nth} not"
         shown = ", ".join(f"{path} ({classes[path]})" for path in lost[:3])
         yield Found(f"{shown} went on in evaluation mode", node.source, (fact,))
+
+
+def _only_before(seen: Seen) -> bool:
+    """Return whether train() was called before the first step alone, and eval() later, before a test."""
+    book = book_of(seen)
+    if book is None or book.ledger.more or not book.backward:
+        return False
+    start, modes = book.backward[0].at, book.of("mode")
+    tests = [each.at for each in book.of("call") if not each.made]
+    stopped = [each.at for each in modes if each.words == "eval" and each.at > start]
+    return all(each.at < start for each in modes if each.words == "train") and any(
+        eval_at < test for eval_at in stopped[:1] for test in tests
+    )
 
 
 def _differentiated(seen: Seen, path: str) -> bool:
@@ -167,6 +199,56 @@ def _repeats(part: ast.AST) -> str:
     return ""
 
 
+def _itself(seen: Seen) -> Iterator[Found]:
+    """A model that is updated from another, and is that one by another name."""
+    for file, script in seen.scripts.items() if seen.is_last and seen.trace.total_steps > 1 else ():
+        parts = list(ast.walk(script.tree))
+        assigned = [part for part in parts if isinstance(part, ast.Assign) and len(part.targets) == 1]
+        for part in parts:
+            pair = _updated(part)
+            lines = [one for one in assigned if pair and _attribute(one.targets[0]) == pair[0]]
+            if pair and pair[0] != pair[1] and len(lines) == 1 and _attribute(lines[0].value) == pair[1]:
+                line, update = lines[0].lineno, part.lineno  # type: ignore[attr-defined]
+                facts = (f"{file}:{update} updates it from {pair[1]}: {script.line(update)}",)
+                said = f"{pair[0]} is {pair[1]} itself, and no copy of it"
+                names = [seen.name(Edge(node.id)) for node in seen.graph if node.kind == "leaf"]
+                covers = tuple(name for name in names if pair[1] in name.split("."))
+                yield Found(said, Source(file, line, script.line(line)), facts, (), _COPY, _SAME, covers)
+                break
+
+
+def _updated(part: ast.AST) -> tuple[str, str] | None:
+    """The names of the models of `zip(a.parameters(), b.parameters())` or `a.load_state_dict(b.state_dict())`."""
+    if not isinstance(part, ast.Call):
+        return None
+    sides: list[ast.expr] = []
+    if ast.unparse(part.func) == "zip" and len(part.args) == 2:
+        sides = part.args
+    elif isinstance(part.func, ast.Attribute) and part.func.attr == "load_state_dict":
+        sides = [part, *part.args[:1]]
+    models = [
+        _attribute(one.func.value)
+        for one in sides
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _LISTING
+    ]
+    return (models[0], models[1]) if len(models) == 2 else None
+
+
+def _attribute(part: ast.expr) -> str:
+    """The last name of a variable or an attribute; empty where it is none."""
+    return part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
+
+
+_LISTING = ("parameters", "state_dict", "load_state_dict", "buffers")
+_COPY = "Copy it: copy.deepcopy(model)."
+_SAME = "Both names are of one model: what is to follow slowly is always equal to it."
+
+
+def _one_for_several(seen: Seen) -> Iterator[Found]:
+    yield from _listed_twice(seen)
+    yield from _itself(seen)
+
+
 RULES = (
     Rule(
         "AG601",
@@ -188,6 +270,6 @@ RULES = (
         "They share their weights: each call adds to the same gradient, and there are fewer parameters than layers.",
         "Make each anew, [Layer() for _ in range(n)], or copy.deepcopy it; to share on purpose, call one layer in a "
         "loop.",
-        _listed_twice,
+        _one_for_several,
     ),
 )

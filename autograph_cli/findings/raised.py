@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from autograph_cli.findings.calls import argument, assignment, called, failed_calls, failed_script, plain_grad
+from autograph_cli.findings.calls import LEARN, argument, assignment, called, failed_calls, failed_script, plain_grad
 from autograph_cli.findings.failures import cuts_above, failing
 from autograph_cli.findings.functions import function_text
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
@@ -185,13 +185,9 @@ def _by_number(seen: Seen, numbers: Sequence[int]) -> list[str]:
         values = part.value.elts if isinstance(part.value, ast.Tuple) else [part.value]
         targets = part.targets[0].elts if isinstance(part.targets[0], ast.Tuple) else part.targets
         for target, value in zip(targets, values, strict=False):
-            if isinstance(value, ast.Call) and isinstance(target, ast.Attribute) and called(value).startswith(_LEARN):
+            if isinstance(value, ast.Call) and isinstance(target, ast.Attribute) and called(value).startswith(LEARN):
                 made.append(target.attr)
     return [f"self.{name}" for name in dict.fromkeys(made) if name not in paths][: len(numbers)]
-
-
-_LEARN = ("Linear", "Conv", "Embedding", "LayerNorm", "BatchNorm", "GroupNorm", "LSTM", "GRU", "RNN", "Bilinear")
-"""The beginnings of the names of modules that have parameters."""
 
 
 @failing("nference tensor", "inference tensor")

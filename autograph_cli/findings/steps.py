@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from autograph_cli.findings.book import not_called
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.training_gradients import kept_graphs
 from autograph_cli.graph import Edge, Node, Pass, Source
@@ -122,7 +123,15 @@ def _stale(seen: Seen) -> Iterator[Found]:
     for source, names in by_line.items():
         said = f"the gradient of {', '.join(names[:LISTED])}{', ...' if len(names) > LISTED else ''} adds up over steps"
         fact = f"step {notices[0].step + 1} adds to what was there before the parameters were changed"
-        yield Found(said, source, (fact,))
+        named = not_called(seen, "zero_grad")
+        if named:
+            facts = (fact, f"it is added at {line_of(source)}")
+            yield Found(f"{said}: {line_of(named)} names zero_grad, and does not call it", named, facts, (), _CALL_IT)
+        else:
+            yield Found(said, source, (fact,))
+
+
+_CALL_IT = "Write the parentheses: zero_grad()."
 
 
 def _scales_gradients(script: Script) -> bool:

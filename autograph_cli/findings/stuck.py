@@ -17,6 +17,7 @@ from autograph_cli.record.names.bindings import Script
 _TURNS = ("t", "transpose", "permute", "swapaxes")
 _FILLS = ("zeros_", "ones_", "constant_", "fill_", "zero_")
 _EVEN = ("zeros", "ones", "full")
+_DIFFERENCES = ("sub", "rsub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 _STEPWISE = frozenset(("round", "sign", "sgn", "floor", "ceil", "trunc", "heaviside", "fix"))
 """Functions whose derivative is zero wherever there is one."""
 _FLAT = frozenset(
@@ -140,7 +141,7 @@ def _zeros(seen: Seen) -> Iterator[Found]:
         said = f"the gradient of {listed} is exactly zero in each step, as that which {where(node)} passes on"
         facts = [f"the gradient that came to it goes up to {largest(gradient_of(seen, Edge(number))):.2g}"]
         facts += [f"given {seen.shown(edge)}, {_range(value_of(seen, edge))}" for edge in node.args]
-        yield Found(said, node.source, tuple(dict.fromkeys(facts)), (number,), remedy, reason)
+        yield Found(said, node.source, tuple(dict.fromkeys(facts)), (number,), remedy, reason, about=tuple(names))
 
 
 FEWEST = 3
@@ -196,14 +197,23 @@ def _why(seen: Seen, node: Node) -> tuple[str, str]:
     if op in PRODUCTS or op == "mul":
         zeros = [edge for edge in node.args if largest(value_of(seen, edge)) == 0]
         leaves = [edge for edge in zeros if seen.graph[behind_moves(seen, edge).node].kind == "leaf"]
+        if zeros and not leaves and _drops_out(seen, node):
+            return "All that it is given is dropped: p is the part that dropout drops, and not what it keeps.", _KEEP
         if not leaves:
             return "", ""
         return f"{seen.name(behind_moves(seen, leaves[0]))}, by which it multiplies, is zero in each step.", _NOT_ZERO
+    if op in _DIFFERENCES and not any(passed) and len({repr(value_of(seen, edge)) for edge in node.args}) == 1:
+        return "The two that it compares are the same, number by number, in each step.", _OTHERS
     if op in _FLAT and not any(passed) and not over_one(seen, node):
         return "All that it is given is where it is flat, so what is before it gets no gradient, and stays.", _STEEP
     if node.is_custom and not any(passed):
         return f"The backward of {node.op} was given a gradient, and returned zeros.", _CUSTOM
     return "", ""
+
+
+def _drops_out(seen: Seen, node: Node) -> bool:
+    inside = any("Dropout" in call.cls for call in seen.graph.calls if node.module and call.path == node.module)
+    return inside or (node.source is not None and "dropout" in node.source.text)
 
 
 def _lost(seen: Seen) -> Iterator[Found]:
@@ -260,6 +270,8 @@ def _stepped(scripts: Mapping[str, Script]) -> Source | None:
 
 _STRAIGHT = "Put something smooth in its place, or pass the gradient straight through: x + (x.round() - x).detach()."
 _SCALE = "Scale the loss (torch.amp.GradScaler), or compute this in bfloat16 or float32."
+_KEEP = "Give it the part that is to be dropped, 1 - keep_prob."
+_OTHERS = "Compare with what is made otherwise: of a copy (copy.deepcopy), or of other data."
 _NOT_ZERO = "Begin with other values: small random ones."
 _STEEP = "Bring what it is given nearer to zero: smaller weights or data, normalization, other initial biases."
 _CUSTOM = "Return the gradient times the derivative; torch.autograd.gradcheck compares it with finite differences."

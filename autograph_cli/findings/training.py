@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TypeVar
 
-from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of, line_that, lines_that
-from autograph_cli.findings.records import Found, Rule, Seen, line_of
-from autograph_cli.graph import Source
-from autograph_cli.graph.ledger import SAMPLE, Happening, Optimizer
+from autograph_cli.findings.book import OFTEN, Book, at, book_of, line_that
+from autograph_cli.findings.calls import LEARN, called
+from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.findings.ways import summands
+from autograph_cli.graph import Edge, Source
+from autograph_cli.graph.cuts import behind
+from autograph_cli.graph.ledger import Happening, Optimizer
 
+_Part = TypeVar("_Part", bound=ast.AST)
 _PLAIN = ("SGD", "LBFGS")
 """Optimizers that lose nothing when they are made anew."""
 _UNFROZEN = re.compile(r"^\s*([\w.\[\]]+)\.requires_grad\s*=\s*False")
-_CLEARS = re.compile(r"\.grad\s*=\s*None|\.grad(\.data)?\.(zero_|fill_)\(|\.grad\s*\*=\s*0")
+_FREED = re.compile(r"\.requires_grad(_\((True)?\)|\s*=\s*True)")
+_REPARAMETRIZED = re.compile(r"\b(weight_norm|spectral_norm|register_parametrization|prune\.\w+)\(")
 
 
 def _holds_others(seen: Seen) -> Iterator[Found]:
@@ -72,20 +80,47 @@ def _in_none(seen: Seen) -> Iterator[Found]:
     book = book_of(seen)
     if book is None or not any(len(book.steps_of(n)) >= OFTEN for n in range(len(book.ledger.optimizers))):
         return
+    yield from _in_forward(seen)
     held = frozenset().union(*book.held)
     often = [n for n in book.reached - held if sum(n in book.given(each) for each in book.backward) >= OFTEN]
     lost = [n for n in often if not book.ledger.parameters[n].written]
     stepped = [n for n in range(len(book.ledger.optimizers)) if any(each.moved for each in book.steps_of(n))]
     told: dict[tuple[str, Source | None], list[int]] = {}
+    apart = _in_terms_of_their_own(seen, book, lost)
     for n in lost:
-        found = _why_in_none(book, n, stepped)
+        found = _why_in_none(book, n, stepped) or apart.get(n)
         if found is not None:
             told.setdefault(found, []).append(n)
     for (why, source), numbers in told.items():
         if why in ("plain", "replaced"):
             attribute = book.ledger.parameters[numbers[0]].name.rpartition(".")[2]
             source = line_that(seen, re.compile(rf"\.{re.escape(attribute)}\s*=[^=]").search)
+            source = source or line_that(seen, _REPARAMETRIZED.search)
+        if why == "unfrozen" and (source := line_that(seen, _FREED.search)) is None:
+            continue
         yield _lost(book, why, source, numbers)
+
+
+def _in_forward(seen: Seen) -> Iterator[Found]:
+    """Parameters, or layers, that `forward` makes for itself: they are others in each call."""
+    ran = {(node.source.file, node.source.line) for node in seen.graph if node.source and node.id in seen.reached}
+    for file, script in seen.scripts.items():
+        for part in (part for cls in _parts(script.tree, ast.ClassDef) for part in cls.body):
+            if not isinstance(part, ast.FunctionDef) or part.name != "forward":
+                continue
+            for made in _parts(part, ast.Assign):
+                calls = isinstance(made.value, ast.Call) and called(made.value)
+                learned = calls == "Parameter" or (calls and calls.startswith(LEARN))
+                used = any((file, line) in ran for line in range(made.lineno, (part.end_lineno or 0) + 1))
+                if learned and used and isinstance(made.targets[0], ast.Name):
+                    yield Found(
+                        f"{ast.unparse(made.targets[0])} is made anew in each call of forward, so it is never changed",
+                        Source(file, made.lineno, script.line(made.lineno)), remedy="Make it once, in __init__.",
+                    )  # fmt: skip
+
+
+def _parts(tree: ast.AST, kind: type[_Part]) -> list[_Part]:
+    return [part for part in ast.walk(tree) if isinstance(part, kind)]
 
 
 def _why_in_none(book: Book, n: int, stepped: list[int]) -> tuple[str, Source | None] | None:
@@ -99,9 +134,37 @@ def _why_in_none(book: Book, n: int, stepped: list[int]) -> tuple[str, Source | 
         return "replaced", None
     if module is not None and not beside and _same_twice(book, stepped):
         return "forgotten", None
+    if module is not None and any(_came_later(book, n, o) for o in beside):
+        return "unfrozen", None
     if module is None and beside and "." in book.ledger.parameters[n].name:
         return "plain", None
     return None
+
+
+def _came_later(book: Book, n: int, optimizer: int) -> bool:
+    """Return whether backward reached a parameter only after the optimizer had moved others of the same model, though
+    it required a gradient then as it does now but for what was set since."""
+    first = next(each.at for each in book.backward if n in book.given(each))
+    return any(each.moved for each in book.steps_of(optimizer) if each.at < first) and any(
+        book.root(other) == book.root(n) for other in book.held[optimizer] & book.reached
+    )
+
+
+def _in_terms_of_their_own(seen: Seen, book: Book, lost: Iterable[int]) -> dict[int, tuple[str, Source | None]]:
+    """Of these parameters those that a term of the loss hangs on which hangs on no others, and the line of that."""
+    names = {book.ledger.parameters[n].name: n for n in lost}
+    found: dict[int, tuple[str, Source | None]] = {}
+    for terms in map(partial(summands, seen), seen.outcome()):
+        leaves = [_leaves_behind(seen, term) for term in terms]
+        for term, own in zip(terms, leaves, strict=True):
+            if own and own <= names.keys() and any(other - names.keys() for other in leaves):
+                found |= {names[name]: ("term", seen.graph[term.node].source) for name in own}
+    return found
+
+
+def _leaves_behind(seen: Seen, term: Edge) -> set[str]:
+    nodes = (seen.graph[number] for number in behind(seen.graph, [(term.node, term.nr)]))
+    return {seen.name(Edge(node.id)) for node in nodes if node.kind == "leaf"}
 
 
 def _was_replaced(book: Book, n: int, optimizer: int) -> bool:
@@ -146,6 +209,19 @@ def _lost(book: Book, why: str, source: Source | None, numbers: list[int]) -> Fo
             f"{shown} took the place of what an optimizer holds, and {are} never changed",
             source, (fact, "the optimizer still holds a parameter that no module has any more"),
             remedy="Change a parameter in place, under no_grad, or make the optimizer after it is replaced.",
+        )  # fmt: skip
+    if why == "unfrozen":
+        made = [f"{book.optimizer(o)} is made{at(known.source)}" for o, known in enumerate(book.ledger.optimizers)]
+        were = "were" if are == "are" else "was"
+        return Found(
+            f"{shown} {were} frozen when the optimizer was made, and no more: no optimizer holds {them}",
+            source, (fact, *made),
+            remedy="Call optimizer.add_param_group with what is to be trained from then on.",
+        )  # fmt: skip
+    if why == "term":
+        return Found(
+            f"a term of the loss{at(source)} trains nothing: it hangs on {shown} alone, which {are} in no optimizer",
+            source, (fact,), remedy="Give them to an optimizer, or leave the term out.",
         )  # fmt: skip
     assert module is not None
     owners = [
@@ -192,140 +268,6 @@ def _made_anew(seen: Seen) -> Iterator[Found]:
             cls = book.ledger.optimizers[numbers[0]].cls
             fact = f"{cls} was made {len(numbers)} times for the same parameters, and took at most one step each time"
             yield Found(f"{cls} is made anew for each step, and forgets what it has averaged", source, (fact,))
-
-
-def _never_steps(seen: Seen) -> Iterator[Found]:
-    book = book_of(seen)
-    for number, known in enumerate(book.ledger.optimizers) if book else ():
-        assert book is not None
-        held = book.held[number]
-        calls = [each for each in book.backward if book.given(each) & held]
-        written = any(book.ledger.parameters[n].written for n in held)
-        heard = any(each.optimizer == number and each.kind in ("step", "unscale") for each in book.happenings)
-        zeroed = [each for each in book.of("zero_grad") if (each.optimizer == number or book.given(each) >= held)]
-        thrown = [each for each in zeroed if book.ready(each) & held]
-        alone = len(book.ledger.optimizers) == 1 and not book.ledger.more and len(calls) > OFTEN
-        if written or heard or not calls or not (len(thrown) >= OFTEN or alone) or not known.at:
-            continue
-        name = book.optimizer(number)
-        facts = [f"{name} is made{at(known.source)}, and its parameters stay as they were"]
-        if thrown:
-            facts.append(f"zero_grad{at(thrown[0].source)} throws the gradients away")
-        scheduled = [each for each in book.of("schedule") if each.optimizer == number and not each.words]
-        if scheduled:
-            facts.append(f"a scheduler's step{at(scheduled[0].source)} changes the learning rate alone")
-        named = line_that(seen, re.compile(rf"\s*{re.escape(name)}\.step\s*(#|$)").match)
-        if named:
-            facts.append(f"{line_of(named)} names {name}.step and does not call it")
-        where = at(calls[-1].source)
-        said = f"{name}.step() is never called: the gradients that backward{where} gives change nothing"
-        yield Found(said, calls[-1].source, tuple(facts))
-
-
-def _finds_nothing(seen: Seen) -> Iterator[Found]:
-    """Steps that find no gradients, as they were zeroed, come too early, or are cut off."""
-    book = book_of(seen)
-    for number in range(len(book.ledger.optimizers)) if book else ():
-        assert book is not None
-        turns = book.turns(number)
-        if len(turns) < OFTEN or any(turn.step.closure for turn in turns):
-            continue
-        if not any(turn.step.ready for turn in turns):
-            found = _nothing(seen, book, number, turns)
-        else:
-            found = _behind(book, number, turns)
-        if found is not None:
-            yield found
-
-
-def _nothing(seen: Seen, book: Book, number: int, turns: list[Turn]) -> Found | None:
-    held, name, first = book.held[number], book.optimizer(number), turns[0]
-    step = first.step
-    covers = tuple(book.ledger.names(held))
-    fact = f"{len(turns)} steps of {name}{at(step.source)} found no gradient"
-    cleared = next(iter(first.cleared.values()), None)
-    if cleared is not None and cleared.kind == "zero_grad":
-        calls = [each for each in book.backward if each.at < cleared.at and book.gave(each) & held]
-        return Found(
-            f"zero_grad{at(cleared.source)} comes between backward and step: step finds no gradients",
-            cleared.source, (fact, f"backward{at(calls[-1].source)} had given them"), covers=covers,
-        )  # fmt: skip
-    later = [each for each in book.backward if book.gave(each) & held]
-    if cleared is None and later:
-        return Found(
-            f"{name}.step(){at(step.source)} comes before backward{at(later[0].source)}: it finds no gradients",
-            step.source, (fact, *_zeroed_before(book, step, held)), covers=covers,
-        )  # fmt: skip
-    cut = next((each for each in book.of("cut") if book.given(each) & held), None)
-    if cut is not None and not later and not held & book.reached:
-        facts = (fact, f"{cut.words}{at(cut.source)} cuts what was computed from {book.shown(book.given(cut))}")
-        return Found(
-            f"{name}.step() finds no gradients, as {cut.words}{at(cut.source)} cuts them off",
-            cut.source, facts, remedy="Let the loss of this optimizer be computed from what is not detached.",
-            reason="No gradient goes through what was detached, so this network stays as it is.", covers=covers,
-        )  # fmt: skip
-    if cleared is not None and cleared.kind in ("step", "backward"):
-        lines = lines_that(seen, _CLEARS.search)
-        by = lines[0] if len(lines) == 1 else None
-        who = f"{line_of(by)} sets .grad to zero or None" if by else ".grad was set to zero or None"
-        return Found(
-            f"{name}.step(){at(step.source)} finds no gradients: {who} after backward",
-            by or step.source, (fact, f"backward{at(later[0].source)} had given them"), covers=covers,
-        )  # fmt: skip
-    if not book.of("backward") and not book.of("grad"):
-        return Found(
-            f"{name}.step(){at(step.source)} finds no gradients: backward is never called", step.source, (fact,)
-        )
-    return None
-
-
-def _zeroed_before(book: Book, step: Happening, held: frozenset[int]) -> list[str]:
-    zeroed = [each for each in book.of("zero_grad") if book.given(each) & held and book.ready(each) & held]
-    return [f"zero_grad{at(zeroed[0].source)} then throws away what backward gave"] if zeroed else []
-
-
-def _behind(book: Book, number: int, turns: list[Turn]) -> Found | None:
-    """Each backward call runs what was computed before the step that came before it."""
-    if turns[0].step.ready or len(turns) <= OFTEN:
-        return None
-    held = book.held[number]
-    for turn in turns:
-        following = next((each for each in book.backward if each.at > turn.step.at and book.given(each) & held), None)
-        if following is not None and following.after > turn.step.at:
-            return None
-    step, backward = turns[0].step, next(each for each in book.backward if book.gave(each) & held)
-    return Found(
-        f"{book.optimizer(number)}.step(){at(step.source)} comes before backward{at(backward.source)}: it moves by the "
-        "gradients of the turn before",
-        step.source, ("the first step found no gradient", "each backward runs what was computed before the last step"),
-    )  # fmt: skip
-
-
-def _moves_nothing(seen: Seen) -> Iterator[Found]:
-    book = book_of(seen)
-    for number, known in enumerate(book.ledger.optimizers) if book else ():
-        assert book is not None
-        steps = [each for each in book.steps_of(number) if each.ready]
-        if len(steps) <= OFTEN or any(each.moved for each in steps):
-            continue
-        name, source, facts = (
-            book.optimizer(number),
-            steps[-1].source,
-            [f"{len(steps)} steps had gradients, and moved no parameter"],
-        )
-        scheduled = [each for each in book.of("schedule") if each.optimizer == number]
-        rates = [each.rate for each in steps]
-        if not any(rates):
-            facts.append("the learning rate was 0 in each of them")
-            if scheduled:
-                facts.append(f"a scheduler sets it{at(scheduled[0].source)}")
-            said = f"{name}.step() changes nothing: its learning rate is 0"
-            yield Found(said, scheduled[0].source if scheduled else known.source or source, tuple(facts))
-        elif all(book.ledger.parameters[n].size <= SAMPLE for n in book.ready(steps[-1])):
-            dtypes = sorted({book.ledger.parameters[n].dtype for n in book.ready(steps[-1])})
-            facts.append(f"the learning rate was {rates[-1]:g}, the parameters are {', '.join(dtypes)}")
-            said = f"{name}.step() changes nothing: the change is too small for {', '.join(dtypes)}"
-            yield Found(said, source, tuple(facts), about=tuple(book.ledger.names(book.ready(steps[-1]))))
 
 
 def _schedules_another(seen: Seen) -> Iterator[Found]:
@@ -399,31 +341,6 @@ RULES = (
         "Its averages of gradients start from nothing each time, so it does not do what its name says.",
         "Make the optimizer once, before the loop.",
         _made_anew,
-        ledger=True,
-    ),
-    Rule(
-        "AG805",
-        "no step is taken",
-        "backward only writes .grad; an optimizer changes the parameters, when it is asked to.",
-        "Call optimizer.step() after backward.",
-        _never_steps,
-        ledger=True,
-    ),
-    Rule(
-        "AG806",
-        "a step finds no gradients, or old ones",
-        "A step moves parameters by what .grad holds at that time.",
-        "Keep to the order: zero_grad, backward, step.",
-        _finds_nothing,
-        ledger=True,
-    ),
-    Rule(
-        "AG807",
-        "a step changes nothing",
-        "There are gradients, and what the optimizer makes of them is nothing.",
-        "Give the optimizer a learning rate above 0; keep parameters in float32, and compute in half precision by "
-        "autocast.",
-        _moves_nothing,
         ledger=True,
     ),
     Rule(

@@ -11,7 +11,7 @@ from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import takers
 from autograph_cli.graph import Edge, Node, Source
-from autograph_cli.graph.cuts import behind, where
+from autograph_cli.graph.cuts import LISTED, behind, where
 from autograph_cli.graph.ledger import Happening, Hook, Keeper
 from autograph_cli.graph.views import backward_edges
 
@@ -175,18 +175,22 @@ def _left_over(book: Book, number: int, turn: Turn) -> list[tuple[Happening, Hap
 
 def _hooks(seen: Seen) -> Iterator[Found]:
     book = book_of(seen)
-    by_line: dict[tuple[Source | None, str], list[Hook]] = {}
+    by_name: dict[tuple[Source | None, str], list[Hook]] = {}
     for hook in book.ledger.hooks if book else ():
         if hook.calls:
-            by_line.setdefault((hook.source, _on(book, hook)), []).append(hook)  # type: ignore[arg-type]
-    for (source, on), hooks in by_line.items():
-        said = _what_hooks_do(hooks)
-        if said:
-            norms = [(low, high) for hook in hooks for low, high in zip(hook.given, hook.returned, strict=True)][:3]
-            facts = [f"given a gradient of norm {low:g}, it passed on one of norm {high:g}" for low, high in norms]
-            function = hooks[0].function
-            name = f"the hook {function}" if function and function != "<lambda>" else "the hook"
-            yield Found(f"{name} on {on} {said}", source, tuple(dict.fromkeys(facts)))
+            by_name.setdefault((hook.source, _on(book, hook)), []).append(hook)  # type: ignore[arg-type]
+    alike: dict[tuple[Source | None, str], dict[str, list[Hook]]] = {}
+    for (source, on), hooks in by_name.items():
+        if said := _what_hooks_do(hooks):
+            alike.setdefault((source, said), {})[on] = hooks
+    for (source, said), named in alike.items():
+        first = [hook for hooks in named.values() for hook in hooks]
+        norms = [(low, high) for hook in first for low, high in zip(hook.given, hook.returned, strict=True)][:3]
+        facts = [f"given a gradient of norm {low:g}, it passed on one of norm {high:g}" for low, high in norms]
+        function = first[0].function
+        name = f"the hook {function}" if function and function != "<lambda>" else "the hook"
+        listed = ", ".join(list(named)[:LISTED]) + (", ..." if len(named) > LISTED else "")
+        yield Found(f"{name} on {listed} {said}", source, tuple(dict.fromkeys(facts)))
 
 
 def _on(book: Book, hook: Hook) -> str:

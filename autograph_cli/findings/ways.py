@@ -38,6 +38,8 @@ _MOVES = frozenset(
     ]
 )
 """The operations whose result has no number that they were not given."""
+_COPIES = ("clone", "contiguous", "_to_copy", "index", "reshape")
+"""Those of them that may give it new memory."""
 PRODUCTS = frozenset(
     ["mm", "addmm", "bmm", "baddbmm", "addmv", "mv", "matmul", "linear", "convolution", "dot", "einsum"]
 )
@@ -64,6 +66,29 @@ def takers(seen: Seen, start: Node, unlike: re.Pattern[str] | None = None) -> It
 def moves(node: Node) -> bool:
     """Return whether an operation changes the shape, the place or the type of numbers alone."""
     return node.computes and node.op in _MOVES and bool(node.args)
+
+
+def summands(seen: Seen, total: Edge) -> list[Edge]:
+    """The numbers that are added up to one, each before it is multiplied by a constant."""
+    found, stack = [], [total]
+    while stack:
+        edge = stack.pop()
+        node = seen.graph[edge.node]
+        adds = node.op in ("add", "sub", "rsub") or (node.op in ("mul", "div", "neg") and len(node.next) == 1)
+        if adds and node.outputs[0].type.shape == () and all(not shape_of(seen, one) for one in node.args):
+            stack += [one for one in node.next if one is not None]
+        else:
+            found.append(edge)
+    return found
+
+
+def memory(seen: Seen, edge: Edge) -> Edge:
+    """The tensor that first had the memory which a view, or what was changed in place, is in."""
+    node = seen.graph[edge.node]
+    while node.args and (node.op.endswith("_") or (node.op in _MOVES and node.op not in _COPIES)):
+        edge = node.args[0]
+        node = seen.graph[edge.node]
+    return edge
 
 
 def behind_moves(seen: Seen, edge: Edge) -> Edge:

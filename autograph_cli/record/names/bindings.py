@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import warnings
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -67,8 +69,11 @@ class Script:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.tree = tree = ast.parse(text)
-        self.bindings = list(self._read(tree, ""))
         self.parameters = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+        stored = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+        self._foreign = {*dir(builtins), *_imported(tree)} - stored - self.parameters
+        """Names of what is imported or built in, which no tensor of the script's has."""
+        self.bindings = list(self._read(tree, ""))
 
     def line(self, number: int) -> str:
         """A line without its indentation; empty where there is none."""
@@ -136,6 +141,23 @@ class Script:
         above = [one for one in every if one.line < line]
         return above[-1:] or every
 
+    def reaching(self, name: str, line: int) -> list[Binding]:
+        """Return what may have made what a line reads by this name: also what is below it in the same loop, and what a
+        function or the `forward` of a class returns."""
+        loops = [range(part.lineno, (part.end_lineno or 0) + 1) for part in self._parts(ast.For, ast.While)]
+        around = [loop for loop in loops if line in loop]
+        below = [one for one in self.bindings if name in one.targets and one.line >= line]
+        found = [*self.before(name, line), *(one for one in below if any(one.line in loop for loop in around))]
+        classes = [part for part in self._parts(ast.ClassDef) if part.name == name]
+        inside = [range(part.lineno, (part.end_lineno or 0) + 1) for part in classes]
+        found += [one for one in self.bindings if "forward" in one.targets and any(one.line in cls for cls in inside)]
+        # `self.encode` is what the method of that name returns.
+        method = name.rpartition(".")[2] if not found and name.startswith("self.") else ""
+        return found + [one for one in self.bindings if method in one.targets]
+
+    def _parts(self, *kinds: type[ast.AST]) -> list[Any]:
+        return [part for part in ast.walk(self.tree) if isinstance(part, kinds)]
+
     def _read(self, node: ast.AST, mode: str, function: str = "") -> Iterator[Binding]:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             mode, function = _mode(node), node.name  # what runs around a definition is not what runs around a call
@@ -154,6 +176,8 @@ class Script:
         uses = frozenset[str]().union(*map(_names, read))
         causes = [Cause(f"torch.{mode}", uses)] if mode else []
         causes += [Cause(words, _names(part)) for one in read for part in ast.walk(one) for words in _words(part)]
+        # Of what is made of constants alone, nothing is cut.
+        causes = [one for one in causes if any(name.partition(".")[0] not in self._foreign for name in one.operands)]
         made = frozenset[str]().union(*map(_names, targets))
         if isinstance(node, ast.Return) and function:
             made = frozenset((function,))
@@ -161,6 +185,13 @@ class Script:
         if hasattr(node, "body"):
             end = max((one.end_lineno or node.lineno for one in (*targets, *read)), default=node.lineno)
         return Binding(node.lineno, end, self.line(node.lineno), made, uses, tuple(causes))
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    """The names of modules and of what is imported from them."""
+    for part in ast.walk(tree):
+        if isinstance(part, (ast.Import, ast.ImportFrom)):
+            yield from ((alias.asname or alias.name).partition(".")[0] for alias in part.names)
 
 
 def _sides(node: ast.stmt) -> tuple[list[ast.expr], list[ast.expr]]:

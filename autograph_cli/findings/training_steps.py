@@ -1,0 +1,243 @@
+"""Steps that find nothing, or change nothing: rules over the ledger of training."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import pairwise, takewhile
+
+from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of, lines_that, not_called
+from autograph_cli.findings.records import Found, Rule, Seen, line_of
+from autograph_cli.graph import Source
+from autograph_cli.graph.ledger import SAMPLE, Happening
+
+_CLEARS = re.compile(r"\.grad\s*=\s*None|\.grad(\.data)?\.(zero_|fill_)\(|\.grad\s*\*=\s*0")
+
+
+def _rebound(seen: Seen) -> Iterator[Found]:
+    """A loop over parameters that gives its variable another tensor, `p = p - lr * p.grad`, and changes none."""
+    for file, script in seen.scripts.items() if seen.is_last and not seen.trace.failure and seen.graph.passes else ():
+        for loop in (part for part in ast.walk(script.tree) if isinstance(part, ast.For)):
+            names = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+            inside = [part for each in loop.body for part in ast.walk(each)]
+            for part in (part for part in inside if isinstance(part, ast.Assign)):
+                name = ast.unparse(part.targets[0])
+                if name not in names or f"{name}.grad" not in ast.unparse(part.value):
+                    continue
+                if not any(isinstance(x, ast.Name) and x.id == name and x.lineno > part.lineno for x in inside):
+                    said = f"{name} = ... gives the name {name} another tensor, and changes no parameter"
+                    yield Found(said, Source(file, part.lineno, script.line(part.lineno)), (), (), _IN_PLACE, _NAMES)
+
+
+_IN_PLACE = "Change it in place, within torch.no_grad(): p -= lr * p.grad."
+_NAMES = "The variable of a loop is a name: the tensor that it stood for stays as it was."
+
+
+def _not_taken(seen: Seen) -> Iterator[Found]:
+    yield from _never_steps(seen)
+    yield from _rebound(seen)
+
+
+def _never_steps(seen: Seen) -> Iterator[Found]:
+    book = book_of(seen)
+    for number, known in enumerate(book.ledger.optimizers) if book else ():
+        assert book is not None
+        held = book.held[number]
+        calls = [each for each in book.backward if book.given(each) & held]
+        written = any(book.ledger.parameters[n].written for n in held)
+        heard = any(each.optimizer == number and each.kind in ("step", "unscale") for each in book.happenings)
+        zeroed = [each for each in book.of("zero_grad") if (each.optimizer == number or book.given(each) >= held)]
+        thrown = [each for each in zeroed if book.ready(each) & held]
+        alone = len(book.ledger.optimizers) == 1 and not book.ledger.more and len(calls) > OFTEN
+        if written or heard or not calls or not (len(thrown) >= OFTEN or alone) or not known.at:
+            continue
+        name = book.optimizer(number)
+        facts = [f"{name} is made{at(known.source)}, and its parameters stay as they were"]
+        if thrown:
+            facts.append(f"zero_grad{at(thrown[0].source)} throws the gradients away")
+        scheduled = [each for each in book.of("schedule") if each.optimizer == number and not each.words]
+        if scheduled:
+            facts.append(f"a scheduler's step{at(scheduled[0].source)} changes the learning rate alone")
+        named = not_called(seen, "step")
+        if named:
+            facts.append(f"{line_of(named)} names step and does not call it")
+        where = at(calls[-1].source)
+        said = f"{name}.step() is never called: the gradients that backward{where} gives change nothing"
+        yield Found(said, calls[-1].source, tuple(facts))
+
+
+def _finds_nothing(seen: Seen) -> Iterator[Found]:
+    """Steps that find no gradients, as they were zeroed, come too early, or are cut off."""
+    book = book_of(seen)
+    for number in range(len(book.ledger.optimizers)) if book else ():
+        assert book is not None
+        turns = book.turns(number)
+        if len(turns) < OFTEN or any(turn.step.closure for turn in turns):
+            continue
+        if not any(turn.step.ready for turn in turns):
+            found = _nothing(seen, book, number, turns)
+        else:
+            found = _behind(book, number, turns) or _thrown_away(seen, book, number)
+        if found is not None:
+            yield found
+
+
+def _nothing(seen: Seen, book: Book, number: int, turns: list[Turn]) -> Found | None:
+    held, name, first = book.held[number], book.optimizer(number), turns[0]
+    step = first.step
+    covers = tuple(book.ledger.names(held))
+    fact = f"{len(turns)} steps of {name}{at(step.source)} found no gradient"
+    cleared = next(iter(first.cleared.values()), None)
+    if cleared is not None and cleared.kind == "zero_grad":
+        calls = [each for each in book.backward if each.at < cleared.at and book.gave(each) & held]
+        return Found(
+            f"zero_grad{at(cleared.source)} comes between backward and step: step finds no gradients",
+            cleared.source, (fact, f"backward{at(calls[-1].source)} had given them"), covers=covers,
+        )  # fmt: skip
+    later = [each for each in book.backward if book.gave(each) & held]
+    if cleared is None and later:
+        return Found(
+            f"{name}.step(){at(step.source)} comes before backward{at(later[0].source)}: it finds no gradients",
+            step.source, (fact, *_zeroed_before(book, step, held)), covers=covers,
+        )  # fmt: skip
+    cut = next((each for each in book.of("cut") if book.given(each) & held), None)
+    if cut is not None and not later and not held & book.reached:
+        facts = (fact, f"{cut.words}{at(cut.source)} cuts what was computed from {book.shown(book.given(cut))}")
+        return Found(
+            f"{name}.step() finds no gradients, as {cut.words}{at(cut.source)} cuts them off",
+            cut.source, facts, remedy="Let the loss of this optimizer be computed from what is not detached.",
+            reason="No gradient goes through what was detached, so this network stays as it is.", covers=covers,
+        )  # fmt: skip
+    clips = [each for each in book.between(0, step.at, ("clip",)) if book.ready(each) & held]
+    if cleared is step and clips:
+        return Found(
+            f"{clips[0].words}{at(clips[0].source)} leaves nothing of the gradients: {name}.step() finds none",
+            clips[0].source, (fact, f"backward{at(later[0].source)} had given them"), covers=covers,
+            remedy="Give it a limit above 0.",
+        )  # fmt: skip
+    if cleared is not None and cleared.kind in ("step", "backward"):
+        lines = lines_that(seen, _CLEARS.search)
+        by = lines[0] if len(lines) == 1 else None
+        who = f"{line_of(by)} sets .grad to zero or None" if by else ".grad was set to zero or None"
+        return Found(
+            f"{name}.step(){at(step.source)} finds no gradients: {who} after backward",
+            by or step.source, (fact, f"backward{at(later[0].source)} had given them"), covers=covers,
+        )  # fmt: skip
+    if not book.of("backward") and not book.of("grad"):
+        return Found(
+            f"{name}.step(){at(step.source)} finds no gradients: backward is never called", step.source, (fact,)
+        )
+    return None
+
+
+def _zeroed_before(book: Book, step: Happening, held: frozenset[int]) -> list[str]:
+    zeroed = [each for each in book.of("zero_grad") if book.given(each) & held and book.ready(each) & held]
+    return [f"zero_grad{at(zeroed[0].source)} then throws away what backward gave"] if zeroed else []
+
+
+def _thrown_away(seen: Seen, book: Book, number: int) -> Found | None:
+    """Each step uses the last of several backward calls of one line, as zero_grad throws away what the others gave."""
+    held = book.held[number]
+    about = [each for each in book.of("backward", "zero_grad", "step") if book.given(each) & held]
+    counts, thrown, lines = list[int](), list[Happening](), set()
+    for before, each in pairwise(about):
+        if each.kind == "step":
+            counts.append(len(thrown) - sum(counts))
+        elif each.kind == "zero_grad" and before.kind == "backward" and book.ready(each) >= held & book.given(before):
+            thrown.append(each)
+        lines |= {each.source} if each.kind == "backward" else set()
+    steady = len(counts) >= OFTEN and len(set(counts)) == 1 and counts[0] > 0
+    if not steady or len(lines) != 1 or any(each.optimizer != number for each in book.of("step")):
+        return None
+    # Who reads or writes gradients has kept them elsewhere.
+    if lines_that(seen, re.compile(r"\.grad\b").search) or any(book.ledger.parameters[n].size == 0 for n in held):
+        return None
+    return Found(
+        f"zero_grad{at(thrown[0].source)} throws away the gradients of {counts[0]} of {counts[0] + 1} backward calls "
+        f"before each {book.optimizer(number)}.step()",
+        thrown[0].source,
+        (f"backward{at(about[-1].source if about[-1].kind == 'backward' else lines.pop())} gave them",),
+        remedy="To add up gradients of several batches, call zero_grad after step alone.",
+    )  # fmt: skip
+
+
+def _behind(book: Book, number: int, turns: list[Turn]) -> Found | None:
+    """Each backward call runs what was computed before the step that came before it."""
+    if turns[0].step.ready or len(turns) <= OFTEN:
+        return None
+    held = book.held[number]
+    for turn in turns:
+        following = next((each for each in book.backward if each.at > turn.step.at and book.given(each) & held), None)
+        if following is not None and following.after > turn.step.at:
+            return None
+    step, backward = turns[0].step, next(each for each in book.backward if book.gave(each) & held)
+    return Found(
+        f"{book.optimizer(number)}.step(){at(step.source)} comes before backward{at(backward.source)}: it moves by the "
+        "gradients of the turn before",
+        step.source, ("the first step found no gradient", "each backward runs what was computed before the last step"),
+    )  # fmt: skip
+
+
+def _moves_nothing(seen: Seen) -> Iterator[Found]:
+    book = book_of(seen)
+    for number, known in enumerate(book.ledger.optimizers) if book else ():
+        assert book is not None
+        steps = [each for each in book.steps_of(number) if each.ready]
+        still = list(takewhile(lambda each: not each.moved, reversed(steps)))
+        scheduled = [each for each in book.of("schedule") if each.optimizer == number]
+        rates = [each.rate for each in steps]
+        name, source = book.optimizer(number), steps[-1].source if steps else None
+        facts = [f"{len(still)} steps had gradients, and moved no parameter"]
+        if len(still) > OFTEN and scheduled and rates[-1] < GONE * max(rates):
+            said = f"{name}.step() changes nothing any more: the scheduler{at(scheduled[-1].source)} has brought its "
+            said += f"learning rate from {max(rates):g} to {rates[-1]:g}"
+            remedy = "Call the scheduler's step as often as it is made for, which is mostly once in an epoch."
+            yield Found(said, scheduled[-1].source, tuple(facts), remedy=remedy)
+            continue
+        if len(steps) <= OFTEN or len(still) < len(steps):
+            continue
+        if not any(rates):
+            facts.append("the learning rate was 0 in each of them")
+            if scheduled:
+                facts.append(f"a scheduler sets it{at(scheduled[0].source)}")
+            said = f"{name}.step() changes nothing: its learning rate is 0"
+            yield Found(said, scheduled[0].source if scheduled else known.source or source, tuple(facts))
+        elif all(book.ledger.parameters[n].size <= SAMPLE for n in book.ready(steps[-1])):
+            dtypes = sorted({book.ledger.parameters[n].dtype for n in book.ready(steps[-1])})
+            facts.append(f"the learning rate was {rates[-1]:g}, the parameters are {', '.join(dtypes)}")
+            said = f"{name}.step() changes nothing: the change is too small for {', '.join(dtypes)}"
+            yield Found(said, source, tuple(facts), about=tuple(book.ledger.names(book.ready(steps[-1]))))
+
+
+GONE = 1e-5
+"""To such a part of what it was a learning rate falls that ends training."""
+
+
+RULES = (
+    Rule(
+        "AG805",
+        "no step is taken",
+        "backward only writes .grad; an optimizer changes the parameters, when it is asked to.",
+        "Call optimizer.step() after backward.",
+        _not_taken,
+        ledger=True,
+    ),
+    Rule(
+        "AG806",
+        "a step finds no gradients, or old ones",
+        "A step moves parameters by what .grad holds at that time.",
+        "Keep to the order: zero_grad, backward, step.",
+        _finds_nothing,
+        ledger=True,
+    ),
+    Rule(
+        "AG807",
+        "a step changes nothing",
+        "There are gradients, and what the optimizer makes of them is nothing.",
+        "Give the optimizer a learning rate above 0; keep parameters in float32, and compute in half precision by "
+        "autocast.",
+        _moves_nothing,
+        ledger=True,
+    ),
+)
