@@ -21,7 +21,7 @@ from autograph_cli.export.scene.records import Scene
 from autograph_cli.export.simplify.bundling import bundled
 from autograph_cli.export.simplify.closing import close_below, close_to
 from autograph_cli.export.simplify.folding import fold
-from autograph_cli.export.simplify.partition import cut_across
+from autograph_cli.export.simplify.partition import by_statement, cut_across
 from autograph_cli.export.simplify.repeats import fold_repeats
 from autograph_cli.export.simplify.rolling import roll, rolled_if_smaller
 from autograph_cli.export.simplify.said_once import said_once
@@ -29,8 +29,10 @@ from autograph_cli.export.simplify.smaller import smaller
 from autograph_cli.graph import Graph
 from autograph_cli.graph.reader_level import USER
 
-CUT = (40, 24, 12, 8)
+CUT = (40, 32, 24, 18, 14, 11, 8)
 """Boxes that a picture is cut down to which fits no page otherwise."""
+SLACK = 2
+"""Times a limit that a picture may be that is told one, rather than be cut into parts that tell less."""
 LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
 
@@ -51,9 +53,9 @@ def _ever_smaller(picture: Picture) -> Iterator[tuple[Scene, bool]]:
     if picture.options.roll is None:
         whole = in_modules(roll(boxes_and_arrows(picture), picture.graph), picture)
         yield finished(split(whole), picture), False
-    small = whole
     for small in smaller(whole, picture.graph):
         yield finished(small, picture), False
+    small = by_statement(close_below(split(whole), picture.graph, 0), picture.graph)
     for limit in CUT:
         yield finished(cut_across(small, picture.graph, limit), picture), True
 
@@ -153,7 +155,7 @@ def made_small(scene: Scene, graph: Graph, depth: int | None, limit: int | None,
     small = close_to(small, graph, limit, outermost=2)
     small = fold(small, limit)
     small = close_to(small, graph, limit)
-    return cut_across(small, graph, limit) if across else small
+    return cut_across(small, graph, limit) if across and len(small.boxes) > SLACK * limit else small
 
 
 def _opened(scene: Scene, graph: Graph, depth: int | None) -> Scene:

@@ -63,7 +63,8 @@ def find_turns(graph: Graph, *, lists: bool = True) -> dict[int, Seat]:
     Two turns are alike if their operations have the same names, lines and modules, or with `lists` equal modules of a
     list, their tensors the same dtype and number of dimensions, and if every edge leads to the same position of the
     same turn or of the one before, to the same node outside, or to a leaf or an input of the same kind. In the first
-    turn, what others take from the turn before comes from outside, and may be without a gradient, or a number.
+    turn, what others take from the turn before comes from outside, and may be without a gradient, or a number; so may
+    be what is computed from it.
     """
     finder = _Finder(graph, lists)
     for order in sorted({node.order for node in graph}):
@@ -255,12 +256,13 @@ class _Finder:
         assert isinstance(one, int) and isinstance(other, int)
         a, b = self.graph.nodes[one], self.graph.nodes[other]
         at = self.position[one][0]
-        if self.kind[one] != self.kind[other]:
+        first = at < pair.start + pair.period
+        if self.kind[one] != self.kind[other] or not (a.kind == b.kind or (first and a.kind == "untracked")):
             return False
         mine, its = (*a.args, *a.next), (*b.args, *b.next)
         if len(mine) == len(its) and all(map(self.same, mine, its, repeat(pair), repeat(at))):
             return True
-        if at >= pair.start + pair.period:
+        if not first:
             return False
         given, taken = list(filter(None, mine)), list(filter(None, its))
 
@@ -382,7 +384,7 @@ def _kind(graph: Graph, node: Node, tops: Sequence[str], told: Callable[[str], s
     top, module = "" if node.call is None else tops[node.call], told(node.module)
     path, colon, layer = node.op.partition(": ")
     op = f"{told(path)}{colon}{layer}" if colon and node.module.endswith(path) else node.op
-    return node.kind, op or node.name, node.order, line, module, _state(graph, node), told(top), types, parent
+    return op or node.name, node.order, line, module, _state(graph, node), told(top), types, parent
 
 
 def _state(graph: Graph, node: Node) -> tuple[tuple[int, ...], ...]:

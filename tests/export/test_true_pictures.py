@@ -201,7 +201,8 @@ def modules_count_tensors(drawn: Drawn) -> str:
     used."""
     every = {box.id for box in drawn.built.boxes}
     for box in drawn.scene.boxes:
-        if box.style != "module" or box.id[0] != "m" or drawn.rolled or not box.lines or "more" in box.lines[0]:
+        first = box.lines[0] if box.lines else " "  # lines of the script are set in
+        if box.style != "module" or box.id[0] != "m" or drawn.rolled or first[0] == " " or "more" in first:
             continue
         if box.frame in drawn.whole:
             continue  # it says what is so of one of several

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from autograph_cli.export.layout.breaks import WIDEST
 from autograph_cli.export.layout.columns import LOW, in_columns, misfit
+from autograph_cli.export.layout.crossings import crossings
 from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import Placed
@@ -19,8 +20,8 @@ BETTER = 0.3
 """How much better a picture to the right must fit a page than one that runs down, which is read more easily."""
 MOST_TRIED = 400
 """Boxes up to which a picture is tried both ways."""
-WIDE, HIGH = 900.0, 1_200.0 * 1.05
-"""Pixels that a page has for a picture; what is a little higher than 1,200 is not folded for that."""
+WIDE, HIGH = 900.0, 1_200.0
+"""Pixels that a page has for a picture."""
 SMALLEST = 8.0
 """The height of text that can be read."""
 FLATTEST, STEEPEST = 0.42, 1.75
@@ -29,6 +30,16 @@ WHOLE = 30
 """Boxes below which no picture along the data is broken into columns."""
 WITHOUT_TITLES = 1.2
 """How much too wide a picture may be that is tried without the derivatives in the titles of its bands."""
+HIGHER = 1.2
+"""How much too high a picture may be that can be read, rather than be cut into parts that tell little."""
+FAR_OFF = 1.4
+"""How much too big a picture is that need not be looked at further."""
+CROSSINGS, TANGLED = 2, 0.05
+"""Arrows that cross in a picture of 30 boxes, at most; and what so many more of them count, as a part of a page."""
+MOST_OVER = 12
+"""Times that many that are counted."""
+CROWDED, LEFT = 1.1, 0.5
+"""What a picture may cost that is drawn rather than one in which less than this part of its boxes is left."""
 MOST_SEEN = 120
 """Boxes of which a page has room."""
 
@@ -78,29 +89,54 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         if columns and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
             yield fitted(scene, direction, columns=True)
 
-    best, readable, waiting, least = None, None, None, math.inf
+    best, readable, crowded, least = _NONE, _NONE, _NONE, (math.inf, 0)
+    waiting: Scene | None = None
     for scene, coarse in scenes:
-        if coarse and readable is not None:
-            return readable
-        if len(scene.boxes) >= least:
+        if coarse and readable[1] is not None and readable[0] <= HIGHER:
+            return readable[1]
+        readable = _NONE if coarse else readable
+        size = len(scene.boxes), len(scene.frames)
+        if size >= least:
             continue
-        least, waiting = len(scene.boxes), scene
-        if least > MOST_SEEN:
+        least, waiting = size, scene
+        if size[0] > MOST_SEEN:
             continue
-        drawn = list(laid_out(scene))
-        best, waiting = min(drawn if best is None else [best, *drawn], key=excess), None
-        if excess(best) <= 1:
-            break
-        readable = readable or next((its for its in map(shaped, drawn) if _shrunk(its) <= 1), None)
-    if best is None:
+        drawn = [(_cost(its), its) for its in map(shaped, laid_out(scene))]
+        (cost, nearest), waiting = min(drawn, key=_first), None
+        if cost <= 1:
+            small = crowded[1] is not None and LEFT * len(crowded[1].scene.boxes) > size[0]
+            return crowded[1] if crowded[1] is not None and small else nearest
+        crowded = (cost, nearest) if cost <= CROWDED and crowded[1] is None else crowded
+        best = min(best, (cost, nearest), key=_first)
+        readable = min([readable, *(its for its in drawn if _shrunk(its[1]) <= 1)], key=_first)
+    if best[1] is None:
         assert waiting is not None, "there is a scene"
-        best = min(laid_out(waiting), key=excess)
-    return shaped(best)
+        return shaped(min(laid_out(waiting), key=_cost))
+    return best[1]
+
+
+Judged = tuple[float, Placed | None]
+"""A picture, and what it costs."""
+_NONE: Judged = (math.inf, None)
+
+
+def _first(judged: Judged) -> float:
+    return judged[0]
 
 
 def _in_short(title: str) -> str:
     """The title of a band without the derivatives that are in it: `order 1 · backward`."""
     return " · ".join(title.split(" · ")[:2])
+
+
+def _cost(placed: Placed) -> float:
+    """How bad a picture is, at most 1 if it fits a page and few of its arrows cross."""
+    size = excess(placed)
+    if size > FAR_OFF:
+        return size
+    allowed = CROSSINGS * max(1.0, len(placed.scene.boxes) / WHOLE)
+    over = crossings(placed, int(MOST_OVER * allowed)) / allowed
+    return max(1.0, size) + max(0.0, over - 1) * TANGLED
 
 
 def excess(placed: Placed) -> float:

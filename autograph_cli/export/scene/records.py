@@ -47,6 +47,8 @@ class Box(Struct, frozen=True):
     """Its colour, if that is not the one of its style."""
     others: tuple[str, ...] = ()
     """The boxes that it stands for as well, by their ids in the scene that was built."""
+    many: int = 1
+    """The operations that it stands for, in one turn of a loop."""
 
     @property
     def below(self) -> tuple[str, ...]:

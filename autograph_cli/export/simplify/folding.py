@@ -111,8 +111,9 @@ def _may_fold(box: Box) -> bool:
 
 def _counted(boxes: list[Box]) -> str:
     """`12 operations and 3 modules`."""
-    modules = sum(box.style == "module" for box in boxes)
-    counts = ((len(boxes) - modules, "operation"), (modules, "module"))
+    modules = [box for box in boxes if box.style == "module"]
+    operations = sum(box.many for box in boxes if box.style != "module")
+    counts = ((operations, "operation"), (len(modules), "module"))
     return " and ".join(f"{count:,} {word}{'s' * (count > 1)}" for count, word in counts if count)
 
 
@@ -129,7 +130,10 @@ def _folded(members: list[Box]) -> Box:
     words = " → ".join(shown)
     chips = chips_of(members)
     subtitle = f"{told} {chips}".rstrip()
-    return replace(members[0], style=style, title=words, subtitle=subtitle, lines=(), tooltip="\n".join(lines))
+    many = sum(box.many for box in members if box.style != "module")
+    return replace(
+        members[0], style=style, title=words, subtitle=subtitle, lines=(), tooltip="\n".join(lines), many=many
+    )
 
 
 def _joined(scene: Scene, into: dict[str, str]) -> tuple[Arrow, ...]:

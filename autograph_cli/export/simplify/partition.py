@@ -1,54 +1,86 @@
-"""A scene that nothing else makes small enough, cut across into pieces of many rows, one box each."""
+"""Operations in one box for each line of the script, and where that is not small enough, for lines in a row."""
 
 from __future__ import annotations
 
+import heapq
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from autograph_cli.export.ranks import rows_of
-from autograph_cli.export.scene.labels import short
+from autograph_cli.export.scene.labels import LONGEST_LABEL, LONGEST_SUBTITLE, short
 from autograph_cli.export.scene.modules import LONGEST_TITLE, shown_by
+from autograph_cli.export.scene.parameters import chips_of
 from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
+from autograph_cli.graph.source import Source
 
-SLACK = 2
-"""A scene of up to so many times the limit is left as it is, for pieces tell much less."""
 PARTS = 40
 """Boxes that all operations are put into, if the limit allows for so many."""
+NEAR = 3
+"""A part is ended where a function was called, or a turn of a loop began, from this fraction of its size on."""
+GROWS = 1.25
+"""How much larger parts are tried, until they are few enough."""
 KEPT = 0.25
 """The part of the limit that results, and then leaves and inputs, may take to stay boxes of their own."""
 NAMED = 3
-"""Operations that a piece names, the most frequent ones."""
+"""Operations that a piece names, the most frequent ones, and lines that it shows."""
+TENSORS = "× k at an arrow: k tensors"
+_TURNS = re.compile(r"(?:↻ )?(× [\d,…]+(?: × [\d,…]+)*)")
+_CALL = re.compile(r" \(call \d+\)$")
+_COMMENT = re.compile(r"\s+#[^'\"]*$")
+Run = list[Box]
+
+
+def by_statement(scene: Scene, graph: Graph) -> Scene:
+    """The scene with all that a line of the script computed in one box; what ran in other modules stays apart."""
+    told = _Told(scene, graph)
+    runs = [run for run in _runs(scene, told.box_line) if len(run) > 1]
+    if not runs:
+        return scene
+    part = {box.id: run[0].id for run in runs for box in run}
+    pieces = {run[0].id: told.statement(run) for run in runs}
+    part |= _given_again(scene, graph, part)
+    others: dict[str, list[Box]] = {}
+    for box in scene.boxes:
+        if part.get(box.id, box.id) != box.id:
+            others.setdefault(part[box.id], []).append(box)
+    boxes = [
+        standing_for(pieces.get(box.id, box), others.get(box.id, ()))
+        for box in scene.boxes
+        if part.get(box.id, box.id) == box.id
+    ]
+    many = sum(box.many for box in pieces.values())
+    note = f"folded: {many:,} operations in {len(runs):,} line{'s' * (len(runs) > 1)} of the script"
+    arrows = _joined(scene, part)
+    return replace(scene, boxes=tuple(boxes), arrows=arrows, notes=_noted(scene, note, arrows))
 
 
 def cut_across(scene: Scene, graph: Graph, limit: int) -> Scene:
-    """The scene with all that is in the same rows in one box, if it has far more than `limit` boxes.
-
-    Arrows keep their direction, for each leads from one row to a later one. A note tells what was folded.
-    """
-    if len(scene.boxes) <= SLACK * limit:
+    """The scene with the lines of the script that ran one after the other in one box, if it has more than `limit`
+    boxes; a note tells what was folded."""
+    if len(scene.boxes) <= limit:
         return scene
-    alone = _kept(scene, limit)
-    part = _partition(scene, alone, max(1, min(PARTS, limit - len(alone))))
-    members: dict[str, list[Box]] = {}
-    for box in scene.boxes:
-        if box.id in part:
-            members.setdefault(part[box.id], []).append(box)
+    told, alone = _Told(scene, graph), _kept(scene, limit)
+    part: dict[str, str] = {}
+    members: dict[str, Run] = {}
+    for run in _parts(scene, told, alone, max(1, min(PARTS, limit - len(alone)))):
+        members[run[0].id] = run
+        part |= {box.id: run[0].id for box in run}
     boxes = [box for box in scene.boxes if box.id in alone]
-    boxes += [_piece(key, its, graph, scene.data) for key, its in members.items()]
+    boxes += [told.piece(run) for run in members.values()]
     many = sum(_operations(its) for its in members.values())
-    note = f"folded: {many:,} operations in {len(members):,} boxes, by the rows that they would stand in"
+    note = f"folded: {many:,} operations in {len(members):,} boxes, by the lines that ran one after the other"
     arrows = _joined(scene, part)
-    return replace(
-        scene,
-        boxes=tuple(replace(box, frame="") for box in boxes),
-        arrows=arrows,
-        frames=(),
-        notes=(*scene.notes, note, "× k at an arrow: k tensors"),
-    )
+    apart = tuple(replace(box, frame="") for box in boxes)
+    return replace(scene, boxes=apart, arrows=arrows, frames=(), notes=_noted(scene, note, arrows))
+
+
+def _noted(scene: Scene, note: str, arrows: Sequence[Arrow]) -> tuple[str, ...]:
+    tensors = any(arrow.label.startswith("× ") or " × " in arrow.label for arrow in arrows)
+    return tuple(dict.fromkeys((*scene.notes, note, *([TENSORS] if tensors else []))))
 
 
 def _kept(scene: Scene, limit: int) -> set[str]:
@@ -61,59 +93,247 @@ def _kept(scene: Scene, limit: int) -> set[str]:
     return alone
 
 
-def _partition(scene: Scene, alone: set[str], many: int) -> dict[str, str]:
-    """For each box that is folded the first one of its piece; a piece is some rows of one band."""
-    index = {box.id: number for number, box in enumerate(scene.boxes)}
-    edges = [(index[arrow.tail], index[arrow.head]) for arrow in scene.arrows if not arrow.back]
-    row = rows_of(len(index), edges, [box.band for box in scene.boxes], root_below=scene.data)
-    order = sorted((number for number, box in enumerate(scene.boxes) if box.id not in alone), key=row.__getitem__)
-    size = -(-len(order) // many)
-    owner: dict[str, str] = {}
-    first, count = "", 0
-    for before, number in zip([None, *order], order, strict=False):
-        box = scene.boxes[number]
-        parted = before is None or row[before] != row[number]
-        if before is None or (parted and (count >= size or scene.boxes[before].band != box.band)):
-            first, count = box.id, 0
-        owner[box.id] = first
-        count += 1
-    return owner
+def _in_turn(scene: Scene) -> list[Box]:
+    """The boxes of each band in the order in which they ran: what is between two of them is on no way round them."""
+    place = {box.id: number for number, box in enumerate(scene.boxes)}
+    ahead: list[list[int]] = [[] for _ in place]
+    waiting = [0] * len(place)
+    for tail, head in _ends(scene):
+        first, then = (tail, head) if scene.data else (head, tail)
+        ahead[place[first]].append(place[then])
+        waiting[place[then]] += 1
+    rank = [(box.band, bool(waiting[number]), number) for number, box in enumerate(scene.boxes)]
+    ready = [(*rank[number], number) for number in range(len(rank)) if not waiting[number]]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        number = heapq.heappop(ready)[-1]
+        order.append(scene.boxes[number])
+        for other in ahead[number]:
+            waiting[other] -= 1
+            if not waiting[other]:
+                heapq.heappush(ready, (*rank[other], other))
+    return order
+
+
+def _ends(scene: Scene) -> Iterator[tuple[str, str]]:
+    """The ends of all arrows but those into the next turn of a loop; what a result is used for comes from its maker."""
+    maker = _makers(scene)
+    for arrow in scene.arrows:
+        if not arrow.back:
+            yield maker.get(arrow.tail, arrow.tail), arrow.head
+
+
+def _makers(scene: Scene) -> dict[str, str]:
+    results = {box.id for box in scene.boxes if box.style in RESULTS}
+    return {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
+
+
+def _runs(scene: Scene, line_of: Callable[[Box], Source | None]) -> Iterator[Run]:
+    """The operations of one line that ran one after the other in one module, with what they alone made of nothing."""
+    users: dict[str, set[str]] = {}
+    made = set()
+    for tail, head in _ends(scene):
+        first, then = (tail, head) if scene.data else (head, tail)
+        users.setdefault(first, set()).add(then)
+        made.add(then)
+    runs: list[Run] = []
+    sources: Run = []
+    mine: object = None
+    for box in _in_turn(scene):
+        if box.style == "module":
+            mine = None
+        elif box.style in OPERATIONS and box.id not in made:
+            sources.append(box)
+        elif box.style in OPERATIONS:
+            line = line_of(box)
+            its = None if line is None else (line.file, line.line, line.function, box.band, box.frame)
+            if its is None or its != mine:
+                runs.append([])
+            runs[-1].append(box)
+            mine = its
+    run_of = {box.id: run for run in runs for box in run}
+    place = {box.id: number for number, box in enumerate(scene.boxes)}
+    for box in sources:
+        its_users = [run_of.get(user) for user in users.get(box.id, ())]
+        if its_users and its_users[0] and all(run is its_users[0] for run in its_users):
+            near = its_users[0][0]
+            if (near.band, near.frame) == (box.band, box.frame) and line_of(box) in (None, line_of(near)):
+                its_users[0].append(box)
+    for run in runs:
+        yield sorted(run, key=lambda box: place[box.id])
+
+
+def _parts(scene: Scene, told: _Told, alone: Collection[str], many: int) -> list[Run]:
+    """No more than so many parts of all boxes but those that stay `alone`, each of one band: whole lines, and where
+    that is near, whole calls of functions and turns of loops; what was made of nothing goes with its first user."""
+    users: dict[str, list[str]] = {}
+    made = set()
+    for tail, head in _ends(scene):
+        first, then = (tail, head) if scene.data else (head, tail)
+        users.setdefault(first, []).append(then)
+        made.add(then)
+    order = [box for box in _in_turn(scene) if box.id not in alone]
+    row, sources = [box for box in order if box.id in made], [box for box in order if box.id not in made]
+    size = 1.0
+    runs = _cut(row, told, size)
+    while len(runs) > many and size < len(row):
+        size *= GROWS
+        runs = _cut(row, told, size)
+    part = {box.id: number for number, run in enumerate(runs) for box in run}
+    for box in sources:
+        near = [part[user] for user in users.get(box.id, ()) if user in part and runs[part[user]][0].band == box.band]
+        if not near:
+            part[box.id] = len(runs)
+            runs.append([])
+        runs[min(near, default=-1)].append(box)
+    return runs
+
+
+def _cut(row: Sequence[Box], told: _Told, size: float) -> list[Run]:
+    """A row in parts of about this size."""
+    runs: list[Run] = []
+    mine: Source | None = None
+    for box in row:
+        line = told.box_line(box)
+        ends = not runs or runs[-1][-1].band != box.band or len(runs[-1]) >= 2 * size
+        if not ends and line is not None and mine is not None and line != mine:
+            again = _function(line) != _function(mine) or line.line < mine.line
+            ends = len(runs[-1]) >= size or (again and NEAR * len(runs[-1]) >= size)
+        if ends:
+            runs.append([])
+        runs[-1].append(box)
+        mine = mine if line is None else line
+    return runs
+
+
+def _given_again(scene: Scene, graph: Graph, part: dict[str, str]) -> dict[str, str]:
+    """Map each small box of a leaf or an input to the first one of the same tensor at the same line."""
+    small = {box.id for box in scene.boxes if box.small and box.style in ("leaf", "input")}
+    ends = [(arrow.tail, arrow.head) if arrow.tail in small else (arrow.head, arrow.tail) for arrow in scene.arrows]
+    uses = Counter(leaf for leaf, _ in ends)
+    first: dict[tuple[str, int], str] = {}
+    again = {}
+    for leaf, user in ends:
+        if leaf in small and uses[leaf] == 1 and user in part:
+            shown = shown_by(leaf, graph, scene.data)
+            same = first.setdefault((part[user], -1 if shown is None else shown.id), leaf)
+            if shown is not None and same != leaf:
+                again[leaf] = same
+    return again
 
 
 def _operations(members: Sequence[Box]) -> int:
-    return sum(box.style == "folded" or box.style in OPERATIONS for box in members)
+    return sum(box.many for box in members if box.style == "folded" or box.style in OPERATIONS)
 
 
-def _piece(key: str, members: Sequence[Box], graph: Graph, data: bool) -> Box:
-    """One box for all of these."""
-    (first,) = (box for box in members if box.id == key)
-    whole = standing_for(replace(first, others=first.others), [box for box in members if box is not first])
-    styles = Counter(box.style for box in members if box.style in (*OPERATIONS, "folded", "module"))
-    counts = _counts(whole, members, graph, data)
-    if not styles:
-        return replace(whole, title=" and ".join(counts), subtitle="", lines=(), tooltip="", small=False)
-    names = Counter(box.title for box in members if box.style in styles)
-    shown = ", ".join(name for name, _ in names.most_common(NAMED)) + ("…" if len(names) > NAMED else "")
-    told = ", ".join(f"{count:,} {name}" for name, count in names.most_common())
-    tooltip = "\n".join(filter(None, (f"{counts[0]}: {told}", ", ".join(counts[1:]))))
-    style, band = styles.most_common(1)[0][0], members[0].band
-    return Box(key, style, short(shown, LONGEST_TITLE), counts[0], (), tooltip, band, others=whole.others)
+def _function(line: Source) -> str:
+    """The function that a line stands in, whether in a comprehension of it or not."""
+    return line.function.partition(".<")[0]
 
 
-def _counts(whole: Box, members: Sequence[Box], graph: Graph, data: bool) -> list[str]:
-    """Return how many operations, modules, leaves and inputs, and results a piece has: each tensor counts once."""
-    drawn = {box.id: box for box in members if box.style in ("leaf", "input")}
-    given = {shown_by(key, graph, data) for box in drawn.values() for key in (box.id, *box.others)}
-    counts = [(_operations(members), "operation"), (sum(box.style == "module" for box in members), "module")]
-    counts += [(len(given), "leaves and inputs"), (sum(box.style in RESULTS for box in members), "result")]
-    words = [f"{many:,} {word}{'s' * (many > 1 and word[-1] != 's')}" for many, word in counts if many]
-    return words or [f"{len(members):,} marks"]
+class _Told:
+    """The words for what is folded."""
+
+    def __init__(self, scene: Scene, graph: Graph) -> None:
+        self.data, self.graph = scene.data, graph
+        self.lines: dict[str, Source | None] = {}
+
+    def box_line(self, box: Box) -> Source | None:
+        """The line of the script that a box is of; of a derivative that of what it differentiates."""
+        if box.id not in self.lines:
+            node = shown_by(box.id, self.graph, self.data)
+            while node is not None and node.order and node.parent is not None:
+                node = self.graph[node.parent]
+            self.lines[box.id] = None if node is None else node.source
+        return self.lines[box.id]
+
+    def _texts(self, members: Run) -> list[str]:
+        """What is written on their lines, each once."""
+        told = (self.box_line(box) for box in members)
+        lines = dict.fromkeys((its.file, its.line, _COMMENT.sub("", its.text)) for its in told if its and its.text)
+        return [text for *_, text in lines]
+
+    def statement(self, members: Run) -> Box:
+        """One box for what a line computed."""
+        first = members[0]
+        texts = self._texts(members)
+        named = list(dict.fromkeys(box.title for box in members))
+        turns = {match[1] if (match := _TURNS.match(box.subtitle)) else "" for box in members}
+        times = turns.pop() if len(turns) == 1 else ""
+        many = _operations(members)
+        words = f"{many:,} operations" if self.data and texts else ", ".join(named)
+        below = " · ".join(filter(None, (times, short(words, LONGEST_SUBTITLE))))
+        chips = chips_of(members)
+        style = Counter(box.style for box in members).most_common(1)[0][0]
+        if any(box.style == "operation" for box in members):
+            style = "operation"
+        amounts = [box.amount for box in members if box.amount is not None]
+        return replace(
+            first,
+            style=style,
+            title=short(texts[0] if texts else words, LONGEST_TITLE),
+            subtitle=f"{below} {chips}".rstrip(),
+            lines=(),
+            tooltip="\n".join(box.tooltip.partition("\n")[0] for box in members),
+            amount=sum(amounts) if amounts else None,
+            many=many,
+        )
+
+    def piece(self, members: Run) -> Box:
+        """One box for lines in a row."""
+        first = next((box for box in members if box.style in (*OPERATIONS, "folded", "module")), members[0])
+        whole = standing_for(
+            replace(members[0], others=members[0].others), [box for box in members if box is not members[0]]
+        )
+        styles = Counter(box.style for box in members if box.style in (*OPERATIONS, "folded", "module"))
+        counts = self._counts(whole, members)
+        if not styles:
+            return replace(whole, title=" and ".join(counts), subtitle="", lines=(), tooltip="", small=False)
+        names = Counter(_CALL.sub("", box.title) for box in members if box.style in styles)
+        told = ", ".join(f"{count:,} {name}" for name, count in names.most_common())
+        tooltip = "\n".join(filter(None, (f"{counts[0]}: {told}", ", ".join(counts[1:]))))
+        style = styles.most_common(1)[0][0]
+        texts = self._texts(members)
+        functions = list(dict.fromkeys(_function(its) for box in members if (its := self.box_line(box)) is not None))
+        often = [f"{name} × {count}" if styles["module"] and count > 1 else name for name, count in names.most_common()]
+        shown = ", ".join(often[:NAMED]) + ("…" if len(often) > NAMED else "")
+        lines: tuple[str, ...] = ()
+        if len(texts) == 1 and not styles["module"]:
+            shown = texts[0]
+        elif texts:
+            inside = list(dict.fromkeys(_CALL.sub("", box.title) for box in members if box.style == "module"))
+            shown = ", ".join(functions) if all(functions) and len(functions) <= NAMED else shown
+            shown = ", ".join(inside) if inside else shown
+            lines = tuple([f" {short(text, LONGEST_LABEL)}" for text in texts[:NAMED]])
+            lines += (f" … {len(texts) - NAMED:,} more lines",) if len(texts) > NAMED else ()
+        title = short(shown, LONGEST_TITLE)
+        words = " and ".join(counts[: len(styles.keys() & {"module"}) + bool(_operations(members))])
+        return Box(
+            members[0].id,
+            style,
+            title,
+            words,
+            lines,
+            tooltip,
+            first.band,
+            others=whole.others,
+            many=_operations(members),
+        )
+
+    def _counts(self, whole: Box, members: Sequence[Box]) -> list[str]:
+        """Return how many operations, modules, leaves and inputs, and results a piece has: each tensor counts once."""
+        drawn = {box.id: box for box in members if box.style in ("leaf", "input")}
+        given = {shown_by(key, self.graph, self.data) for box in drawn.values() for key in (box.id, *box.others)}
+        counts = [(_operations(members), "operation"), (sum(box.style == "module" for box in members), "module")]
+        counts += [(len(given), "leaves and inputs"), (sum(box.style in RESULTS for box in members), "result")]
+        words = [f"{many:,} {word}{'s' * (many > 1 and word[-1] != 's')}" for many, word in counts if many]
+        return words or [f"{len(members):,} marks"]
 
 
 def _joined(scene: Scene, part: dict[str, str]) -> tuple[Arrow, ...]:
     """The arrows between what is left, those between the same boxes as one, with their number."""
-    results = {box.id for box in scene.boxes if box.style in RESULTS}
-    maker = {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
+    maker = _makers(scene)
     merged: dict[tuple[str, str, bool, bool], list[Arrow]] = {}
     for arrow in scene.arrows:
         # What a result is used for comes from what made it: the piece around would lead to it and back.

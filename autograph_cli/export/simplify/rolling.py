@@ -135,6 +135,8 @@ def _past_results(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) ->
 def _one_of(boxes: Sequence[Box], graph: Graph, data: bool) -> Box:
     """The box of the first turn for those of all: with the arguments of each operation, and the name of each tensor."""
     box = standing_for(boxes[0], boxes[1:])
+    if box.style == "untracked" and boxes[-1].style == "operation":
+        box = replace(box, style="operation", tooltip=f"{box.tooltip}\nnot recorded by autograd in the first turn")
     titles = list(dict.fromkeys(its.title for its in boxes))
     if box.style in OPERATIONS:
         named = list(dict.fromkeys(its.subtitle for its in boxes if its.subtitle))

@@ -11,23 +11,29 @@ from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.records import Box, Scene
 from autograph_cli.export.simplify.closing import closed, depths
 from autograph_cli.export.simplify.folding import fold
+from autograph_cli.export.simplify.partition import by_statement
 from autograph_cli.export.simplify.repeats import fold_repeats
 from autograph_cli.graph import Graph
 
 MANY, LEFT = 40, 0.85
 """Boxes from which on chains are folded several at a time, and the part of the boxes that is then left each time."""
+LITTLE = 0.8
+"""The part of the boxes that is left where a few chains are folded, before all lines of the script are."""
 FEWEST = 6
 
 
 def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
     """Yield the scene with fewer and fewer boxes: equal modules in a row as one, frames around a single box as a line
-    on it, modules closed from the inside out, those of one class at a time, chains folded, the outermost modules
-    closed, and all chains folded."""
+    on it, modules closed from the inside out, those of one class at a time, a few chains folded, or lines of the script
+    and chains, the outermost modules closed, and all chains folded."""
     small = split(fold_repeats(scene, graph))
     yield small
     small = without_lone_frames(small)
     yield small
     small = yield from _closing(small, graph, 2)
+    yield from _folding(small, LITTLE)
+    small = by_statement(small, graph)
+    yield small
     small = yield from _folding(small, 0.5)
     small = yield from _closing(small, graph, 1)
     yield from _folding(small, 0.0)
@@ -82,8 +88,7 @@ def _class(graph: Graph, call: int | None) -> str:
 
 
 def _folding(scene: Scene, least: float) -> Generator[Scene, None, Scene]:
-    """Yield the scene with more and more of its chains folded, until so small a part of it is left; returns the last
-    one."""
+    """Yield the scene with more and more of it folded, until so small a part of it is left; returns the last one."""
     limit = len(scene.boxes)
     lowest, folded = max(FEWEST, limit * least), scene
     while limit > lowest and len(folded.boxes) <= limit:
