@@ -163,6 +163,9 @@ class Forward:
         equal = {one: other for one, other in aligned.pairs.items() if aligned.equal(one, other)}
         olds = _operations_behind(self.old, mine, equal.keys())
         news = _operations_behind(self.new, its, equal.values())
+        tracked = _tracked(self.old, olds), _tracked(self.new, news)
+        if any(tracked):  # the data that these are given is prepared before them
+            olds, news = tracked
         ends = (mine, its)
         if user is not None and user in aligned.pairs:
             ends = Edge(user), Edge(aligned.pairs[user])
@@ -188,6 +191,11 @@ def _operations_behind(graph: Graph, edge: Edge, stops: Collection[int]) -> list
     stopped = set(stops)
     met = walk(graph, [edge.node], lambda node: () if node.id in stopped else node.args)
     return [number for number in met if number not in stopped and graph[number].is_operation]
+
+
+def _tracked(graph: Graph, numbers: list[int]) -> list[int]:
+    """Return those of these nodes that a gradient goes through."""
+    return [number for number in numbers if graph[number].kind == "operation"]
 
 
 def _plain(node: Node) -> tuple[object, ...]:
