@@ -78,7 +78,7 @@ def walked(program: str, answer: str) -> None:
 
     torch.autograd.backward, torch.autograd.grad = walking(torch.autograd.backward), walking(torch.autograd.grad)
     runpy.run_path(program, run_name="__main__")
-    Path(answer).write_text(json.dumps([sorted(each.items()) for each in walks]), "utf-8")
+    Path(answer).write_text(json.dumps([list(each.items()) for each in walks]), "utf-8")
 
 
 def row(program: Path, python: str) -> str:

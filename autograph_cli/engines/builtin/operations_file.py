@@ -1,4 +1,4 @@
-"""Writes `operations.json`, and what graphs need of operations, from the engine's records: `python -m autograph_cli.engines.builtin.operations_file`."""
+"""Writes facts of operations from their records: `python -m autograph_cli.engines.builtin.operations_file`."""
 
 from __future__ import annotations
 

@@ -351,11 +351,11 @@ def watch_methods(hooked: Callable[[], None] | None, aliased: Callable[[str, Any
             delattr(torch.Tensor, name)
     if aliased is not None:
         Variable.__new__ = staticmethod(functools.partial(_make_variable, aliased))
-        torch.nn.Parameter.__new__ = staticmethod(functools.partial(_make_parameter, aliased))  # type: ignore[assignment]
+        torch.nn.Parameter.__new__ = staticmethod(functools.partial(_make_parameter, aliased))
         return
     if "__new__" in vars(Variable):
         del Variable.__new__
-    torch.nn.Parameter.__new__ = _own_parameter  # type: ignore[assignment]
+    torch.nn.Parameter.__new__ = _own_parameter
 
 
 @uncounted

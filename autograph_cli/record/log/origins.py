@@ -24,7 +24,8 @@ def origin_of(log: EventLog, key: int, ref: weakref.ref[Any]) -> Drawn | None:
     events = _led_to(log, key)
     if events is None:
         return None
-    op, by = "", ()
+    op = ""
+    by: Facts = ()
     for event in events:
         given = _drawn_by(log, event)
         if given is not None and not op:
