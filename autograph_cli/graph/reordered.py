@@ -3,10 +3,13 @@ but for rounding."""
 
 from __future__ import annotations
 
+import functools
 import importlib
+import json
 from collections import Counter
 from collections.abc import Mapping
 from graphlib import TopologicalSorter
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -14,10 +17,8 @@ from autograph_cli.graph.compared import constants, labelled
 from autograph_cli.graph.records import Edge, Graph, Node
 from autograph_cli.graph.views import data_edges, part
 
-_COMMUTE = frozenset(
-    ("add", "mul", "eq", "ne", "maximum", "minimum", "logical_and", "logical_or", "bitwise_and", "bitwise_or")
-)
-"""Operations of two tensors in either order."""
+SYMMETRIC = Path(__file__).with_name("symmetric.json")
+"""Operations of two tensors in either order, written from the engine's records by `make operations`."""
 _SUM = "add"
 """One that is given another is one of three."""
 Term = tuple[Edge, Edge | None]
@@ -48,9 +49,14 @@ def reordered(graph: Graph) -> Graph | None:
     return part(replace(graph, nodes=tuple(nodes)), kept, graph.roots)
 
 
+@functools.cache
+def _symmetric() -> frozenset[str]:
+    return frozenset(json.loads(SYMMETRIC.read_text("utf-8")))
+
+
 def _commutes(node: Node) -> bool:
     """Return whether it is such an operation, of two tensors and nothing else."""
-    of_two = node.op in _COMMUTE and len(node.args) == 2 and len(node.next) in (0, 2)
+    of_two = node.op in _symmetric() and len(node.args) == 2 and len(node.next) in (0, 2)
     return of_two and "alpha" not in constants(node)
 
 

@@ -8,17 +8,18 @@ import signal
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import FrameType, FunctionType
 from typing import Any
 
 from msgspec.structs import replace
 
 from autograph_cli.engines import connect
-from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Connect, Output, key_of
+from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Connect, key_of
 from autograph_cli.graph import Graph, Memory, Notice, Step, Trace
-from autograph_cli.record.graphs.build import Span, build, describe
-from autograph_cli.record.graphs.derive import Derivation, derive, not_chosen, signature
+from autograph_cli.record.graphs.build import Span, build
+from autograph_cli.record.graphs.derive import Derivations, not_chosen
+from autograph_cli.record.graphs.roots import is_operation, made_in, name_of
 from autograph_cli.record.log import forgetting
 from autograph_cli.record.log.collectives import Collectives
 from autograph_cli.record.log.data import Data
@@ -26,7 +27,7 @@ from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import BackwardEvent, StepLog
 from autograph_cli.record.log.kinds import Finished, Kind, Kinds
 from autograph_cli.record.log.ledger import Books
-from autograph_cli.record.log.noticed import CALLS, FEW as WATCHED, Noticed
+from autograph_cli.record.log.noticed import CALLS, FEW, Noticed
 from autograph_cli.record.log.saved_tensors import look
 from autograph_cli.record.log.steps import Progress, Selection
 from autograph_cli.record.measure.independence import INDEPENDENCE, Calls
@@ -39,10 +40,6 @@ from autograph_cli.record.run.tracebacks import summary
 
 SLOW = 0.5
 """The seconds that a call of a model may take for it to be called again."""
-MOST_DERIVED = 4
-"""So many derivative graphs are kept for steps that are equal to those that they are of."""
-FEW = 16
-"""The number of steps that differ, of which a derivative graph is made."""
 _MOST_COUNTED = 64
 """Of so many sets of parameters it is known when their memory was counted."""
 
@@ -109,7 +106,6 @@ class Recorder:
     ) -> None:
         self.selection = Selection.parse(steps)
         self.script = script
-        self.custom = derive
         cheap = engine is None or not engine.costly
         self._each, self._all = each and cheap, (bool(record) or every) and cheap
         self.log: EventLog = _Log(engine or connect("builtin"), self)
@@ -142,17 +138,13 @@ class Recorder:
         self.books.stepped = self.kinds.stepped
         self._optimizers: list[weakref.ref[Any]] = []
         self._settled: names.Settled = set()
-        self._derived: dict[tuple[Any, ...], Derivation] = {}
-        """Derivative graphs, by the signature of the steps that they are of."""
-        self._derivations = 0
-        self._others: set[threading.Thread] = set()
-        """The threads that are not the script's."""
+        self.derivations = Derivations(self.log, self.sources, self._look_back, self.measures, custom=derive)
         self._counted: dict[frozenset[int], tuple[int, Memory]] = {}
         """By the parameters of a step: how often there was such a step, and the memory that was counted last."""
 
     def start(self) -> None:
         """Begin to follow the engine."""
-        self._others = set(threading.enumerate())
+        self.derivations.others = set(threading.enumerate())
         file = getattr(sys.modules.get("__main__"), "__file__", None)
         if file and os.path.exists(file):
             self.sources.folder = os.path.dirname(os.path.realpath(file))
@@ -197,7 +189,7 @@ class Recorder:
         if step.has_operations and self._wanted():
             found = [(name, output) for name, output in step.variables if output not in step.bare]
             roots = [(name, scope[name]) for name, output in found if log.known[key_of(output)].followed]
-            step.derived = self._derive(roots)
+            step.derived = self.derivations.of_roots(roots)
 
     def _influences(self) -> Iterator[Notice]:
         """Return what models make of what they are given, which are called again."""
@@ -254,7 +246,7 @@ class Recorder:
         variables = names.scan(log, [scope])
         nothing = StepLog()
         nothing.looked = log.step.looked
-        found = [known for known in variables if self._operation(known[1]) and known[1] not in log.step.bare]
+        found = [known for known in variables if is_operation(log, known[1]) and known[1] not in log.step.bare]
         span = Span(nothing, found)
         return build(log, self.sources, span)
 
@@ -289,8 +281,11 @@ class Recorder:
                 if call.create_graph:
                     step.derived = None, ""
                 else:
-                    self._trim(step, call)
-                    step.derived = self._derived_once(call)
+                    kind = self.kinds.known(step.sites)
+                    if kind is not None:
+                        self._trim(step, call, kind)
+                    chosen = kind is None or self.selection.names(self.total) or not self._each
+                    step.derived = self.derivations.of_call(call, chosen=chosen)
                 look(log, step)
                 if self.watch is not None:
                     self.watch.begins(self._leaves(step.leaves))
@@ -336,7 +331,7 @@ class Recorder:
 
     def _notices(self, call: BackwardCall) -> bool:
         """Return whether it is looked at to which gradients a call adds."""
-        return call.kind == "backward" and self.total < WATCHED and self.log.calls < CALLS
+        return call.kind == "backward" and self.total < FEW and self.log.calls < CALLS
 
     # -- steps
 
@@ -373,17 +368,9 @@ class Recorder:
         may_be = self._may_be_kept() and self.kinds.may_be_last(self.total)
         self.log.engine.follow(self._keeps or may_be or every)
 
-    def _few(self) -> bool:
-        """Return whether the step is one of few, of which a derivative graph is made."""
-        new = self.kinds.known(self.log.step.sites) is None
-        return new or self.selection.names(self.total) or self._derivations < FEW or not self._each
-
-    def _trim(self, step: StepLog, call: BackwardCall) -> None:
+    def _trim(self, step: StepLog, call: BackwardCall, kind: Kind) -> None:
         """Leave out what ran before a turn of a loop began: all of that on which nothing in it hangs, but for the first
         turn, which has what leads to the loop."""
-        kind = self.kinds.known(step.sites)
-        if kind is None:
-            return
         roots = [output for output in map(self.log.engine.root, call.roots) if output is not None]
         starts = [*map(key_of, roots), *(key for each in step.passes for key in each.ran)]
         forgetting.leave_out(self.log, step, starts, kind.lines)
@@ -411,7 +398,7 @@ class Recorder:
             kind.lines = forgetting.lines_of(step.events)
         if self._may_be_kept():
             self.noticed.look_again()
-            roots = [(self._name_of(output), output) for output in entry.roots]
+            roots = [(name_of(log, output), output) for output in entry.roots]
             kind.roots = [name for name, _ in roots]
             self._hold(Finished(self.total, step, roots, self._memory(step.leaves), kind), kind)
         log.finish()
@@ -443,7 +430,7 @@ class Recorder:
 
     def _step(self, done: Finished) -> Step:
         step, roots = done.step, [output for _, output in done.roots]
-        others = [(name, output) for name, output in self._made(step) if output not in roots]
+        others = [(name, output) for name, output in made_in(self.log, step) if output not in roots]
         span = Span(step, [*done.roots, *others], step.found)
         self._look_back(done)
         graph = build(self.log, self.sources, span)
@@ -459,105 +446,3 @@ class Recorder:
     def _look_back(self, done: Finished | None = None) -> None:
         """Have at hand what the nodes keep of the steps that wait, on which this one may hang."""
         self.log.looks += [each.step.looked for each in self.kinds.held() if each is not done]
-
-    # -- roots and names
-
-    def _operation(self, output: Output) -> bool:
-        return self.log.known[key_of(output)].is_operation
-
-    def _made(self, step: StepLog) -> list[tuple[str, Output]]:
-        """The variables whose tensors were made or differentiated in the step, each once, in order of binding."""
-        asked = {key_of(output) for entry in step.passes for output in entry.roots}
-        known, first = self.log.known, step.events[0].number if step.events else sys.maxsize
-        made = []
-        for name, output in step.variables:
-            event = None if output in step.bare else known.get(key_of(output))
-            if event is not None and ((event.followed and event.number >= first) or event.key in asked):
-                made.append((name, output))
-        return list(dict.fromkeys(made))
-
-    def _name(self, root: Any) -> str:
-        output = self.log.engine.output(root)
-        return "" if output is None else self._name_of(output)
-
-    def _name_of(self, output: Output) -> str:
-        found = self.log.names_of(output)
-        return found[0] if found else describe(self.log.known[key_of(output)], self.log.engine)[1]
-
-    # -- derivatives
-
-    def _derived_once(self, call: BackwardCall) -> tuple[Callable[[], Graph | None] | None, str | None]:
-        """Return what makes the derivative graph of the step whose last backward call begins: one for all that are
-        equal, unless something is measured."""
-        log, tensor = self.log, self.log.engine.tensor
-        named = [(self._name(root), root) for root in call.roots if isinstance(root, tensor)]
-        outputs = [output for output in map(log.engine.root, call.roots) if output is not None]
-        again = call.kind == "grad"
-        alike = None if self.measures is not None else signature(log, log.step, outputs)
-        key = None if alike is None else (alike, again)
-        found = self._derived.get(key) if key is not None else None
-        if found is None:
-            if not self._few():
-                return None, None
-            self._derivations += 1
-            self._look_back()
-            found = Derivation(*self._derive(named, again=again))
-            if key is not None:
-                while len(self._derived) >= MOST_DERIVED:
-                    del self._derived[next(iter(self._derived))]
-                self._derived[key] = found
-        return found.graph, found.words
-
-    def _derive(
-        self, roots: Sequence[tuple[str, Any]], *, again: bool = False
-    ) -> tuple[Callable[[], Graph] | None, str | None]:
-        """Return what makes a derivative graph of the step that is going on, if its own script made none; of these
-        roots all the same where they hang on derivatives and are to be differentiated `again`."""
-        step = self.log.step
-        highest = max((event.order for event in step.events if event.is_operation), default=0)
-        if highest and not (again and self._hang_on_derivatives(roots)):
-            return None, ""
-        used = {key_of(output) for event in step.events for output in event.next if output is not None}
-        chosen: dict[Output, tuple[str, Any]] = {}
-        for name, root in roots:
-            output = self.log.engine.output(root)
-            if output is not None and self._operation(output) and key_of(output) not in used:
-                chosen.setdefault(output, (name, root))
-        if not chosen:
-            return None, self._constant()
-        if not self._others.union([threading.current_thread()]).issuperset(threading.enumerate()):
-            return None, "not made: other threads of the script were running"
-        found = [(name, output) for name, output in self._made(step) if output not in chosen]
-        starts = [(name, output) for output, (name, _) in chosen.items()]
-        span = Span(step, [*starts, *found], step.found)
-        roots = list(chosen.values())
-        with contextlib.nullcontext() if self.measures is None else self.measures.pausing():
-            made, why = derive(self.log, self.sources, span, roots, highest, custom=self.custom, measures=self.measures)
-        return made, why if made else self._constant() or why
-
-    def _hang_on_derivatives(self, roots: Iterable[tuple[str, Any]]) -> bool:
-        """Return whether one of these was made from what a backward pass recorded."""
-        known, waiting = self.log.known, [self.log.engine.output(root) for _, root in roots]
-        met: set[int] = set()
-        while waiting:
-            output = waiting.pop()
-            key = -1 if output is None else key_of(output)
-            if output is None or key in met or key not in known:
-                continue
-            met.add(key)
-            if known[key].order:
-                return True
-            waiting += known[key].next
-        return False
-
-    def _constant(self) -> str:
-        """Return what to say where the script asked for a graph of the gradient, and its backward left none."""
-        for entry in self.log.step.passes:
-            if entry.create_graph and not entry.failed:
-                position = self.sources.source(entry.site)
-                where = f" ({position.file}:{position.line})" if position else ""
-                return (
-                    f"`{entry.call}` with create_graph=True{where} recorded nothing: its gradients are constants, "
-                    "cut from the leaves"
-                )
-        return ""

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from autograph_cli.engines.builtin.operations_file import text
+from autograph_cli.engines.builtin.operations_file import symmetric, text
 from autograph_cli.engines.operations import FILE, facts_of
+from autograph_cli.graph.reordered import SYMMETRIC
 
 SCRIPT = """
 import torch
@@ -62,6 +63,7 @@ for command in sys.argv[2:]:
 
 def test_the_file_is_made_from_the_records_of_the_engine() -> None:
     assert FILE.read_text(encoding="utf-8") == text(), "make operations"
+    assert SYMMETRIC.read_text(encoding="utf-8") == symmetric(), "make operations"
 
 
 def test_nodes_without_a_record_have_no_facts() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.graph import Graph, Step, Trace, from_json, to_json, tracked
-from autograph_cli.record import recorder
+from autograph_cli.record.graphs import derive as derivations
 from autograph_cli.record.graphs.derive import derive
 from autograph_cli.record.log import forgetting
 from autograph_cli.record.recorder import Recorder
@@ -438,7 +438,7 @@ def test_every_step_that_is_kept_has_one(steps: str) -> None:
 
 def test_equal_steps_are_differentiated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    monkeypatch.setattr(recorder, "derive", lambda *args, **kwargs: made.append(0) or derive(*args, **kwargs))
+    monkeypatch.setattr(derivations, "derive", lambda *args, **kwargs: made.append(0) or derive(*args, **kwargs))
 
     def script() -> dict[str, Any]:
         x = torch.ones(3, requires_grad=True)

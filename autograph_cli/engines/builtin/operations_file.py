@@ -1,4 +1,4 @@
-"""Writes `operations.json` from the engine's records: `python -m autograph_cli.engines.builtin.operations_file`."""
+"""Writes facts of operations from their records: `python -m autograph_cli.engines.builtin.operations_file`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 
 from autograph_cli.engines.builtin.formulas import formula_of
 from autograph_cli.engines.operations import FILE
+from autograph_cli.graph.reordered import SYMMETRIC
 from autograph_cli.torch._core.operation import table
 
 
@@ -20,6 +21,11 @@ def text() -> str:
     return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items()) + "\n}\n"
 
 
+def symmetric() -> str:
+    """Return the operations that give the same whichever of their two tensors comes first, as JSON."""
+    return json.dumps(sorted({operation.name for operation in table.values() if operation.symmetric})) + "\n"
+
+
 def _named(node: str) -> str:
     """Return the operation that the name of a node is made of, which several operations may have."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub(r"Backward\d+$", "", node)).lower()
@@ -29,3 +35,4 @@ if __name__ == "__main__":
     import autograph_cli.torch  # noqa: F401  # it fills the table
 
     FILE.write_text(text(), encoding="utf-8")
+    SYMMETRIC.write_text(symmetric(), encoding="utf-8")

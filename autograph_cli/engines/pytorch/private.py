@@ -331,6 +331,7 @@ def replace_apply(function: Any) -> None:
 _HOOKS, _ALIASES = ("register_hook", "retain_grad"), {"detach": "detach", "as_subclass": "alias"}
 PARAMETER = "parameter"
 """The alias that is no operation: a parameter of a tensor."""
+_own_parameter = vars(torch.nn.Parameter)["__new__"]
 own_methods = {name: vars(torch.Tensor).get(name) for name in (*_HOOKS, *_ALIASES)}
 
 
@@ -350,11 +351,11 @@ def watch_methods(hooked: Callable[[], None] | None, aliased: Callable[[str, Any
             delattr(torch.Tensor, name)
     if aliased is not None:
         Variable.__new__ = staticmethod(functools.partial(_make_variable, aliased))
-        torch.Tensor._make_subclass = staticmethod(functools.partial(_make_subclass, aliased))  # type: ignore[method-assign,assignment]
+        torch.nn.Parameter.__new__ = staticmethod(functools.partial(_make_parameter, aliased))
         return
-    for cls, name in ((Variable, "__new__"), (torch.Tensor, "_make_subclass")):
-        if name in vars(cls):
-            delattr(cls, name)
+    if "__new__" in vars(Variable):
+        del Variable.__new__
+    torch.nn.Parameter.__new__ = _own_parameter
 
 
 @uncounted
@@ -368,10 +369,12 @@ def _make_variable(aliased: Callable[[str, Any, Any], None], cls: type, *args: A
 
 
 @uncounted
-def _make_subclass(aliased: Callable[[str, Any, Any], None], cls: type, data: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return what a parameter is made by: a leaf over the memory of `data`."""
-    result = torch._C.TensorBase._make_subclass(cls, data, *args, **kwargs)
-    aliased(PARAMETER, data, result)
+def _make_parameter(aliased: Callable[[str, Any, Any], None], cls: type, *args: Any, **kwargs: Any) -> Any:
+    """Return a parameter, and tell what it was made of."""
+    result = _own_parameter.__func__(cls, *args, **kwargs)
+    given = next((x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)), None)
+    if given is not None:
+        aliased(PARAMETER, given, result)
     return result
 
 

@@ -1,20 +1,30 @@
-"""Makes the derivative graph that a script did not ask for, of a step that is kept."""
+"""Makes the derivative graphs that a script did not ask for, of steps that may be kept."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from autograph_cli.engines.protocol import CannotDerive, Output, key_of, number_of
+from autograph_cli.engines.protocol import BackwardCall, CannotDerive, Output, key_of, number_of
 from autograph_cli.graph import Graph
 from autograph_cli.graph.collector import resting
 from autograph_cli.record.graphs.build import Span, build, types_of
+from autograph_cli.record.graphs.roots import is_operation, made_in, name_of
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import COMPUTED, StepLog
 from autograph_cli.record.log.saved_tensors import look
 from autograph_cli.record.measure.measures import Measures
 from autograph_cli.record.names.source_locations import Sources
+
+MOST_DERIVED = 4
+"""So many derivative graphs are kept for steps that are equal to those that they are of."""
+FEW = 16
+"""Of so many steps that differ a derivative graph is made."""
+Made = tuple[Callable[[], Graph | None] | None, str | None]
+"""A function that makes a derivative graph, if there is one, and how it came about or why there is none."""
 
 
 def not_chosen(step: int) -> str:
@@ -28,7 +38,7 @@ def not_chosen(step: int) -> str:
 class Derivation:
     """A derivative graph, made when it is first asked for, or why there is none; several equal steps have one."""
 
-    def __init__(self, make: Callable[[], Graph] | None, words: str | None) -> None:
+    def __init__(self, make: Callable[[], Graph | None] | None, words: str | None) -> None:
         self._make, self.words = make, words
         self._graph: Graph | None = None
 
@@ -37,6 +47,105 @@ class Derivation:
         if self._make is not None:
             self._graph, self._make = self._make(), None
         return self._graph
+
+
+class Derivations:
+    """The derivative graphs of a run; `look_back` is called before one is made. With `custom`, they are made also where
+    custom Functions are in the graph."""
+
+    def __init__(
+        self,
+        log: EventLog,
+        sources: Sources,
+        look_back: Callable[[], None],
+        measures: Measures | None,
+        *,
+        custom: bool,
+    ) -> None:
+        self._log, self._sources, self._look_back, self._measures = log, sources, look_back, measures
+        self._custom = custom
+        self._known: dict[tuple[Any, ...], Derivation] = {}
+        """By the signature of the steps that they are of."""
+        self._count = 0
+        self.others: set[threading.Thread] = set()
+        """The threads that are not the script's."""
+
+    def of_call(self, call: BackwardCall, *, chosen: bool) -> Made:
+        """Return what makes that of the step whose last backward call begins: one for all that are equal, unless
+        something is measured; of more than a few that differ, only of those that are `chosen`."""
+        log, tensor = self._log, self._log.engine.tensor
+        outputs = [output for output in map(log.engine.root, call.roots) if output is not None]
+        again = call.kind == "grad"
+        key = None if self._measures is not None else (signature(log, log.step, outputs), again)
+        found = None if key is None else self._known.get(key)
+        if found is None:
+            if not chosen and self._count >= FEW:
+                return None, None
+            self._count += 1
+            self._look_back()
+            named = [(self._name(root), root) for root in call.roots if isinstance(root, tensor)]
+            found = Derivation(*self.of_roots(named, again=again))
+            if key is not None:
+                while len(self._known) >= MOST_DERIVED:
+                    del self._known[next(iter(self._known))]
+                self._known[key] = found
+        return found.graph, found.words
+
+    def _name(self, root: Any) -> str:
+        output = self._log.engine.output(root)
+        return "" if output is None else name_of(self._log, output)
+
+    def of_roots(self, roots: Sequence[tuple[str, Any]], *, again: bool = False) -> Made:
+        """Return what makes that of the step that is going on, if its own script made none; of these roots all the same
+        where they hang on derivatives and are to be differentiated `again`."""
+        log, step = self._log, self._log.step
+        highest = max((event.order for event in step.events if event.is_operation), default=0)
+        if highest and not (again and _hang_on_derivatives(log, [root for _, root in roots])):
+            return None, ""
+        used = {key_of(output) for event in step.events for output in event.next if output is not None}
+        chosen: dict[Output, tuple[str, Any]] = {}
+        for name, root in roots:
+            output = log.engine.output(root)
+            if output is not None and is_operation(log, output) and key_of(output) not in used:
+                chosen.setdefault(output, (name, root))
+        if not chosen:
+            return None, self._constant()
+        if not self.others.union([threading.current_thread()]).issuperset(threading.enumerate()):
+            return None, "not made: other threads of the script were running"
+        found = [(name, output) for name, output in made_in(log, step) if output not in chosen]
+        starts = [(name, output) for output, (name, _) in chosen.items()]
+        span, roots = Span(step, [*starts, *found], step.found), list(chosen.values())
+        with contextlib.nullcontext() if self._measures is None else self._measures.pausing():
+            made, why = derive(log, self._sources, span, roots, highest, custom=self._custom, measures=self._measures)
+        return made, why if made else self._constant() or why
+
+    def _constant(self) -> str:
+        """Return what to say where the script asked for a graph of the gradient, and its backward left none."""
+        for entry in self._log.step.passes:
+            if entry.create_graph and not entry.failed:
+                position = self._sources.source(entry.site)
+                where = f" ({position.file}:{position.line})" if position else ""
+                return (
+                    f"`{entry.call}` with create_graph=True{where} recorded nothing: its gradients are constants, "
+                    "cut from the leaves"
+                )
+        return ""
+
+
+def _hang_on_derivatives(log: EventLog, roots: Iterable[Any]) -> bool:
+    """Return whether one of these was made from what a backward pass recorded."""
+    known, waiting = log.known, list(map(log.engine.output, roots))
+    met: set[int] = set()
+    while waiting:
+        output = waiting.pop()
+        key = -1 if output is None else key_of(output)
+        if output is None or key in met or key not in known:
+            continue
+        met.add(key)
+        if known[key].order:
+            return True
+        waiting += known[key].next
+    return False
 
 
 def signature(log: EventLog, step: StepLog, roots: Iterable[Output]) -> tuple[Any, ...]:

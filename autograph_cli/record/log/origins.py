@@ -24,10 +24,11 @@ def origin_of(log: EventLog, key: int, ref: weakref.ref[Any]) -> Drawn | None:
     events = _led_to(log, key)
     if events is None:
         return None
-    op, by = "", ()
+    op = ""
+    by: Facts = ()
     for event in events:
         given = _drawn_by(log, event)
-        if given is not None and op in ("", "empty"):
+        if given is not None and not op:
             (_, op), *first = given
             by = tuple(first)
         elif op and (given is not None or event.kind == UNTRACKED):
@@ -59,7 +60,8 @@ def _led_to(log: EventLog, key: int) -> list[Event] | None:
             return None
         if key not in found:
             found[key] = event
-            waiting += map(key_of, event.args)
+            fills = event.op.endswith("_") and log.engine.is_random(event.cls)
+            waiting += map(key_of, event.args[1:] if fills else event.args)
     return sorted(found.values(), key=lambda event: event.number)
 
 

@@ -60,6 +60,8 @@ class Traits:
     """Linear in all inputs that have a derivative together; "each": in each while the others stay; None: as `view`."""
     commutes: bool = False
     """A product of two whose tangent PyTorch writes with the tangents in front, from the last input to the first."""
+    symmetric: bool = False
+    """Gives the same, but for rounding, whichever of its two tensors comes first."""
     by_strides: bool = False
     """A view that speaks of memory: right for a tangent only if that is laid out like its primal."""
     zero_to_zero: bool = False

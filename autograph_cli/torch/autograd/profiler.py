@@ -174,6 +174,11 @@ class _Followed:
         if self._inner is not None:
             self._inner.untracked(name, op, inputs, outputs, drawn)
 
+    def becomes(self, made: Tensor, tensor: Tensor) -> None:
+        """A parameter was made of a tensor."""
+        if self._inner is not None:
+            self._inner.becomes(made, tensor)
+
     def collective(self, call: Any, tensors: Sequence[Any]) -> None:
         """The ranks of a group exchange tensors."""
         if self._inner is not None:

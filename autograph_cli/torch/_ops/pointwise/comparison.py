@@ -30,7 +30,13 @@ def _zeros(f: Any, grad: Any) -> Any:
 
 def _comparison(name: str, alias: str, ordered: bool) -> None:
     refuses = {"c": f"{name}_cpu"} if ordered else {}
-    between = operation(f"{name}(Tensor self, Tensor other)", refuses=refuses, float8=not ordered, promotes=True)
+    between = operation(
+        f"{name}(Tensor self, Tensor other)",
+        refuses=refuses,
+        float8=not ordered,
+        promotes=True,
+        symmetric=not ordered,
+    )
     node = camel(name)
     with_number = operation(
         f"{name}_.Scalar(Tensor self, Scalar other)",
@@ -188,6 +194,7 @@ for _name, _where in (
             f"{_name}(Tensor self, Tensor other)",
             doc=f"Where {_where}, as booleans.",
             pointwise=True,
+            symmetric=True,
             vmap_inplace="inplace arithmetic",
         ),
         inplace=True,
@@ -204,6 +211,7 @@ def _bit_operator(name: str, symbol: str, doc: str) -> None:
         doc=doc,
         promotes=True,
         number_first=True,
+        symmetric=not symbol.endswith("shift"),
     )
     publish(made, inplace=True)
     run = made.op.operator
