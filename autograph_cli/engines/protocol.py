@@ -214,6 +214,9 @@ class Listener(Protocol):
     def held(self, tensor: Any) -> Output | None:
         """Return what a leaf or a tensor that no gradient goes to is known as now, if it was told of."""
 
+    def known_as(self, tensor: Any, found: Held) -> Output:
+        """Return the same of one that was told of as `found`."""
+
     def shares(self, made: Any, tensor: Any) -> None:
         """`made` is over the memory of `tensor`; if no gradient goes to that, changes of either are told of one
         whole."""

@@ -197,7 +197,7 @@ class Builtin(Tensors, Measuring):
             try:
                 if inputs:
                     self._untracked(name, op, inputs, outputs)
-                elif not outputs[0].requires_grad or self.listener.noting:
+                elif self.listener.noting or not outputs[0].requires_grad:
                     by = None if drawn is None else tuple([(key, shown(value)) for key, value in drawn])
                     self.listener.drew(outputs[0], name, by)
             except Exception as error:
@@ -205,7 +205,7 @@ class Builtin(Tensors, Measuring):
 
     def _untracked(self, name: str, op: Operation | None, inputs: Sequence[Any], outputs: Sequence[Tensor]) -> None:
         first = outputs[0]
-        if first.requires_grad and name.endswith("_") and not self.listener.minds(first):
+        if name.endswith("_") and first.requires_grad and not self.listener.minds(first):
             if self.listener.noting and op is not None:
                 given = self.arguments(op, plain_arguments(inputs))
                 self.listener.filled(first, name, given, random=op.random)
@@ -215,12 +215,14 @@ class Builtin(Tensors, Measuring):
         plain = False
         for x in inputs:
             if isinstance(x, Tensor):
-                edge, before = x._ag_edge, len(args)
+                edge = x._ag_edge
                 if x is inputs[0] and edge.__class__ is View and edge.edge.__class__ is tuple:
                     args.append(self._earlier(x, edge.edge))  # a view has its new history already
-                else:
-                    plain |= self._take(x, args)
-                cut += args[before:] if _is_graded(edge) else ()
+                elif self._take(x, args):
+                    plain = True
+                    continue
+                if edge is not None and _is_graded(edge):
+                    cut.append(args[-1])
             elif x.__class__ is tuple or isinstance(x, list):
                 plain |= self._take_list(getattr(x, "given", x), args, cut)
             elif x is not None:

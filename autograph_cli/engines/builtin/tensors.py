@@ -50,7 +50,7 @@ class Tensors(Nodes):
                 accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
                 if accumulator is not None:
                     return self.number(accumulator)
-            return self._result_of_running(tensor) if held is None else self.listener.held(tensor)
+            return self._result_of_running(tensor) if held is None else self.listener.known_as(tensor, held)
         key = edge[0]._ag_seq
         if key not in self.known:
             key = self.number(edge[0])

@@ -23,8 +23,10 @@ def latest(log: EventLog, tensor: Any, output: Output) -> Output:
     now = last(log, output)
     base = free_base(log, tensor)
     known = None if base is None else log.held(base)
+    if known is None or now == known:
+        return now
     event = log.known.get(key_of(now))
-    if known is None or now == known or (event is not None and event.base == known):
+    if event is not None and event.base == known:
         return now
     taken = _way(log, now, known)
     return log.input(tensor) if taken is None else _again(log, taken, known)
@@ -117,7 +119,7 @@ def shares(log: EventLog, made: Any, tensor: Any) -> None:
 
 def changed_through(log: EventLog, made: Any, output: Output) -> None:
     """Note that a tensor was changed, and with it one with a gradient whose memory it is."""
-    alias = log.aliases.of(made)
+    alias = log.aliases.of(made) if log.aliases else None
     whole = None if alias is None else alias.whole()
     if whole is None:
         return
@@ -129,7 +131,7 @@ def changed_through(log: EventLog, made: Any, output: Output) -> None:
 def free_base(log: EventLog, tensor: Any) -> Any:
     """Return what the tensor is a view of or shares its memory with, if no gradient goes to that."""
     base = log.engine.free_base(tensor)
-    whole = whole_of(log, tensor if base is None else base)
+    whole = whole_of(log, tensor if base is None else base) if log.shared else None
     return base if whole is None else whole
 
 

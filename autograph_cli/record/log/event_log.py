@@ -339,42 +339,47 @@ class EventLog:
 
         What older steps computed is left out: else this step would hang on all before it.
         """
-        outputs = [output if (whole := whole_of(self, output)) is None else whole for output in outputs]
+        engine, thread = self.engine, self.thread
+        step = thread.step
+        if self.shared:
+            outputs = [output if (whole := whole_of(self, output)) is None else whole for output in outputs]
         given, args = args, gradients.of_this_step(self, args)
-        base = given[0] if given and not args and free_base(self, outputs[0]) is not None else None
-        calls = self.engine.calls()
-        call = self.modules.enter(self.thread.calls, calls) if calls else None
+        first = outputs[0]
+        base = given[0] if given and not args and free_base(self, first) is not None else None
+        calls = engine.calls()
+        call = self.modules.enter(thread.calls, calls) if calls else None
         site = site_of(_getframe(2))
-        self.count += 1
-        key = -self.count
-        ref, like = weakref.ref(outputs[0]), [self.engine.like(output) for output in outputs]
+        self.count = count = self.count + 1
+        like = [engine.like(output) for output in outputs]
         event = Event(
-            self.count, key, UNTRACKED, ref, op, like, args=args, site=site, op=name, call=call,
+            count, -count, UNTRACKED, weakref.ref(first), op, like, args=args, site=site, op=name, call=call,
             plain=plain, base=base, cut=cut,
         )  # fmt: skip
-        self.add(event)
+        self.known[-count] = event
+        step.events.append(event)
         if self.measures is not None:
             self.measures.untracked(event, op, outputs)
-        whole = self.engine.base(outputs[0])
-        if whole is not None and self.engine.is_tracked(whole):
-            self.step.reads_nothing(event)
+        whole = engine.base(first)
+        if whole is not None and engine.is_tracked(whole):
+            step.reads_nothing(event)
+        in_place = name.endswith("_")
         for nr, output in enumerate(outputs):
-            if name.endswith("_") and self.engine.is_tracked(output):
-                mark_changed(self, output, output_of(key, nr))
+            if in_place and engine.is_tracked(output):
+                mark_changed(self, output, output_of(-count, nr))
             else:
-                self._hold(output, key, nr)
-                if name.endswith("_"):
-                    changed_through(self, output, output_of(key, nr))
+                self._hold(step, output, -count, nr)
+                if in_place:
+                    changed_through(self, output, output_of(-count, nr))
         if len(self.known) > self.limits.events:
             forgetting.sweep(self)
 
-    def _hold(self, tensor: Any, key: int, nr: int) -> None:
+    def _hold(self, step: StepLog, tensor: Any, key: int, nr: int) -> None:
         """Know a tensor by an output of this key, until the step is over."""
         before = self.tensors.of(tensor)
         if before is not None:  # it was changed in place
-            self.step.changed[output_of(before.number, before.nr)] = output_of(key, nr)
+            step.changed[output_of(before.number, before.nr)] = output_of(key, nr)
         self.tensors[id(tensor)] = Held(weakref.ref(tensor), key, nr)
-        self.step.untracked.append((id(tensor), key))
+        step.untracked.append((id(tensor), key))
 
     def also(self, tensor: Any, number: int, nr: int) -> None:
         """A tensor that no gradient goes to is an output of an operation that has others: indices, a mask."""
@@ -468,10 +473,12 @@ class EventLog:
     def held(self, tensor: Any) -> Output | None:
         """Return what a leaf or a tensor that no gradient goes to is known as now, if it was told of."""
         found = self.tensors.of(tensor)
-        if found is None:
-            return None
+        return None if found is None else self.known_as(tensor, found)
+
+    def known_as(self, tensor: Any, found: Held) -> Output:
+        """Return what a tensor is known as now that was told of as `found`."""
         output = output_of(found.number, found.nr)
-        return output if found.number >= 0 or not self.step.changed else latest(self, tensor, output)
+        return output if found.number >= 0 or not self.thread.step.changed else latest(self, tensor, output)
 
     def minds(self, tensor: Any) -> bool:
         """Return whether a change of a tensor with a gradient, outside of autograd, is told: not of a leaf that the

@@ -53,5 +53,9 @@ def of_this_step(log: EventLog, outputs: Iterable[Output]) -> tuple[Output, ...]
     """Return those that an operation without a node is told to be given: what is of the step that is going on, or hangs
     on nothing before."""
     first, known = log.step.begins_at(log.count), log.known
-    events = ((output, known[key_of(output)]) for output in outputs)
-    return tuple([output for output, event in events if event.number >= first or event.kind in (LEAF, INPUT)])
+    found = []
+    for output in outputs:
+        event = known[key_of(output)]
+        if event.number >= first or event.kind in (LEAF, INPUT):
+            found.append(output)
+    return tuple(found)

@@ -183,8 +183,17 @@ cdef class Forward:
             for i in range(1, self.tensors):
                 raw = x.raws[self.at[i]]
                 if raw != <PyObject *>None and dtype_of(raw) != first:
-                    return False
+                    return self.exact_numbers and self.beside_number(x)
         return not self.floating or is_floating_dtype(first)
+
+    cdef bint beside_number(self, Operands *x):
+        """Return whether a number in float32, which the kernel takes unrounded, stands beside an array of 16-bit floats."""
+        cdef PyObject *first = x.raws[0]
+        if type_of(first) != ndarray or type_of(x.raws[1]) == ndarray or dtype_of(x.raws[1]) != <PyObject *>DTYPE32:
+            return False
+        if not cnp.PyArray_NDIM(<cnp.ndarray>first) or cnp.PyArray_ITEMSIZE(<cnp.ndarray>first) != 2:
+            return False
+        return is_floating_dtype(dtype_of(first)) or cnp.PyArray_ISUSERDEF(<cnp.ndarray>first)
 
     cdef bint all_arrays(self, Operands *x):
         """Return whether all tensors have arrays, or scalars, of a dtype that is known here: no list has."""

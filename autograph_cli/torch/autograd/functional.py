@@ -177,14 +177,14 @@ def _forward_jacobian(func: Function, inputs: Any) -> Any:
             tangents = [split(level, y)[1] for y in joined(level, outputs)]
         return tuple(_zeros(y) if t is None else t for t, y in zip(tangents, outputs, strict=True))
 
-    columns = [stacked.detach().movedim(0, -1) for stacked in vmap(push)(*standard_basis(list(given)))]
+    stacks = vmap(push)(*standard_basis(list(given)))
     sizes = [x._ag_raw.size for x in given]
     rows = [
         [
-            part.reshape((*column._ag_raw.shape[:-1], *x._ag_raw.shape))
-            for part, x in zip(column.split(sizes, -1), given, strict=True)
+            part.permute(*range(1, part.ndim), 0).reshape((*part._ag_raw.shape[1:], *x._ag_raw.shape))
+            for part, x in zip(stacked.split(sizes, 0), given, strict=True)
         ]
-        for column in columns
+        for stacked in stacks
     ]
     blocks: Any = rows if tuple_in else [row[0] for row in rows]
     return blocks if tuple_out else blocks[0]

@@ -723,3 +723,11 @@ def a_weighted_loss_squares_what_two_tensors_differ(torch):
     x, y, weight = leaf(torch), leaf(torch, 0.0, 1.0, 5.0), torch.tensor([1.0, 0.5, 2.0])
     losses = [torch.nn.functional.mse_loss(x, y, reduction=how, weight=weight) for how in ("none", "sum", "mean")]
     return [(loss, graph(loss)) for loss in losses]
+
+
+@case
+def jacobians_by_forward_mode_hang_on_their_inputs(torch):
+    x, functional = leaf(torch), torch.autograd.functional
+    rows = functional.jacobian(lambda a: a * a.sum(), x, vectorize=True, strategy="forward-mode")
+    hessian = functional.hessian(lambda a: (a**3).sum(), x, vectorize=True, outer_jacobian_strategy="forward-mode")
+    return [(made, made.stride(), torch.autograd.grad(made.pow(2).sum(), x)) for made in (rows, hessian)]
