@@ -41,9 +41,7 @@ _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "mis
 @click.option("-v", "--verbose", is_flag=True, help="Also list changes that are no difference, such as names.")
 @click.option("--known", is_flag=True, help="Only scripts that have a snapshot; without FILE, all of these below here.")
 @click.option("--steps", type=StepsType(), help="Steps to keep, as for autograph run.  [default: first,last]")
-@click.option(
-    "--view", "views", multiple=True, type=click.Choice(VIEWS), help="Which view of a step to keep; repeatable."
-)
+@click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="A view of a step to keep; repeatable.")
 @click.option(
     "--include",
     metavar="PARTS",
