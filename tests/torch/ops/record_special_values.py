@@ -188,6 +188,13 @@ ONE = [
     f"F.embedding_bag({BAGS},x[:,None],mode='max',padding_idx=0)",
     *(f"F.pdist(x[:,None].expand(-1,2).contiguous(),{p})" for p in ("0.", "1.", "2.", "3.", "math.inf")),
     *(f"torch.cdist(x[:,None],x[3:,None],{p})" for p in ("0.", "1.", "2.", "3.", "math.inf")),
+    "F.binary_cross_entropy(many/9,many)",
+    "F.binary_cross_entropy(many/9,many/2.5)",
+    "F.binary_cross_entropy(many,many/9)",
+    *(
+        f"F.embedding_bag(torch.tensor([0,1]),many[:12].view(3,4),torch.tensor({starts}))"
+        for starts in ([0, 1], [0, 2], [0, 3], [0, -1], [0, 5, 1])
+    ),
     "x**0.5",
     "x[:0].max(0)",
     "x[:0].argmax()",

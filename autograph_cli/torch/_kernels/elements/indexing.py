@@ -61,6 +61,8 @@ class Indexing:
                 return a.take(indices[0], 0)  # half the time of brackets
             found = a[self._whole(indices)]
         except IndexError:
+            if (unread := self._unread(a, indices)) is not None:
+                return self.index(a, unread)
             raise self._index_error(a, indices) from None
         strides = [step for n, step in zip(a.shape, a.strides, strict=True) if n != 1]
         if found.ndim < 2 or any(map(operator.lt, strides, strides[1:])):
@@ -69,6 +71,16 @@ class Indexing:
 
     def _whole(self, indices: Array) -> Any:
         return tuple(slice(None) if i is None else i for i in indices)
+
+    def _unread(self, a: Array, indices: Array) -> Any:
+        """Return positions within bounds in place of others, where they name no element, so that PyTorch reads none;
+        None elsewhere."""
+        if a.size or len(indices) > a.ndim:
+            return None
+        given = [(p, n) for p, n in zip(indices, a.shape, strict=False) if p is not None and p.size]
+        if not all(n for _, n in given) or all(((p >= -n) & (p < n)).all() for p, n in given):
+            return None
+        return [None if p is None else p * 0 for p in indices]
 
     def _index_error(self, a: Array, indices: Array) -> IndexError:
         """Return what is wrong with indices that the backend refused."""
@@ -80,6 +92,8 @@ class Indexing:
             return refused(
                 IndexError, f"shape mismatch: indexing tensors could not be broadcast together with shapes {shown}"
             )
+        if any(p is not None and p.size and not n for p, n in zip(indices, a.shape, strict=False)):
+            return refused(IndexError, "index is out of bounds for dimension with size 0")
         for dim, (positions, n) in enumerate(zip(indices, a.shape, strict=False)):
             wrong = [] if positions is None else positions[(positions < -n) | (positions >= n)].ravel().tolist()
             if wrong:
@@ -105,6 +119,8 @@ class Indexing:
             else:
                 out[positions] = values
         except IndexError:
+            if (unread := self._unread(a, indices)) is not None:
+                return self._values_at(out, a, unread, values, accumulate)
             raise self._index_error(a, indices) from None
         except ValueError:
             raise RuntimeError(
@@ -256,6 +272,8 @@ class Indexing:
 
     def _slices(self, a: Array, dim: int, index: Any, source: Any, write: Any) -> Any:
         """A copy of `a`, whose slices that `index` names are changed."""
+        if not a.size:
+            return a.copy()
         out = self._row(a.copy())
         index = self._row(index)
         write(out, (slice(None),) * dim + (index,), source)

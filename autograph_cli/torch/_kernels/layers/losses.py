@@ -78,8 +78,9 @@ class Losses:
         return self._share(grad, -target * power / (power + self.number(1, a)), reduction)
 
     def binary_cross_entropy(self, a: Array, target: Any, weight: Array = None, reduction: int = 1) -> Any:
-        if readable(a) and not ((a >= 0) & (a <= 1)).all():
-            raise RuntimeError("all elements of input should be between 0 and 1")
+        for name, x in (("input", a), ("target", target)):
+            if readable(x) and not ((x >= 0) & (x <= 1)).all():
+                raise RuntimeError(f"all elements of {name} should be between 0 and 1")
         low, one = self.number(-100, a), self.number(1, a)
         losses = (target - one) * self.xp.maximum(self.log_of_one_more(-a), low) - target * self.xp.maximum(
             self.xp.log(a), low

@@ -312,6 +312,11 @@ def _checked_offsets(input: Tensor, offsets: Tensor | None, include_last_offset:
             f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
             f"However, got {offsets._ag_raw[0]}"
         )
+    if readable(offsets._ag_raw) and offsets._ag_raw.size:
+        if (last := offsets._ag_raw[-1]) > (n := input._ag_raw.shape[0]):
+            raise RuntimeError(f"offsets[-1] can not be greater than input's length {n} but got offsets[-1] of {last}")
+        if offsets._ag_raw.min() < 0 or offsets._ag_raw.max() > n:
+            raise refused(IndexError, "index out of range in self")
     return offsets
 
 

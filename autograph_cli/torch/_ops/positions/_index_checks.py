@@ -69,15 +69,37 @@ def along(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None 
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if not _is_inside(i.shape, a.shape, dim, None if src is None else src._ag_raw.shape):
         raise RuntimeError(_too_large(name, input, dim, index, src))
-    n, i = (a.shape[dim] if a.ndim else 1), whole(i)
-    low = 0 if src is not None or name == "scatter" else -n if name == "gather" else 0
-    if i.__class__ is np.ndarray and all_below(i, n):
+    within(input, dim, index, RuntimeError)
+
+
+OUT_OF_BOUNDS = "index {index} is out of bounds for dimension {dim} with size {n}"
+OUT_OF_RANGE = "index out of range in self"
+
+
+def within(
+    input: Tensor, dim: int, index: Tensor, kind: type[Exception], text: str = OUT_OF_BOUNDS, *, from_end: bool = False
+) -> None:
+    """Raise an error with this text for the first position that `input` has not along `dim`; some are counted from the
+    end."""
+    a, i = input._ag_raw, whole(index._ag_raw)
+    n = a.shape[dim] if a.ndim else 1
+    if not i.size or (i.__class__ is np.ndarray and all_below(i, n)):
         return
+    low = -n if from_end else 0
     if i.__class__ in ELSEWHERE or not readable(i) or (i.min() >= low and i.max() < n):
         return
-    wrong = i[(i < low) | (i >= n)]
-    if wrong.size:
-        raise RuntimeError(f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {n}")
+    wrong = i[(i < low) | (i >= n)].flat[0]
+    raise refused(kind, text.format(index=wrong, dim=dim, n=n))
+
+
+def within_select(input: Tensor, dim: int, index: Tensor) -> None:
+    """Raise PyTorch's errors for slices that `index_select` cannot find, which it does in two ways."""
+    a = input._ag_raw
+    if a.ndim < 2 or (dim != 1 and a.size):
+        return within(input, dim, index, IndexError, OUT_OF_RANGE)
+    if a.shape[dim] == 0 and index._ag_raw.size:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    return within(input, dim, index, RuntimeError, "INDICES element is out of DATA bounds, id={index} axis_dim={n}")
 
 
 @functools.lru_cache(maxsize=256)

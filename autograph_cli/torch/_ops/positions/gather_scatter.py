@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +23,7 @@ from ..._kernels.reducing.selection import ordered
 from ..pointwise import unary
 from ..shaping import broadcasting, views
 from . import indexing
-from ._index_checks import along, check_index, slices
+from ._index_checks import OUT_OF_BOUNDS, OUT_OF_RANGE, along, check_index, slices, within
 
 # ---------------------------------------------------------------- index_fill, index_copy
 
@@ -84,6 +83,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     is_complex = value.dtype.is_complex if isinstance(value, Tensor) else isinstance(value, complex)
     if is_complex and not input.dtype.is_complex:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    if input._ag_raw.size or not input._ag_raw.shape[d]:
+        within(input, d, index, IndexError, from_end=True)
     if not isinstance(value, Tensor):
         return index_fill_scalar, input, d, index, value
     return index_fill_tensor, input, d, index, value
@@ -127,6 +128,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
             f"{list(slices[0])} at dimension {d} and source slice shape: {list(slices[1])} at dimension 0."
         )
+    if input._ag_raw.size or not input._ag_raw.shape[d]:
+        within(input, d, index, IndexError, f"index_copy_(): {OUT_OF_BOUNDS}")
     return index_copy_op, input, d, index, source
 
 
@@ -205,16 +208,16 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     d = int(dims.wrap(dim, input._ag_raw.ndim))  # nodes show it as it was worked out
     ours, theirs, n = _without(input, d), _without(indices, d), input._ag_raw.shape[d]
     rest = ours if ours == theirs else dims.broadcast(ours, theirs)
-    if readable(indices._ag_raw) and not _counts_up(indices._ag_raw):
-        indices = make(kernels(indices._ag_raw).xp.where(indices._ag_raw < 0, indices._ag_raw + n, indices._ag_raw))
+    if readable(indices._ag_raw) and n and not _is_below(indices._ag_raw, n):
+        indices = make(indices._ag_raw % n)  # PyTorch lets positions wrap around
     before, behind = rest[:d], rest[d + 1 :]
     ours, theirs = (*before, n, *behind), (*before, indices._ag_raw.shape[d], *behind)
     return indexing.gather_op(broadcasting.expand_op(input, ours), d, broadcasting.expand_op(indices, theirs))
 
 
-def _counts_up(raw: Any) -> bool:
-    """Return whether no position is counted from the end."""
-    return all_below(raw, sys.maxsize) if raw.__class__ is np.ndarray else not (raw < 0).any()
+def _is_below(raw: Any, n: int) -> bool:
+    """Return whether all positions are from 0 to n - 1."""
+    return not raw.size or (all_below(raw, n) if raw.__class__ is np.ndarray else bool(((raw >= 0) & (raw < n)).all()))
 
 
 def _without(x: Tensor, dim: int) -> tuple[int, ...]:
@@ -329,6 +332,7 @@ def index_reduce(
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     d = dims.wrap(dim, input._ag_raw.ndim)
     slices("index_reduce_()", input, d, index, source)
+    within(input, d, index, IndexError, OUT_OF_RANGE)
     return index_reduce_op, input, d, index, source, reduce, include_self
 
 

@@ -29,7 +29,7 @@ from ..._core.views import check_inplace, check_overlap
 from ..pointwise.arithmetic import no_derivative, scaled
 from ..shaping import views
 from ..shaping.joining import unbind
-from ._index_checks import along, check_index, slices
+from ._index_checks import OUT_OF_RANGE, along, check_index, slices, within, within_select
 
 index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
@@ -414,7 +414,9 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {count} value(s)")
     if index._ag_raw.dtype not in (np.int64, np.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
-    return index_select_op(input, dims.wrap(dim, input._ag_raw.ndim), index)
+    d = dims.wrap(dim, input._ag_raw.ndim)
+    within_select(input, d, index)
+    return index_select_op(input, d, index)
 
 
 @overloaded()
@@ -426,6 +428,11 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """
     d = dims.wrap(dim, input._ag_raw.ndim)
     slices("index_add_()", input, d, index, source)
+    n = input._ag_raw.ndim
+    if input._ag_raw.size and n > 1 and alpha == 1 and d in (0, n - 1):  # PyTorch scatters
+        within(input, d, index, RuntimeError)
+    elif input._ag_raw.size:
+        within(input, d, index, IndexError, OUT_OF_RANGE)
     return _index_add, input, d, index, source, alpha
 
 
