@@ -303,7 +303,7 @@ def _shape(placed: Placed) -> dict[str, Any]:
 
 
 def _words(box: Box, told: dict[str, Any]) -> list[Any]:
-    """Return the words of a box in a level, which may differ between levels of one shape: id, node, text, other nodes, lines."""
+    """Return what of a box may differ between levels of one shape: id, node, text, other nodes, the lines in it."""
     below = box.below
     left = is_code(below)
     written = [line.lstrip() if left else line for line in below if not is_bars(line)]

@@ -130,8 +130,9 @@ def _openable(picture: Picture) -> tuple[Placed, Collection[str], list[Fold]]:
     graph, depth, limit = picture.graph, picture.options.depth, picture.options.max_nodes
     built = boxes_and_arrows(picture)
     rolled = with_loops(built, picture, limit)
-    whole = in_modules(rolled, picture)
     most = None if limit is None else max(limit, OPENABLE)
+    large = most is not None and sum(box.style not in ("leaf", "input") for box in rolled.boxes) > most
+    whole = rolled if large else in_modules(rolled, picture)
     if most is not None and len(whole.boxes) > most:
         first, *folds = levels(split(framed(built, graph, picture.single)), graph)
         return first.placed, (), folds
