@@ -152,15 +152,23 @@ const modulesOf = (data, svg) => {
       point(arrow.polygon, mx(x), my(y), arrow.tip[3] - y);
     }
   };
+  /** What a closed frame says, as far as there is room: its words are never made smaller. */
+  const write = (frame, width, height) => {
+    const LETTER = 6.2, [title, ...lines] = frame.told.children, whole = "⊞ " + frame.title, most = Math.max(2, Math.floor((width - 8) / LETTER));
+    title.textContent = width >= frame.size[0] || whole.length <= most ? whole : whole.slice(0, most - 1) + "…";
+    const room = height >= frame.size[1] ? lines.length : Math.max(0, Math.floor((height - 20) / LEADING));
+    lines.forEach((line, turn) => line.classList.toggle("gone", turn >= room || (width < frame.size[0] && line.textContent.length * LETTER * 0.75 > width - 6)));
+    const up = (LEADING * (lines.length - lines.filter((line) => !line.classList.contains("gone")).length)) / 2;
+    if (up) frame.told.setAttribute("transform", `translate(0,${up})`); else frame.told.removeAttribute("transform");
+  };
   const drawFrame = (frame, mx, my) => {
     const shut = frame.top === frame;
     frame.element.classList.toggle("gone", Boolean(frame.top));
     frame.shut.classList.toggle("gone", !shut);
     const [left, top, right, bottom] = span(shut ? frame.cover : frame.plate, frame.at, mx, my);
     if (shut) {
-      const fits = Math.min(1, (right - left) / frame.size[0], (bottom - top) / frame.size[1]);
-      move(frame.told, (left + right) / 2 / fits, (top + bottom) / 2 / fits);
-      if (fits < 1) frame.told.setAttribute("transform", `scale(${fits})`); else frame.told.removeAttribute("transform");
+      write(frame, right - left, bottom - top);
+      move(frame.told, (left + right) / 2, (top + bottom) / 2);
     } else {
       const [x, , , y] = frame.words;
       move(frame.text, mx(x) - x, my(y) - y);

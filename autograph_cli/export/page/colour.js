@@ -20,7 +20,7 @@ const colourOf = (page) => {
     apart: { title: "difference of runs", of: (node) => (page.apart ? page.apart.get(node.number) : undefined), words: short },
     change: { title: "change", of: (node) => (page.changed ? page.changed.get(node.number) : undefined), words: (share) => `${(100 * share).toPrecision(3)} %` },
   };
-  make("option", choice, { value: "" }, "kind");
+  make("option", choice, { value: "" }, "colour: kind");
   /** Whether not all nodes have the same. */
   const several = (of) => {
     let first;

@@ -17,7 +17,7 @@ bootOf((data, boot) => {
 
   const views = new Map(), indexOf = (key) => data.views.findIndex((told) => told.key === key);
   /** How a tab may be seen as well, by the end of its key. */
-  const ENDS = { ".data": ["Flow", "gradient", "data"], ".aten": ["Boxes", "as written", "each operation"] }, wanted = new Map();
+  const ENDS = { ".data": ["Flow", "gradient flow", "data flow"], ".aten": ["Boxes", "as written", "each operation"] }, wanted = new Map();
   const endOf = (tab) => Object.keys(ENDS).find((end) => indexOf(tab + end) >= 0), keyOf = (tab) => (wanted.get(endOf(tab)) ? tab + endOf(tab) : tab);
   const numberOf = (key) => ({ forward: 1, backward: 2, "double-backward": 8, [STEPS]: 9 })[key] || 2 + Number(key.slice(6));
   const tabOf = (key) => key.replace(/\.(data|aten)$/, ""), keys = data.views.map((told) => told.key).map(tabOf).filter((key, place, all) => all.indexOf(key) === place).concat(STEPS);
@@ -53,7 +53,7 @@ bootOf((data, boot) => {
     get("flows").hidden = !end;
     if (end) {
       const [title, ...words] = ENDS[end];
-      get("flows").firstChild.textContent = title + " ";
+      get("flow").setAttribute("aria-label", title);
       get("flow").replaceChildren();
       for (const [turn, value] of ["", end].entries()) make("option", get("flow"), { value }, words[turn]);
       get("flow").value = key.endsWith(end) ? end : "";

@@ -55,7 +55,7 @@ class Playback:
         return {"steps": steps, "phases": phases, "of": of, "when": self._filled(when), "still": list(self._still())}
 
     def _of(self, phase: str) -> str:
-        """What the gradients of a phase are of: the name of the single number at which its pass began, if it has one."""
+        """The name of the single number whose gradients a phase sends; empty if its pass began elsewhere."""
         ended = [entry for entry in self.whole.passes if self._phase(Moment(0, entry.id, True)) == phase]
         roots = ended[0].roots if ended else ()
         if len(roots) != 1:

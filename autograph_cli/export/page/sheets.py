@@ -73,14 +73,15 @@ def _page(source: Graph | Step, view: str, options: RenderOptions) -> Page:
         ran = whole_of(source, "forward", options, formulas=options.formula)
     elif isinstance(source, Step) and source.double:
         whole = whole_of(source, "double-backward", options, formulas=options.formula)
-    sheets = []
+    sheets: list[Sheet] = []
     first = view + (DATA if view == "double-backward" and options.flow == "data" else "")
     for key, its, changes in _tabs(whole, first, options):
         try:
             title = options.title and title_of(options.title, its, source, options.total_steps, options.roots)
             asked = replace(options, **{"title": title, "flow": FLOWS[0], **changes})
             picture = picture_of(whole if its == "double-backward" else ran, its, "html", asked)
-            sheets.append(sheet_of(picture, key))
+            if not key.endswith(ATEN_END) or len(picture.graph) != len(sheets[0].graph):
+                sheets.append(sheet_of(picture, key))
         except (ExportError, GraphError):
             if key == first:
                 raise

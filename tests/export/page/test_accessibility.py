@@ -38,9 +38,9 @@ def test_a_page_of_all_views(opened: Any, scheme: str, width: str) -> None:
     states = {
         "whole": lambda: None,
         "a node chosen": lambda: opened.locator('[aria-label="sin"]').click(),
-        "all orders": lambda: opened.keyboard.press("3"),
+        "all orders": lambda: opened.keyboard.press("8"),
         "played": lambda: opened.keyboard.press("."),
-        "steps": lambda: opened.keyboard.press("4"),
+        "steps": lambda: opened.keyboard.press("9"),
         "found": lambda: opened.fill("#search", "m"),
         "panes": lambda: opened.click("#panes"),
     }
