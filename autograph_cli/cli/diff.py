@@ -6,6 +6,7 @@ import importlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -20,7 +21,7 @@ from autograph_cli.cli.snapshot import chosen_settings, print_diff
 from autograph_cli.engines import chosen
 from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff, side_by_side
 from autograph_cli.export.comparison_report import REPORTS
-from autograph_cli.graph import Snapshot
+from autograph_cli.graph import Snapshot, Step, Trace
 from autograph_cli.graph.snapshot import EXTRAS, HOLDS, VERSION, SnapshotDiff, compare
 from autograph_cli.record.run import store
 from autograph_cli.record.run.store import write
@@ -109,10 +110,13 @@ def diff(
     """
     with as_command_error():
         if by_values or compiled:
-            if output is not None or format_ not in (None, "text", "json") or views or include is not None:
-                raise UsageError("--values prints text, or --json: it takes no -o, -f, --view and --include.")
+            page = (output is not None and _format(format_, output) == "html") or format_ == "html"
+            if (not page and (output is not None or format_ not in (None, "text", "json"))) or views or include:
+                raise UsageError("--values prints text, --json or -f html: it takes no --view and --include.")
             sides = _sides(old, new, revisions, engines or ()) if not compiled else [_at(old), _at(old)]
             running = _engines(engines, load()) if engines or not compiled else ("torch", "torch")
+            if page:
+                ctx.exit(_page_of_values(sides, running, step, compiled, output))
             ctx.exit(_by_values(sides, running, step, compiled, as_json or format_ == "json"))
         format_ = "json" if as_json else format_
         asked = chosen_settings(load(), step, views, include, None)
@@ -122,12 +126,16 @@ def diff(
         if module:
             old, new = str(scripts.module_path(old)), None if new is None else str(scripts.module_path(new))
         sides = _sides(old, new, revisions, engines or ())
-        one, other = _both(sides, _engines(engines, settings), settings, step, modules)
+        traces: list[Trace] | None = [] if format_ == "html" else None
+        one, other = _both(sides, _engines(engines, settings), settings, step, modules, traces)
         held = tuple(part for part in one.holds if part in other.holds and _is_alike(part, sides))
         _say_not_compared((one, other), [_title(*side) for side in sides], asked.include, held, include is not None)
         version = _OF_BOTH if one.engine != other.engine else VERSION
         one, other = (replace(each, holds=held, version=min(each.version, version)) for each in (one, other))
         difference = compare(one, other, settings.tolerance)
+        if traces is not None and len(traces) == 2:
+            _put(_beside(traces, sides, difference.sentences), output)
+            ctx.exit(1 if difference else 0)
         _show(
             difference,
             format_,
@@ -149,6 +157,57 @@ def _by_values(
     return code
 
 
+def _page_of_values(
+    sides: list[tuple[str, str | None]],
+    engines: tuple[str, str],
+    step: str | None,
+    compiled: bool,
+    output: Path | None,
+) -> int:
+    """Write the page of both runs, where their numbers part marked, and return the exit code."""
+    values = importlib.import_module("autograph_cli.cli.diff_values")
+    opened = values.open_sides(sides, engines, step, eager=compiled)
+    found = values.compare(opened)
+    traces = [_with(side.trace, its) for side, its in zip(opened, (found.old, found.new), strict=True)]
+    settings = load()
+    one, other = (Snapshot(each.script, scripts.trace_sections(each, settings)) for each in traces)
+    difference = compare(one, other, settings.tolerance)
+    _put(_beside(traces, sides, difference.sentences, found), output)
+    code: int = values.CODES[found.verdict]
+    return code
+
+
+def _with(trace: Trace, step: Step | None) -> Trace:
+    """The trace with a step that was recorded later."""
+    if step is None or any(each is step for each in trace.steps):
+        return trace
+    steps = [each for each in trace.steps if each.number != step.number]
+    return replace(trace, steps=tuple(sorted([*steps, step], key=lambda each: each.number)))
+
+
+def _beside(traces: list[Trace], sides: list[tuple[str, str | None]], sentences: list[str], found: Any = None) -> bytes:
+    """Make the page of two runs beside each other."""
+    beside = importlib.import_module("autograph_cli.export.page.beside")  # NumPy, as above
+    runs = [
+        beside.Run(_title(*side), trace, {} if side[1] else _script(side[0], trace))
+        for side, trace in zip(sides, traces, strict=True)
+    ]
+    page: str = beside.to_beside(*runs, sentences, found)
+    return page.encode()
+
+
+def _script(name: str, trace: Trace) -> dict[str, str]:
+    """The text of a script that was run as it is now, by its name in the graph."""
+    return {trace.script: Path(name).read_text("utf-8", "replace")} if name.endswith(SCRIPTS) else {}
+
+
+def _put(content: bytes, output: Path | None) -> None:
+    if output is None:
+        put(content)
+    else:
+        write(output, content)
+
+
 def _command(old: str, new: str | None, revisions: tuple[str, ...]) -> str:
     """The command that says the same."""
     words = [*(word for revision in revisions for word in ("--rev", revision)), old, *([] if new is None else [new])]
@@ -168,18 +227,22 @@ def _both(
     settings: Settings,
     step: str | None,
     modules: Mapping[str, str],
+    traces: list[Trace] | None = None,
 ) -> tuple[Snapshot, Snapshot]:
     """Return both snapshots. Of one script on two engines they have the same steps: those that autograph's engine
-    keeps, for of PyTorch only some are followed where nobody knows which is the last."""
+    keeps, for of PyTorch only some are followed where nobody knows which is the last. `traces` gets what was recorded
+    of what is no snapshot."""
+    if traces is not None:
+        traces.clear()
     one, other = (
-        _open(*side, replace(settings, engine=e), step, modules) for side, e in zip(sides, engines, strict=True)
+        _open(*side, replace(settings, engine=e), step, modules, traces) for side, e in zip(sides, engines, strict=True)
     )
     if sides[0] != sides[1] or chosen(engines[0]) == chosen(engines[1]) or _steps(one) == _steps(other):
         return one, other
     asked = ",".join(_steps(one if chosen(engines[0]) == "builtin" else other))
     if asked in ("", settings.steps):
         return one, other
-    return _both(sides, engines, replace(settings, steps=asked), step, modules)
+    return _both(sides, engines, replace(settings, steps=asked), step, modules, traces)
 
 
 def _steps(snapshot: Snapshot) -> list[str]:
@@ -263,7 +326,12 @@ def _format(format_: str | None, output: Path | None) -> str:
 
 
 def _open(
-    name: str, revision: str | None, settings: Settings, step: str | None, modules: Mapping[str, str]
+    name: str,
+    revision: str | None,
+    settings: Settings,
+    step: str | None,
+    modules: Mapping[str, str],
+    traces: list[Trace] | None,
 ) -> Snapshot:
     if not name.endswith(SCRIPTS):
         if name.endswith(files.SUFFIX):
@@ -272,6 +340,8 @@ def _open(
         trace = store.load(path, rank)
         if step is not None:
             trace = replace(trace, steps=(choose(trace, step),))
+        if traces is not None:
+            traces.append(trace)
         sections = scripts.trace_sections(trace, settings)
         values = tuple(scripts.trace_values(trace)) if "values" in settings.include else ()
         lacks = ("formulas",) if values else EXTRAS
@@ -281,7 +351,9 @@ def _open(
         return Snapshot(trace.script, sections, held, trace.total_steps, values)
     title = f"{name} at {revision}" if revision else ""
     with checked_out(Path(name), revision) as script:
-        return scripts.take(script, settings, name=title, module=modules.get(name, ""))
+        measured = () if traces is None else ("values",)
+        module = modules.get(name, "")
+        return scripts.take(script, settings, name=title, module=module, measured=measured, traces=traces)
 
 
 def _show(
@@ -291,10 +363,7 @@ def _show(
         print_diff(difference)
         return
     content = _content(difference, format_, title, together, command)
-    if output is None:
-        put(content)
-    else:
-        write(output, content)
+    _put(content, output)
 
 
 def _content(difference: SnapshotDiff, format_: str, title: str, together: bool, command: str) -> bytes:

@@ -121,10 +121,13 @@ def take(
     folder: Path | None = None,
     ranks: int = 1,
     module: str = "",
+    measured: Sequence[str] = (),
+    traces: list[Trace] | None = None,
 ) -> Snapshot:
     """Run a script, and make a snapshot of what it recorded; raises `RecordingError` if it fails.
 
-    With `module` it is run as `python -m` does, from the folder that its package is in.
+    With `module` it is run as `python -m` does, from the folder that its package is in. `traces` gets what was
+    recorded, of one process, with what is `measured` beside it.
     """
     position = script.resolve()
     key = (
@@ -149,7 +152,10 @@ def take(
         extras=[extra for extra in EXTRAS if extra in settings.include],
         engine=settings.engine,
         module=module,
+        measured=measured,
     )
+    if traces is not None:
+        traces.append(recorded.trace)
     sections = trace_sections(recorded.trace, settings)
     made = Snapshot(
         script.name, sections, settings.include, recorded.trace.total_steps, recorded.values, recorded.formulas

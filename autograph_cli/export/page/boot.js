@@ -23,8 +23,17 @@ const bootOf = (main) => {
     /** Listen to the window until the page starts anew. */
     listen: (type, act) => addEventListener(type, act, { signal: life.signal }),
     unpack,
-    /** The numbers of a step's nodes. */
-    facts: (place) => (root.steps[place].pack === undefined ? null : unpack(root.steps[place].pack)),
+    /** The numbers of a step's nodes, in columns. */
+    facts: async (place) => (root.steps[place].pack === undefined ? (await load(root.steps[place].page)).data.nodes.own : unpack(root.steps[place].pack)),
+    /** The node of one structure that is the like of one of another, if there is any. */
+    like: (number, from, to) => {
+      if (from === to) return number;
+      const its = root.changes[`${Math.min(from, to)}-${Math.max(from, to)}`];
+      if (!its) return undefined;
+      if (from < to) return its.likes[number] >= 0 ? its.likes[number] : undefined;
+      if (!its.back) its.back = new Map(its.likes.map((other, one) => [other, one]));
+      return its.back.get(number);
+    },
     /** Show the step at this place; says whether the page started anew. */
     show: async (place) => {
       const step = root.steps[place], structure = step ? step.page : 0, anew = structure !== shown;
@@ -36,8 +45,9 @@ const bootOf = (main) => {
       life = new AbortController();
       if (shown >= 0) for (const each of clean) { const fresh = each[1].cloneNode(true); each[0].replaceWith(fresh); each[0] = fresh; }
       shown = structure;
-      get("pictures").replaceChildren(...pictures);
-      get("insides").replaceChildren(...insides);
+      const copies = (templates) => (root.pages.length ? templates.map((template) => template.cloneNode(true)) : templates); // a view takes its picture
+      get("pictures").replaceChildren(...copies(pictures));
+      get("insides").replaceChildren(...copies(insides));
       main(data, boot);
       return true;
     },
@@ -49,6 +59,6 @@ const bootOf = (main) => {
     structures[0] = { data: root, pictures: [...get("pictures").children], insides: [...get("insides").children] };
     const asked = Number(new URLSearchParams(location.hash.slice(1)).get("step"));
     const at = (number) => root.steps.findIndex((step) => step.n === number && step.page >= 0);
-    boot.show(Math.max(at(asked), -1) >= 0 ? at(asked) : at(root.number));
+    boot.show(at(asked) >= 0 ? at(asked) : at(root.number));
   })();
 };

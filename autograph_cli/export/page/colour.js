@@ -17,7 +17,7 @@ const colourOf = (page) => {
     norm: { title: "gradient norm", of: (node) => node.norm, words: short },
     size: { title: "value norm", of: (node) => node.size, words: short },
     error: { title: "error of check", of: (node) => node.error, words: short },
-    apart: { title: "difference of runs", of: (node) => node.apart, words: short },
+    apart: { title: "difference of runs", of: (node) => (page.apart ? page.apart.get(node.number) : undefined), words: short },
     change: { title: "change", of: (node) => (page.changed ? page.changed.get(node.number) : undefined), words: (share) => `${(100 * share).toPrecision(3)} %` },
   };
   make("option", choice, { value: "" }, "colour: kind");
@@ -40,13 +40,7 @@ const colourOf = (page) => {
   };
   const inFold = (runs) => { const found = []; for (let i = 0; i < runs.length; i += 2) for (let at = 0; at < runs[i + 1]; at += 1) found.push(runs[i] + at); return found; };
   /** The nodes that a box or a closed module stands for. */
-  const membersOf = (view, id) => {
-    const module = view.modules.frameOf.get(id);
-    if (module) return module.boxes.map((box) => view.told.boxes[box].node).filter((number) => number !== undefined);
-    if (view.folds.has(id)) return inFold(view.folds.nodesOf(id));
-    const { node } = view.told.boxes[id];
-    return node === undefined || id[0] === "r" ? [] : [node];
-  };
+  const membersOf = (view, id) => (view.folds.has(id) ? inFold(view.folds.nodesOf(id)) : view.nodesOf(id));
   const amount = (kind, numbers) => {
     const its = [...new Set(numbers)].map((number) => kind.of(nodes[number])).filter((value) => value !== undefined);
     if (!its.length) return undefined;
@@ -77,6 +71,7 @@ const colourOf = (page) => {
     const kind = KINDS[choice.value], view = page.view;
     if (!view) return;
     scale.hidden = !kind;
+    view.svg.classList.toggle("heated", Boolean(kind));
     scale.replaceChildren(kind ? kind.title : "");
     const seen = kind ? shapes(view).map(([id, shape]) => [shape, amount(kind, membersOf(view, id))]) : [], values = seen.map(([, value]) => value).filter((value) => value !== undefined);
     let of = () => "";

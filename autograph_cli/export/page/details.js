@@ -35,8 +35,8 @@ const detailsOf = (data) => {
     const lines = bins ? told.split("\n").filter((line) => !BARS.test(line)) : [told];
     inside.textContent = lines.join("\n");
     for (const line of bins ? bins.split("\n") : []) {
-      const [nr, low, high, counts] = line.split(" ");
-      histogram(inside, low, high, counts.split(",").map(Number), bins.includes("\n") ? `${name} #${nr}` : name);
+      const [counts, low, high] = line.split("\t"), [nr, rest] = counts.split(" ");
+      histogram(inside, low, high, rest.split(",").map(Number), bins.includes("\n") ? `${name} #${nr}` : name);
     }
   };
   return {

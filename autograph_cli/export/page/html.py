@@ -34,6 +34,7 @@ from autograph_cli.export.scene.records import Box
 from autograph_cli.export.simplify.closing import told_closed
 from autograph_cli.export.style import is_bars, is_code
 from autograph_cli.graph import Graph
+from autograph_cli.graph.names import visible
 
 PLAIN = 200_000
 """Characters of data up to which they stand in the page as they are."""
@@ -192,10 +193,10 @@ def _data(page: Page, packs: list[str]) -> dict[str, Any]:
         "nodes": told_nodes(page.whole, page.mixed),
         "ran": len(page.ran),
         "calls": list(told_modules(page.whole)),
-        "roots": [[root.name, root.node, root.nr] for root in page.whole.roots],
+        "roots": [[visible(root.name), root.node, root.nr] for root in page.whole.roots],
         "sources": told_sources(page.whole, page.sources),
         "kept": told_lines(page.whole),
-        "formulas": list(page.formulas),
+        "formulas": [visible(formula) for formula in page.formulas],
         "number": None if page.number is None else page.number + 1,
         **page.apart,
         **told_panels(page.panels, page.ran, page.whole, page.number),

@@ -12,11 +12,11 @@ from autograph_cli.export.options import RenderOptions
 from autograph_cli.export.page.lane import told_lane
 from autograph_cli.export.page.node_table import told_measured
 from autograph_cli.export.picture import whole_of
-from autograph_cli.graph import Graph, Step, Trace, step_table
-from autograph_cli.graph.aligned import Aligned
+from autograph_cli.graph import Graph, Node, Step, TensorType, Trace, step_table
 from autograph_cli.graph.diff import diff
 from autograph_cli.graph.facts import USUAL, bytes_text
 from autograph_cli.graph.marks import marks_of
+from autograph_cli.graph.matching import match
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.saved_memory import kept_tensors, kept_words
 
@@ -92,19 +92,24 @@ def _bare(graph: Graph) -> Graph:
 
 
 def told_changes(drawn: Sequence[Step]) -> dict[str, dict[str, Any]]:
-    """Return for each two structures how the later one differs: sentences, and the nodes that the other has not."""
+    """Return for each two structures how the second one differs: sentences, the like of each node of the first one, or
+    -1, and the nodes of the second one that have none."""
     found: dict[str, dict[str, Any]] = {}
     for one, old in enumerate(drawn):
         for other, new in enumerate(drawn):
             if one < other and max(len(old.graph), len(new.graph)) <= MOST_COMPARED:
-                pairs = Aligned(old.graph, new.graph, same_engine=True).pairs
+                pairs = match(old.graph, new.graph, _types)
                 met = set(pairs.values())
                 found[f"{one}-{other}"] = {
                     "sentences": [visible(line) for line in diff(old.graph, new.graph).sentences],
-                    "old": [node.id for node in old.graph if node.id not in pairs],
+                    "likes": [pairs.get(node.id, -1) for node in old.graph],
                     "new": [node.id for node in new.graph if node.id not in met],
                 }
     return found
+
+
+def _types(node: Node) -> tuple[TensorType, ...]:
+    return tuple([output.type for output in node.outputs])
 
 
 def mixed(step: Step) -> bool:

@@ -23,8 +23,10 @@ def told_lane(ledger: Ledger | None, number: int) -> list[dict[str, Any]]:
     its = [each for each in ledger.happenings if each.step == number]
     last = ledger.happenings[-1].step if ledger.happenings else -1
     if ledger.more and number > last:
-        words = f"The ledger ends with step {last + 1}: {ledger.more:,} things were heard later, and not written down"
-        return [{"kind": "not written down", "about": "", "words": words, "line": ""}]
+        words = f"{ledger.more:,} things were heard later, and not written down"
+        return [
+            {"kind": "nothing is known", "about": f"the ledger ends with step {last + 1}", "words": words, "line": ""}
+        ]
     told = [_happening(ledger, each) for each in its[:MOST]]
     if len(its) > MOST:
         told.append({"kind": "more", "about": f"{len(its) - MOST:,} more", "words": "not listed here", "line": ""})

@@ -4,35 +4,40 @@ const linkedOf = (page) => {
   const { data, boot } = page, { nodes } = data, inside = data.side !== undefined && parent !== window;
   const FACTS = ["tensors", "value", "gradient", "times"];
   let heard = false, waiting = null;
-  const tell = (message) => { if (inside && !heard) parent.postMessage({ autograph: 1, ...message }, "*"); };
+  const post = (message) => { if (inside) parent.postMessage({ autograph: 1, step: data.number, ...message }, "*"); };
+  /** Tell what was done here, and not what the other side has asked for. */
+  const tell = (message) => { if (!heard) post(message); };
   const write = (place, its) => {
     place.replaceChildren();
-    if (!its) { make("p", place, {}, `It has no like in ${data.otherName}.`); return; }
-    make("h3", place, {}, `In ${data.otherName}`);
+    if (!its.found) { make("p", place, {}, `It has no like in ${data.other}.`); return; }
+    make("h3", place, {}, `In ${data.other}`);
     const list = make("dl", place);
     for (const fact of FACTS) if (its[fact]) { make("dt", list, {}, { tensors: "tensor", times: "time" }[fact] || fact); make("dd", list, {}, its[fact].replace(/^grad /, "")); }
   };
-  if (inside) boot.listen("message", async ({ source, data: message }) => {
+  const known = (numbers) => numbers.filter((number) => nodes[number]);
+  if (inside) boot.listen("message", ({ source, data: message }) => {
     if (source !== parent || !message || message.autograph !== 1) return;
+    if (message.hello) post({});
     heard = true;
-    try {
-      if (message.step !== undefined) await page.scrubber.go(message.step);
-      if (message.view !== undefined) page.turn(message.view);
-      if (message.choose) page.choose(message.choose.filter((number) => nodes[number]), true);
-      if (message.first) page.firstApart();
-      if (message.other && waiting) write(waiting, message.other.found ? message.other : null);
-    } finally { heard = false; }
-    if (message.ask !== undefined && nodes[message.ask]) parent.postMessage({ autograph: 1, answer: Object.fromEntries(FACTS.map((fact) => [fact, nodes[message.ask][fact] || ""])) }, "*");
+    if (message.step !== undefined) page.scrubber.go(message.step);
+    if (message.view !== undefined) page.turn(message.view);
+    if (message.marks) for (const [name, numbers] of Object.entries(message.marks)) page.mark(name, known(numbers));
+    if (message.apart) { page.apart = new Map(message.apart); page.recolour(); }
+    if (message.choose) page.choose(known(message.choose), true);
+    if (message.other && waiting && waiting.number === message.other.node) write(waiting.place, message.other);
+    if (message.ask !== undefined && nodes[message.ask]) post({ answer: Object.fromEntries(FACTS.map((fact) => [fact, (nodes[message.ask][fact] || "").replace(/^%(?=:|\.)/gm, `%${message.ask}`)])) });
+    heard = false;
   });
   return {
-    chosen: (numbers) => tell({ choose: numbers, step: data.number }),
+    chosen: (numbers) => tell({ choose: numbers }),
     turned: (view) => tell({ view }),
-    stepped: () => tell({ step: data.number }),
+    /** Tell which step is shown, whoever asked for it. */
+    stepped: () => post({}),
     /** Write what the other run has of a node. */
     other: (place, number) => {
       if (!inside) return;
-      waiting = place;
-      parent.postMessage({ autograph: 1, ask: number, step: data.number }, "*");
+      waiting = { place, number };
+      post({ ask: number });
     },
   };
 };

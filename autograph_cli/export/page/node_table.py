@@ -65,7 +65,7 @@ def _records(graph: Graph, mixed: bool) -> Iterator[dict[str, Any]]:
     data = any(node.args for node in graph)
     labels, saved = Labels(graph, data, brief=True), SavedWords(graph, mixed)
     for node in graph:
-        names = list(dict.fromkeys(shown_name(name) for output in node.outputs for name in output.names))
+        names = list(dict.fromkeys(visible(shown_name(name)) for output in node.outputs for name in output.names))
         facts = {
             "title": labels.title(node),
             "kind": node.kind,
@@ -81,7 +81,7 @@ def _records(graph: Graph, mixed: bool) -> Iterator[dict[str, Any]]:
             "parent": node.parent,
             "module": visible(node.module),
             "call": node.call,
-            "line": f"{node.source.file}:{node.source.line}" if node.source else "",
+            "line": f"{visible(node.source.file)}:{node.source.line}" if node.source else "",
             "shape": " ".join(f"[{', '.join(map(str, output.type.shape))}]" for output in node.outputs),
             "bytes": sum(bytes_of(output.type) for output in node.outputs),
             "keeps": sum(stored(node.saved).values()),
@@ -107,8 +107,8 @@ def _measured(node: Node) -> dict[str, Any]:
         "flops": (node.measured.flops or 0) + sum(run.flops for run in node.measured.runs),
         "norm": gradient_norm(node),
         "size": norm_of(node.measured.values),
-        "value": "\n".join(values_of(node)),
-        "gradient": "\n".join(gradients_of(node)),
+        "value": "\n".join(map(visible, values_of(node))),
+        "gradient": "\n".join(map(visible, gradients_of(node))),
         "value_bins": _bins(node.measured.values),
         "gradient_bins": _bins(node.measured.gradients),
         "check": "\n".join(facts_of(node, ("check",))),
@@ -119,9 +119,9 @@ def _measured(node: Node) -> dict[str, Any]:
 
 
 def _bins(values: Iterable[Values | None]) -> str:
-    """The histograms of tensors with many numbers, a line for each: which output, lowest, highest, and the counts."""
+    """The histograms of tensors with many numbers, a line for each: which output and the counts, lowest, highest."""
     told = [
-        f"{nr} {each.low} {each.high} {','.join(map(str, each.bins))}"
+        f"{nr} {','.join(map(str, each.bins))}\t{visible(each.low)}\t{visible(each.high)}"
         for nr, each in enumerate(values)
         if each is not None and any(each.bins)
     ]
@@ -146,7 +146,7 @@ def told_sources(graph: Graph, scripts: Mapping[str, str]) -> dict[str, list[lis
     for node in graph:
         if node.source:
             recorded.setdefault(node.source.file, {})[node.source.line] = node.source.text
-    return {name: _coloured(_lines(its, scripts.get(name))) for name, its in recorded.items()}
+    return {visible(name): _coloured(_lines(its, scripts.get(name))) for name, its in recorded.items()}
 
 
 def _coloured(lines: list[tuple[int, str]]) -> list[list[Any]]:
@@ -159,7 +159,7 @@ def told_lines(graph: Graph) -> dict[str, int]:
     lines: dict[str, list[Node]] = {}
     for node in graph:
         if node.source and node.saved:
-            lines.setdefault(f"{node.source.file}:{node.source.line}", []).append(node)
+            lines.setdefault(f"{visible(node.source.file)}:{node.source.line}", []).append(node)
     kept = {
         line: sum(stored([saved for node in nodes for saved in node.saved]).values()) for line, nodes in lines.items()
     }

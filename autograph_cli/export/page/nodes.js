@@ -3,8 +3,8 @@ const nodesOf = ({ count, facts }) => {
   class Node { constructor(number) { this.number = number; } }
   const MEASURED = ["time", "times", "norm", "size", "value", "gradient", "value_bins", "gradient_bins", "check", "error"];
   let columns = facts;
-  const look = (fact, number) => {
-    const column = columns[fact];
+  const look = (fact, number, its = columns) => {
+    const column = its[fact];
     if (!column || column[1][number] < 0) return undefined;
     return column[0] ? column[0][column[1][number]] : column[1][number];
   };
@@ -13,7 +13,8 @@ const nodesOf = ({ count, facts }) => {
   const bare = Object.fromEntries(Object.entries(facts).filter(([fact]) => !MEASURED.includes(fact)));
   /** Take the numbers of another step of this structure; null for those that came with the picture. */
   nodes.measure = (its) => { columns = its ? { ...bare, ...its } : facts; };
-  /** A fact in the numbers of a step. */
-  nodes.fact = (fact, number, its) => { const before = columns; nodes.measure(its); const value = look(fact, number); columns = before; return value; };
+  nodes.own = facts;
+  /** A fact of a node in the columns of a step. */
+  nodes.fact = (fact, number, its) => (number === undefined ? undefined : look(fact, number, its));
   return nodes;
 };

@@ -4,7 +4,7 @@ bootOf((data, boot) => {
   const KEYS = { "click": "what a box hangs on, in every view", "wheel, pinch": "nearer: a closed module opens; farther: the innermost close", "double click": "open a closed module", "title": "close a module", "/": "search; n, p: the next, the one before", "+ −": "zoom; arrows move", "0": "what can be read of it; again: all of it", "[ ]": "close, open modules; u: undo", "1 2": "forward, backward", "3 … 7": "order 1, 2, …", "8 9": "all orders, step by step", "space": "play; comma, dot: a moment", "< >": "the step of the run before, after", "Tab, Enter": "from box to box, choose it", "Esc": "choose nothing", "i": "what a backward ran", "\\": "the panes", "?": "these keys" };
   const frame = get("picture"), pictures = get("pictures").querySelectorAll("template"), insides = get("insides").querySelectorAll("template");
   const small = () => matchMedia("(max-width: 700px)").matches;
-  const page = { data, boot, details: detailsOf(data), view: null, camera: cameraOf(frame), chosen: [], marks: new Map(), changed: null };
+  const page = { data, boot, details: detailsOf(data), view: null, camera: cameraOf(frame), chosen: [], marks: new Map(), changed: null, apart: null };
   const { nodes } = data;
   /** The nodes that the backward of each made, looked for when they are first asked for. */
   const children = once(() => {
@@ -121,7 +121,7 @@ bootOf((data, boot) => {
   const tellBox = (id) => {
     const box = told(id);
     get("name").textContent = box.title;
-    if (box.node === undefined || id[0] === "r") get("text").textContent = box.text || "";
+    if (box.node === undefined) get("text").textContent = box.text || "";
     else page.details.write(get("text"), box.node, box.text);
   };
   const tell = () => {
@@ -131,7 +131,7 @@ bootOf((data, boot) => {
     get("toggle").textContent = fold ? "Open it" : module && module.closed ? "Open the module" : "Close the module";
     get("look").hidden = insideOf() === undefined;
     get("kin").replaceChildren();
-    if (alone) { tellBox(alone); if (one && told(alone).node === chosen[0] && alone[0] !== "r") run.node(get("text"), chosen[0]); return; }
+    if (alone) { tellBox(alone); const { node } = told(alone); if (chosen.includes(node)) run.node(get("text"), node, chosen); return; }
     get("name").textContent = one ? nodes[chosen[0]].title : chosen.length ? `${chosen.length} nodes` : data.title;
     if (chosen.length > 1) get("text").textContent = chosen.slice(0, 40).map((number) => `%${number} ${nodes[number].name}`).join("\n") + (chosen.length > 40 ? "\n…" : "");
     else if (one) { page.details.write(get("text"), chosen[0]); run.node(get("text"), chosen[0]); }
@@ -314,7 +314,5 @@ bootOf((data, boot) => {
   });
   fold(!small());
   follow();
-  page.firstApart = () => { if (data.first_apart && data.first_apart.length) { page.mark("parted", data.first_apart); page.choose(data.first_apart, true); } };
-  if (data.differs) page.mark("differs", data.differs);
-  page.firstApart();
+  linked.stepped();
 });

@@ -37,12 +37,12 @@ def _finding(finding: Finding, ran: Graph, whole: Graph, step: int | None) -> di
 
     source = finding.source
     return {
-        "code": finding.code,
+        "code": visible(finding.code),
         "said": visible(finding.said),
         "line": f"{visible(source.file)}:{source.line}" if source else "",
         "facts": [visible(fact) for fact in finding.facts],
-        "reason": finding.reason,
-        "remedy": finding.remedy,
+        "reason": visible(finding.reason),
+        "remedy": visible(finding.remedy),
         "nodes": [number for number in finding.nodes if same(number)],
         "step": None if here or finding.step is None else finding.step + 1,
     }

@@ -54,8 +54,9 @@ const panesOf = (page) => {
   /** The value of a result or a leaf beside its name, if it is short. */
   const refresh = () => {
     for (const [told, number, nr] of numbers) {
-      const words = (nodes[number].value || "").replace(/\s+/g, " ");
-      told.textContent = words && words.length <= 24 && nr === 0 && !words.startsWith("#") ? ` = ${words}` : "";
+      const value = nodes[number].value || "", own = value.startsWith("#") ? value.split(/^(?=#\d+ )/m).filter((part) => part.startsWith(`#${nr} `)).join("").replace(/^#\d+ /, "") : value;
+      const words = own.trim().replace(/\s+/g, " ");
+      told.textContent = words && words.length <= 24 ? ` = ${words}` : "";
     }
     source.refresh();
   };

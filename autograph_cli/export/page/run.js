@@ -37,17 +37,17 @@ const runOf = (page) => {
   pane("next-pane", next.length);
   pane("run-pane", run);
   // ---------------------------------------------------------------- one node
-  const alike = () => steps.map((each, place) => place).filter((place) => steps[place].page === step().page);
+  const alike = (number) => steps.map((each, place) => place).filter((place) => steps[place].page >= 0 && steps[place].kind === step().kind && boot.like(number, step().page, steps[place].page) !== undefined);
   let turn = 0;
-  /** How the numbers of a node went over the steps of this structure. */
+  /** How the numbers of a node went over the steps that the same line ended. */
   const history = async (inside, number) => {
-    const mine = (turn += 1), places = step() ? alike() : [];
+    const mine = (turn += 1), places = step() ? alike(number) : [];
     if (places.length < 2) return;
     const all = await Promise.all(places.map((place) => boot.facts(place)));
     if (mine !== turn || !inside.isConnected) return;
     const at = places.indexOf(data.place), from = steps[places[0]].n, to = steps[places[places.length - 1]].n;
     for (const [fact, what] of [["size", "norm of the value"], ["norm", "norm of the gradient"]]) {
-      const numbers = all.map((its) => nodes.fact(fact, number, its)), last = numbers[at];
+      const numbers = all.map((its, turn) => nodes.fact(fact, boot.like(number, step().page, steps[places[turn]].page), its)), last = numbers[at];
       if (numbers.filter((each) => each !== undefined).length < 2) continue;
       curveOf(inside, numbers.map((each) => (each === undefined ? null : each)), at, what, `${last === undefined ? "none" : rounded(last)} in step ${steps[data.place].n}; from ${rounded(numbers.find((each) => each !== undefined))}, steps ${from} to ${to}`);
     }
@@ -56,8 +56,9 @@ const runOf = (page) => {
   return {
     refresh: tellRun,
     /** Tell what is beside the facts of a node. */
-    node: (inside, number) => {
+    node: (inside, number, parts = []) => {
       const more = make("div", inside, { class: "beside" });
+      near(more, "stands for ", parts.length > 1 ? parts : [], "What it is drawn for");
       near(more, "made from ", nodes[number].args || [], "What it was given");
       near(more, "used by ", details.users().get(number) || [], "What was given its result");
       for (const one of watchedOf(number)) page.panels.curves(make("div", more, { class: "curves" }), one);

@@ -53,6 +53,16 @@ const scrubberOf = (page) => {
   };
   const part = (before, now) => (before === undefined || now === undefined ? (before === now ? 0 : 1) : before === now ? 0 : Math.abs(now - before) / Math.max(Math.abs(now), Math.abs(before)));
   const told = (before, now) => `${before === undefined ? "none" : rounded(before)} → ${now === undefined ? "none" : rounded(now)}`;
+  /** What differs where the other step ran other operations; told from the earlier structure to the later one. */
+  const structure = (its, later, list, row) => {
+    const own = later ? its.new : its.likes.flatMap((like, number) => (like < 0 ? [number] : [])), gone = later ? its.likes.filter((like) => like < 0) : its.new;
+    if (!own.length && !gone.length && !its.sentences.length) return;
+    make("p", list, {}, `It ran other operations: ${own.length} of these nodes are new here, ${gone.length} are gone.` + (later || !its.sentences.length ? "" : " From this step to that one:"));
+    for (const line of its.sentences.slice(0, 3 * MOST)) make("p", list, {}, line);
+    if (its.sentences.length > 3 * MOST) make("p", list, {}, `and ${its.sentences.length - 3 * MOST} more`);
+    if (own.length) row(own, "the nodes that are new here");
+    page.mark("differs", own);
+  };
   const compare = async () => {
     const place = places.find((each) => String(steps[each].n) === since.value), list = get("changes");
     page.changed = null;
@@ -65,27 +75,19 @@ const scrubberOf = (page) => {
       const button = make("button", list, { type: "button", title: "Show its boxes" }, text);
       button.addEventListener("click", () => page.choose(numbers, true));
     };
-    if (steps[place].page !== here().page) {
-      const [one, other] = [steps[place].page, here().page], its = changes[`${Math.min(one, other)}-${Math.max(one, other)}`];
-      if (!its) { make("p", list, {}, "It has another structure; both are too large to be compared on a page."); return page.recolour(); }
-      const own = other > one ? its.new : its.old, gone = other > one ? its.old : its.new;
-      make("p", list, {}, `It has another structure: ${own.length} of its nodes are new here, ${gone.length} are gone.` + (other < one ? " From this step to that one:" : ""));
-      for (const line of its.sentences.slice(0, 3 * MOST)) make("p", list, {}, line);
-      if (its.sentences.length > 3 * MOST) make("p", list, {}, `and ${its.sentences.length - 3 * MOST} more`);
-      if (own.length) row(own, "the nodes that are new here");
-      page.mark("differs", own);
-      return page.recolour();
-    }
+    const [one, other] = [steps[place].page, here().page], its = changes[`${Math.min(one, other)}-${Math.max(one, other)}`];
+    if (one !== other && !its) { make("p", list, {}, "It has another structure; both are too large to be compared on a page."); return page.recolour(); }
+    if (one !== other) structure(its, one < other, list, row);
     const [before, now] = await Promise.all([boot.facts(place), boot.facts(data.place)]), rows = [];
     page.changed = new Map();
     nodes.forEach((node, number) => {
-      const found = [["size", "value"], ["norm", "gradient"]].map(([fact, what]) => {
-        const [old, young] = [nodes.fact(fact, number, before), nodes.fact(fact, number, now)];
-        return [part(old, young), `${what} of ${page.details.called(number)}: ${told(old, young)}`, number];
-      });
-      if (found.every(([, , each]) => nodes.fact("size", each, before) === undefined && nodes.fact("norm", each, before) === undefined && nodes.fact("size", each, now) === undefined && nodes.fact("norm", each, now) === undefined)) return;
-      page.changed.set(number, Math.max(found[0][0], found[1][0]));
-      rows.push(...found.filter(([size]) => size > 0));
+      const like = boot.like(number, other, one);
+      if (like === undefined) return;
+      const found = [["size", "value"], ["norm", "gradient"]].map(([fact, what]) => [what, nodes.fact(fact, like, before), nodes.fact(fact, number, now)]).filter(([, old, young]) => old !== undefined || young !== undefined);
+      if (!found.length) return;
+      const parts = found.map(([what, old, young]) => [part(old, young), `${what} of ${page.details.called(number)}: ${told(old, young)}`, number]);
+      page.changed.set(number, Math.max(...parts.map(([size]) => size)));
+      rows.push(...parts.filter(([size]) => size > 0));
     });
     rows.sort((a, b) => b[0] - a[0]);
     make("p", list, {}, rows.length ? "Norms that changed most, relative to the larger:" : page.changed.size ? "No norm changed." : "No numbers were recorded: --record values.");
