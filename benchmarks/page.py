@@ -66,7 +66,9 @@ def measured(page: Path) -> tuple[float, float, float, float]:
 
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox", "--enable-precise-memory-info"])
+        browser = started.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--enable-precise-memory-info"]
+        )
         shown: Any = browser.new_page(viewport={"width": 1300, "height": 850})
         begun = time.perf_counter()
         shown.goto(page.as_uri())
@@ -99,7 +101,10 @@ def main() -> None:
         whole = step.double or step.graph
         print(f"{len(step.graph):,} nodes, {len(whole):,} with derivatives; {len(page) / 1e6:.1f} MB", end="")
         print(f", {len(page) / trace.stat().st_size:.2f} of its trace")
-        print(f"made in {made:.1f} s ({waited:.1f} s waited), {most / 1e3:.0f} MB at most, {before / 1e3:.0f} before", flush=True)
+        print(
+            f"made in {made:.1f} s ({waited:.1f} s waited), {most / 1e3:.0f} MB at most, {before / 1e3:.0f} before",
+            flush=True,
+        )
         rounds = [measured(file) for _ in range(ROUNDS)]
     painted, opened, frames, held = (statistics.median(each) for each in zip(*rounds, strict=True))
     print(f"opened in {painted:.2f} s, a box of it in {opened:.3f} s, {frames:.0f} frames a second, {held:.0f} MB held")

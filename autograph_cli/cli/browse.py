@@ -24,7 +24,7 @@ from autograph_cli.record.run.store import FOLDER, write
 @click.option(
     "--record",
     type=RecordType(),
-    default="values,time",
+    default="values,time,flops,formula",
     show_default=True,
     shell_complete=completion.some_of(*RECORDABLE),
     metavar="FACTS",
@@ -50,7 +50,7 @@ def browse(
 
     \b
       autograph open
-      autograph open expr.py --record values,time,formula
+      autograph open expr.py --record values,check
       autograph open trace.json -o page.html --no-browser
     """
     opened = open_trace(source, step, quiet_stdout=False, record=record)

@@ -20,7 +20,7 @@ from autograph_cli.export.formats.svg import to_svg
 from autograph_cli.export.layout.direction import DIRECTIONS
 from autograph_cli.export.layout.fitting import runs_right
 from autograph_cli.export.layout.layered import lay_out
-from autograph_cli.export.options import FLOWS, READABLE, RenderOptions
+from autograph_cli.export.options import FLOWS, READABLE, Panels, RenderOptions
 from autograph_cli.export.page.html import Page, in_frame, to_html
 from autograph_cli.export.page.sheets import page_of, sheet_of
 from autograph_cli.export.picture import DEEPEST, VIEWS, Picture, picture_of, whole_of
@@ -173,4 +173,5 @@ def notebook_html(trace: Trace) -> str | None:
     step = trace.main_step()
     if step is None:
         return None
-    return in_frame(render(step, "forward", "html", title=trace.script, max_nodes=READABLE).decode())
+    panels = Panels(watched=trace.watched, trace=trace)
+    return in_frame(render(step, "forward", "html", title=trace.script, max_nodes=READABLE, panels=panels).decode())

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from autograph_cli.graph import Edge, Graph, Node, Pass, Source, Step, Trace
 from autograph_cli.graph.cuts import behind
@@ -28,10 +27,6 @@ class Finding(Struct, frozen=True):
     nodes: tuple[int, ...] = ()
     """The nodes that it is about, in the graph of `step`."""
     step: int | None = None
-
-    def elsewhere(self) -> Finding:
-        """The same, where the graph of another step is shown."""
-        return replace(self, nodes=())
 
 
 class Found(Struct, frozen=True):

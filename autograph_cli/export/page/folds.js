@@ -89,13 +89,14 @@ const foldsOf = (told, svg, added, toggle) => {
     const turn = fold.number % told.together;
     const [its, [levels, outsides]] = await Promise.all([unpack(told.shapes + fold.shape), unpack(told.levels + Math.floor(fold.number / told.together))]);
     const own = document.importNode(new DOMParser().parseFromString(its.svg, "image/svg+xml").documentElement, true), boxes = {};
-    levels[turn].forEach(([id, node, text, ...lines], place) => {
+    levels[turn].forEach(([id, node, text, also, ...lines], place) => {
       const group = own.querySelector("#b" + place);
       group.id = id;
       [...group.querySelectorAll("text")].forEach((element, line) => { element.textContent = lines[line]; });
       boxes[id] = { title: lines[0], at: its.at[place] };
       if (node >= 0) boxes[id].node = node;
       if (text) boxes[id].text = text;
+      if (also.length) boxes[id].also = also;
       if (id in outsides[turn]) boxes[id].outside = outsides[turn][id];
     });
     const ids = Object.keys(boxes);

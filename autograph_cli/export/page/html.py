@@ -277,7 +277,8 @@ def _folds(sheet: Sheet, told_box: Callable[[Box], dict[str, Any]], packs: list[
 
 
 def _numbers(sheet: Sheet, fold: Fold) -> list[int]:
-    return sorted(sheet.numbers[int(key[1:])] for key in fold.members if key[0] == "n")
+    nodes = (int(key[1:]) for key in fold.members if key[0] == "n")
+    return sorted(number for node in nodes for number in sheet.parts.get(node, (sheet.numbers[node],)))
 
 
 def _outside(sheet: Sheet, fold: Fold) -> dict[str, int]:
@@ -303,11 +304,11 @@ def _shape(placed: Placed) -> dict[str, Any]:
 
 
 def _words(box: Box, told: dict[str, Any]) -> list[Any]:
-    """Return the words of a box in a level, which may differ between levels of one shape: id, node, text, lines."""
+    """Return what of a box may differ between levels of one shape: id, node, text, other nodes, the lines in it."""
     below = box.below
     left = is_code(below)
     written = [line.lstrip() if left else line for line in below if not is_bars(line)]
-    return [box.id, told.get("node", -1), told.get("text", ""), box.title, *written]
+    return [box.id, told.get("node", -1), told.get("text", ""), told.get("also", []), box.title, *written]
 
 
 def _packed(data: Any) -> str:

@@ -121,7 +121,7 @@ bootOf((data, boot) => {
   const tellBox = (id) => {
     const box = told(id);
     get("name").textContent = box.title;
-    if (box.node === undefined || id[0] === "r") get("text").textContent = box.text || "";
+    if (box.node === undefined) get("text").textContent = box.text || "";
     else page.details.write(get("text"), box.node, box.text);
   };
   const tell = () => {
@@ -131,7 +131,7 @@ bootOf((data, boot) => {
     get("toggle").textContent = fold ? "Open it" : module && module.closed ? "Open the module" : "Close the module";
     get("look").hidden = insideOf() === undefined;
     get("kin").replaceChildren();
-    if (alone) { tellBox(alone); const { node } = told(alone); if (chosen.includes(node) && alone[0] !== "r") run.node(get("text"), node, chosen); return; }
+    if (alone) { tellBox(alone); const { node } = told(alone); if (chosen.includes(node)) run.node(get("text"), node, chosen); return; }
     get("name").textContent = one ? nodes[chosen[0]].title : chosen.length ? `${chosen.length} nodes` : data.title;
     if (chosen.length > 1) get("text").textContent = chosen.slice(0, 40).map((number) => `%${number} ${nodes[number].name}`).join("\n") + (chosen.length > 40 ? "\n…" : "");
     else if (one) { page.details.write(get("text"), chosen[0]); run.node(get("text"), chosen[0]); }

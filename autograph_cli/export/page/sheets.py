@@ -26,6 +26,7 @@ from autograph_cli.export.pipeline import (
     made_small,
     with_loops,
 )
+from autograph_cli.export.scene.modules import framed
 from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.records import Box
 from autograph_cli.export.scene.titles import title_of
@@ -129,10 +130,11 @@ def _openable(picture: Picture) -> tuple[Placed, Collection[str], list[Fold]]:
     graph, depth, limit = picture.graph, picture.options.depth, picture.options.max_nodes
     built = boxes_and_arrows(picture)
     rolled = with_loops(built, picture, limit)
-    whole = in_modules(rolled, picture)
     most = None if limit is None else max(limit, OPENABLE)
+    large = most is not None and sum(box.style not in ("leaf", "input") for box in rolled.boxes) > most
+    whole = rolled if large else in_modules(rolled, picture)
     if most is not None and len(whole.boxes) > most:
-        first, *folds = levels(split(whole if rolled is built else in_modules(built, picture)), graph)
+        first, *folds = levels(split(framed(built, graph, picture.single)), graph)
         return first.placed, (), folds
     scene = finished(made_small(whole, graph, None, most), picture)
     closed = closed_at_first(scene, depth, limit)

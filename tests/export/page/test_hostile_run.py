@@ -55,6 +55,7 @@ def test_nothing_of_a_hostile_run_is_obeyed(browser: Any, gan: Trace, tmp_path: 
     opened.select_option("#marks", "all")
     opened.select_option("#since", index=1)
     opened.keyboard.press("<")
+    opened.locator("#step-words", has_text="Step 7 of 8").wait_for()
     opened.fill("#search", "_loss")
     opened.locator("#found li").first.wait_for()
     assert opened.locator("a, img, b:has(script), main script").count() == 0

@@ -41,7 +41,7 @@ def test_derivatives_are_shown_as_gradient_graph_or_as_data_flow(opened: Any) ->
     assert opened.locator('.box[aria-label="CosBackward0"], .box[aria-label="cos"]').count() == 1
     assert opened.locator('.box[aria-label="gradient of sin"]').count() == 0
     before = view_of(opened.content(), "double-backward")["arrows"]
-    opened.select_option("#flow", "data")
+    opened.select_option("#flow", ".data")
     assert opened.get_by_role("tab", selected=True).text_content() == "All orders"
     assert opened.locator("#picture svg").get_attribute("aria-label").startswith("All orders")
     after = view_of(opened.content(), "double-backward.data")

@@ -22,6 +22,7 @@ from autograph_cli.graph import Trace, Watched
 from autograph_cli.graph.ledger import Happening, Ledger
 from autograph_cli.graph.records import Number
 from autograph_cli.record.run.runner import Target, record
+from tests.export.page.test_accessibility import violations
 from tests.export.pages import data_of
 
 GAN = """
@@ -273,3 +274,23 @@ def test_a_run_of_one_step_without_a_ledger_has_no_bar(browser: Any, gan: Trace,
     opened.locator("#picture .box").first.wait_for()
     assert not opened.locator("#at-step").is_visible() and not opened.locator("#lane").is_visible()
     opened.close()
+
+
+@pytest.mark.parametrize("scheme, width", [("light", 390), ("dark", 1400)])
+def test_the_panes_of_a_run_can_be_read_by_all(page: Any, scheme: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 850})
+    page.reload()
+    page.emulate_media(color_scheme=scheme)
+    page.locator("#lane button").first.wait_for()
+    states = {
+        "whole": lambda: None,
+        "changes": lambda: page.select_option("#since", "6"),
+        "heat": lambda: page.keyboard.press("["),
+        "a node": lambda: page.locator("#names button").first.click(),
+        "another step": lambda: page.locator("#step-back").click(),
+        "lane": lambda: page.locator("#lane button").last.click(),
+    }
+    for state, act in states.items():
+        act()
+        assert violations(page) == [], state
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
