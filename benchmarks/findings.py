@@ -3,7 +3,7 @@
     python benchmarks/findings.py [--write] [--torchfix PATH]
 
 Each script is there twice, wrong and mended. A tool has found it where it says something of the wrong script on a line
-that is marked, and does not say it of the mended one; what it says of a mended script is a false alarm. It needs
+that is marked, and does not say the same there of the mended one; what it says of a mended script is a false alarm. It needs
 PyTorch; torchfix is looked for beside Python and on the path, and may stand in an environment of its own.
 """
 
@@ -45,19 +45,20 @@ FAMILIES = {
     "AG8": "training",
 }
 SECONDS = 120
-Said = set[int]
-"""The lines of a script that a tool says something of; -1 where it names none."""
+Said = set[tuple[int, str]]
+"""What a tool says of a script, with the line; -1 where it names none."""
 
 
 def explained(path: Path) -> Said:
-    """The lines of findings."""
+    """The findings, by line."""
     from tests.findings.test_explain import of_file
 
-    return {one.source.line if one.source else -1 for one in of_file(path, engine="torch")}
+    found = of_file(path, engine="torch")
+    return {(one.source.line if one.source else -1, f"{one.code} {one.said}") for one in found}
 
 
 def warned(path: Path) -> Said:
-    """The lines of warnings and of what is raised where PyTorch runs the script."""
+    """The warnings, and what is raised where PyTorch runs the script."""
     quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
     with quiet[0], quiet[1], warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", UserWarning)
@@ -66,8 +67,9 @@ def warned(path: Path) -> Said:
             raised: Said = set()
         except Exception as error:
             frames = traceback.extract_tb(error.__traceback__)
-            raised = {frame.lineno or -1 for frame in frames if frame.filename == str(path)} or {-1}
-    return raised | {one.lineno if one.filename == str(path) else -1 for one in told}
+            lines = {frame.lineno or -1 for frame in frames if frame.filename == str(path)} or {-1}
+            raised = {(line, str(error)) for line in lines}
+    return raised | {(one.lineno if one.filename == str(path) else -1, str(one.message)) for one in told}
 
 
 def apart(function: Callable[[Path], Said], path: Path) -> Said:
@@ -88,12 +90,12 @@ def apart(function: Callable[[Path], Said], path: Path) -> Said:
 
 
 def linted(torchfix: str, folder: Path) -> dict[str, Said]:
-    """The lines that torchfix names, by file."""
+    """Return what torchfix says, by file."""
     command = [torchfix, "--select", "ALL", "--show-stderr", str(folder)]
     text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     found: dict[str, Said] = {}
-    for match in re.finditer(r"^(.*?\.py):(\d+):\d+: TOR", text, re.MULTILINE):
-        found.setdefault(Path(match[1]).name, set()).add(int(match[2]))
+    for match in re.finditer(r"^(.*?\.py):(\d+):\d+: (TOR.*)$", text, re.MULTILINE):
+        found.setdefault(Path(match[1]).name, set()).add((int(match[2]), match[3]))
     return found
 
 
@@ -124,7 +126,7 @@ def measured(torchfix: str | None) -> str:
             count[family] += 1
             for tool in tools:
                 wrong, mended = (ask[tool](folder / f"{path.stem}_{kind}.py") for kind in ("wrong", "mended"))
-                named[tool, family] += bool({line for _, line in marks} & (wrong - mended))
+                named[tool, family] += bool({line for _, line in marks} & {line for line, _ in wrong - mended})
                 alarms[tool] += bool(mended)
         for path in RIGHT:
             for tool in tools:

@@ -224,7 +224,7 @@ def _keep(trace: Trace, target: runner.Target, asked: Recording) -> int:
         return error.exit_code
     if not asked.quiet:
         if trace.failure:
-            _explain_failure(trace, asked.folder / target.name)
+            explain_failure(trace, asked.folder / target.name)
         print_report(trace, where, asked.folder, Selection.parse(asked.steps).last)
     return 0
 
@@ -275,7 +275,7 @@ def _made_on(device: str | None, torch: Any) -> Iterator[None]:
         torch.set_default_device(None)
 
 
-def _explain_failure(trace: Trace, script: Path) -> None:
+def explain_failure(trace: Trace, script: Path) -> None:
     """Below the traceback: the finding that explains the exception, in two lines, and the command for more."""
     # The rules, which a run that went well does without.
     explain, read, formats = (

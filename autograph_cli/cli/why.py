@@ -16,6 +16,7 @@ from autograph_cli.cli.exit_codes import as_command_error
 from autograph_cli.cli.opening import Source, choose, open_trace, say_ranks, script_of, source_options
 from autograph_cli.cli.options import Whole, step_option
 from autograph_cli.cli.printing import say
+from autograph_cli.cli.run import explain_failure
 from autograph_cli.findings.functions import function_text
 from autograph_cli.graph import Graph, GraphError, Node, Step, Trace, paths as ways
 from autograph_cli.graph.cuts import LISTED, behind, reasons, where
@@ -64,6 +65,7 @@ def why(
     with as_command_error():
         opened = open_trace(source, step, quiet_stdout=True)
         if opened.failed_early:
+            explain_failure(opened.trace, script_of(opened.trace, source))
             ctx.exit(2)
         say_ranks(opened)
         chosen = choose(opened.trace, step)

@@ -217,12 +217,13 @@ def _constant(seen: Seen) -> Iterator[Found]:
     match = _CALL.search(at.text) if at else None
     roots = [ast.unparse(part) for call in failed_calls(seen, "grad") for part in argument(call, 0, "outputs")]
     name = match[1] if match else roots[0] if roots else "the tensor"
+    cuts = list(cuts_above(seen, name))
     facts = [
         f"{file}:{one.line} `{one.text}`: {', '.join(dict.fromkeys(cause.words for cause in one.causes))}"
-        for file, one in cuts_above(seen, name)
+        for file, one in cuts
     ]
     made = assignment(seen, name.partition(".")[0].partition("[")[0])
-    remedy = ""
+    remedy = _OUTSIDE if any(cause.words.startswith("torch.") for _, one in cuts for cause in one.causes) else ""
     if at is not None and made is not None and plain_grad(made) is not None:
         facts.append(f"{at.file}:{made.lineno} makes it by grad without create_graph, which records nothing")
         remedy = "Make the first derivative with create_graph=True."
@@ -335,6 +336,7 @@ def _once(seen: Seen) -> Iterator[Found]:
     )
 
 
+_OUTSIDE = "Compute the loss where gradients are recorded, outside of no_grad; change leaves there in place, w -= step."
 _ONLY_GRAD = "autograd.grad returns gradients, and writes none to .grad"
 RULES = (
     Rule(

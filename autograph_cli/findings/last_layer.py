@@ -149,7 +149,8 @@ def _signs(seen: Seen) -> Iterator[Found]:
         elif plain_op(node) in ("relu", "clamp", "clamp_min") and ends_in_loss(seen, Edge(node.id)):
             inner = maker(seen, node.args[0])
             products = [seen.graph[edge.node] for edge in inner.args if inner.op in ("add", "sub", "rsub")]
-            targets = [edge for one in products if one.op == "mul" for edge in one.args if is_given(seen, edge)]
+            recorded = [one for one in products if one.op == "mul" and one.kind == "operation"]
+            targets = [edge for one in recorded for edge in one.args if is_given(seen, edge)]
         else:
             continue
         given = [seen.graph[edge.node].args[0] if seen.graph[edge.node].op == "neg" else edge for edge in targets]

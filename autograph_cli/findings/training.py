@@ -10,7 +10,7 @@ from functools import partial
 from typing import TypeVar
 
 from autograph_cli.findings.book import OFTEN, Book, at, book_of, line_that
-from autograph_cli.findings.calls import LEARN, called
+from autograph_cli.findings.calls import LEARN
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import summands
 from autograph_cli.graph import Edge, Source
@@ -109,8 +109,9 @@ def _in_forward(seen: Seen) -> Iterator[Found]:
             if not isinstance(part, ast.FunctionDef) or part.name != "forward":
                 continue
             for made in _parts(part, ast.Assign):
-                calls = isinstance(made.value, ast.Call) and called(made.value)
-                learned = calls == "Parameter" or (calls and calls.startswith(LEARN))
+                name = ast.unparse(made.value.func) if isinstance(made.value, ast.Call) else ""
+                owner, _, cls = name.rpartition(".")
+                learned = cls == "Parameter" or (owner in ("nn", "torch.nn") and cls.startswith(LEARN))
                 used = any((file, line) in ran for line in range(made.lineno, (part.end_lineno or 0) + 1))
                 if learned and used and isinstance(made.targets[0], ast.Name):
                     yield Found(

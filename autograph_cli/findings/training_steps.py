@@ -25,7 +25,9 @@ def _rebound(seen: Seen) -> Iterator[Found]:
                 name = ast.unparse(part.targets[0])
                 if name not in names or f"{name}.grad" not in ast.unparse(part.value):
                     continue
-                if not any(isinstance(x, ast.Name) and x.id == name and x.lineno > part.lineno for x in inside):
+                end = part.end_lineno or 0, part.end_col_offset or 0
+                later = (x for x in inside if isinstance(x, ast.Name) and (x.lineno, x.col_offset) > end)
+                if all(x.id != name for x in later):
                     said = f"{name} = ... gives the name {name} another tensor, and changes no parameter"
                     yield Found(said, Source(file, part.lineno, script.line(part.lineno)), (), (), _IN_PLACE, _NAMES)
 
@@ -147,11 +149,11 @@ def _thrown_away(seen: Seen, book: Book, number: int) -> Found | None:
         elif each.kind == "zero_grad" and before.kind == "backward" and book.ready(each) >= held & book.given(before):
             thrown.append(each)
         lines |= {each.source} if each.kind == "backward" else set()
-    steady = len(counts) >= OFTEN and len(set(counts)) == 1 and counts[0] > 0
+    steady = len(counts) >= OFTEN and len(set(counts)) == 1 and len(thrown) > OFTEN
     if not steady or len(lines) != 1 or any(each.optimizer != number for each in book.of("step")):
         return None
     # Who reads or writes gradients has kept them elsewhere.
-    if lines_that(seen, re.compile(r"\.grad\b").search) or any(book.ledger.parameters[n].size == 0 for n in held):
+    if lines_that(seen, re.compile(r"\.grad\b").search):
         return None
     return Found(
         f"zero_grad{at(thrown[0].source)} throws away the gradients of {counts[0]} of {counts[0] + 1} backward calls "
