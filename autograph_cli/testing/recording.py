@@ -23,6 +23,7 @@ from autograph_cli.record.names.variables import tensors_in
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.run import runner
 from autograph_cli.testing import sweeps
+from autograph_cli.testing.dtypes import drawn_alike
 
 _FEW = 16
 """So many elements of a tensor are written out; of more, a summary."""
@@ -55,12 +56,13 @@ def record(
     engine: str = "builtin",
     module: str = "",
     executable: str = "",
+    dtype: str = "",
 ) -> Recording:
     """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails.
 
     `measured` is what is recorded beside the graph, as `--record` takes it; `environment` are variables that it is
-    given; `executable` is another Python that runs it. With `module` the script is run as `python -m` does, from the
-    folder that its package is in.
+    given; `executable` is another Python that runs it, `dtype` the one that tensors have unless told. With `module` the
+    script is run as `python -m` does, from the folder that its package is in.
     """
     label = name or str(script)
     engine = engines.chosen(engine)
@@ -75,6 +77,7 @@ def record(
         "measured": list(measured),
         "environment": dict(environment or {}),
         "engine": engine,
+        "dtype": dtype,
     }
     with (
         tempfile.TemporaryFile() as file,
@@ -114,7 +117,8 @@ def answer(request: str) -> str:
     asked = json.loads(request)
     os.environ.update(asked["environment"])
     target = runner.Target.of(asked["script"], tuple(asked["arguments"]), module=asked["module"])
-    result, trace = recorded(target, asked["steps"], asked["engine"], asked["measured"])
+    with drawn_alike(asked["engine"], asked["dtype"]):
+        result, trace = recorded(target, asked["steps"], asked["engine"], asked["measured"])
     extras = asked["extras"]
     found = {
         "exit_code": result.exit_code,
