@@ -15,7 +15,7 @@ from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import CommandError, as_command_error
 from autograph_cli.cli.git import checked_out
 from autograph_cli.cli.opening import choose, named_rank
-from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, one_format
+from autograph_cli.cli.options import SCRIPTS, DtypesType, EnginesType, StepType, UsageError, Whole, one_format
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.snapshot import chosen_settings, print_diff
 from autograph_cli.engines import chosen
@@ -80,6 +80,19 @@ defaults out."""
     help="With --values: the Python that runs A, with the PyTorch that it has; given twice, that of B too. Of A alone, "
     "the other run is by this one.",
 )
+@click.option(
+    "--dtype",
+    "dtypes",
+    type=DtypesType(),
+    metavar="D,E",
+    help="With --values: compare A in two default dtypes: float32,bfloat16. Random numbers are drawn in float32.",
+)
+@click.option(
+    "--ranks",
+    type=Whole(2),
+    metavar="N",
+    help="With --values: on how many ranks each script runs; the rank that parts first is named.",
+)
 @click.option("--json", "as_json", is_flag=True, help="With --values: an object on stdout; else as -f json.")
 @click.option("-f", "--format", "format_", type=click.Choice(FORMATS), help="Unless told, by -o; else text.")
 @click.option("--together", is_flag=True, help="-f svg: both graphs as one picture, as the other pictures are.")
@@ -98,6 +111,8 @@ def diff(
     by_values: bool,
     compiled: bool,
     pythons: tuple[str, ...],
+    dtypes: tuple[str, ...] | None,
+    ranks: int | None,
     as_json: bool,
     format_: str | None,
     together: bool,
@@ -119,15 +134,20 @@ def diff(
       autograph diff --rev main -m package.train
     """
     with as_command_error():
-        if by_values or compiled or pythons:
+        if by_values or compiled or pythons or dtypes or ranks:
             if views or include is not None:
                 raise UsageError("--values takes no --view and --include: it compares the numbers of all nodes.")
             form = "json" if as_json else _format(format_, output)
             if form not in ("text", "json", "svg", "html"):
                 raise UsageError(f"--values writes text, json, svg and html, and no {form}.")
-            twice = new is None and not revisions and (compiled or pythons)
+            twice = new is None and not revisions and (compiled or pythons or dtypes)
             sides = [_at(old), _at(old)] if twice else _sides(old, new, revisions, engines or ())
-            ctx.exit(_by_values(sides, _running(engines, compiled, pythons), step, (form, output), compiled))
+            running, wanted = _running(engines, compiled, pythons), (form, output)
+            pairs = [(dtypes[0], other) for other in dtypes[1:]] if dtypes else [()]
+            if len(pairs) > 1 and (form != "text" or output is not None):
+                raise UsageError("More than two dtypes are told as text.")
+            codes = [_by_values(sides, running, step, ranks, wanted, compiled, pair) for pair in pairs]
+            ctx.exit(max(codes))
         format_ = "json" if as_json else format_
         asked = chosen_settings(load(), step, views, include, None)
         settings = _settings(asked, include)
@@ -169,18 +189,26 @@ def _by_values(
     sides: list[tuple[str, str | None]],
     running: Sequence[tuple[str, str]],
     step: str | None,
+    ranks: int | None,
     wanted: tuple[str, Path | None],
     compiled: bool,
+    dtypes: tuple[str, ...],
 ) -> int:
     """Compare the numbers of both sides, and return the exit code."""
     values = importlib.import_module("autograph_cli.cli.diff_values")  # NumPy, which other comparisons do without
     ways = [values.Way(engine, path, words=f" by {path}" if path else "") for engine, path in running]
     if compiled:
         ways[0] = replace(ways[0], environment=values.EAGER, words=", eager")
-    opened = values.open_sides(sides, ways, step)
-    found = values.compare(opened)
+    for number, dtype in enumerate(dtypes):
+        ways[number] = replace(ways[number], dtype=dtype, words=f" in {dtype}{ways[number].words}")
+    pairs = values.open_ranks(sides, ways, step, ranks)
+    opened = pairs[0] if pairs else values.open_sides(sides, ways, step)
+    found = values.compare_ranks(pairs) if pairs else values.compare(opened)
     form, output = wanted
-    _put(_page_of_values(opened, found, sides) if form == "html" else values.content(found, opened, form), output)
+    content = _page_of_values(opened, found, sides) if form == "html" else values.content(found, opened, form)
+    if dtypes and form == "text":
+        content = f"{' and '.join(dtypes)}: ".encode() + content
+    _put(content, output)
     code: int = values.CODES[found.verdict]
     return code
 

@@ -12,6 +12,8 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograph_cli.atomic_files import temporary_folder
+from autograph_cli.cli.exit_codes import CommandError
 from autograph_cli.cli.git import checked_out
 from autograph_cli.cli.opening import named_rank
 from autograph_cli.cli.options import SCRIPTS
@@ -20,9 +22,10 @@ from autograph_cli.graph import Node, Step, Trace
 from autograph_cli.graph.aligned import Aligned
 from autograph_cli.graph.divergence import Divergence, divergence
 from autograph_cli.graph.parting_text import as_dict, recomputed, sentence, text
+from autograph_cli.graph.ranks import words as rank_words
 from autograph_cli.record.log.steps import COMPARED
 from autograph_cli.record.run import store
-from autograph_cli.testing import recording, sweeps
+from autograph_cli.testing import rank_recording, recording, sweeps
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -50,8 +53,61 @@ class Way(Struct, frozen=True):
     executable: str = ""
     """Another Python that runs it."""
     environment: Mapping[str, str] = {}
+    dtype: str = ""
     words: str = ""
     """What tells it from the other run of the same script."""
+
+
+def open_ranks(
+    named: Sequence[tuple[str, str | None]], ways: Sequence[Way], steps: str | None, ranks: int | None
+) -> list[tuple[Side, Side]]:
+    """Read the traces of several ranks, or run scripts on so many, and pair them by rank; none where a run is of one
+    process."""
+    with temporary_folder() as place:
+        goals = [Path(place, f"{number}.zip") for number in range(len(named))]
+        found = [_ranks(*each, way, steps, ranks, goal) for each, way, goal in zip(named, ways, goals, strict=True)]
+    if not all(len(each) > 1 for each in found):
+        return []
+    if found[0].keys() != found[1].keys():
+        raise CommandError(f"{named[0][0]} has {len(found[0])} ranks, and {named[1][0]} {len(found[1])}.")
+    return [(one, found[1][rank]) for rank, one in found[0].items()]
+
+
+def _ranks(
+    name: str, revision: str | None, way: Way, steps: str | None, ranks: int | None, goal: Path
+) -> dict[int, Side]:
+    """The run of each rank; of scripts only where `ranks` are asked for."""
+    path = Path(name)
+    if name.endswith(SCRIPTS):
+        if ranks is None:
+            return {}
+        path = goal
+        with checked_out(Path(name), revision) as script:
+            rank_recording.launch(
+                script, ranks, goal, steps=steps or COMPARED, measured=("values",), name=name, engine=way.engine
+            )
+    listed = store.ranks_of(path) if path.is_file() else []
+    return {each.rank: Side(name, store.load(path, each.rank)) for each in listed}
+
+
+def compare_ranks(pairs: Sequence[tuple[Side, Side]]) -> Divergence:
+    """How the numbers compare on the rank that parts first, with what is to be said of the others."""
+    found = [divergence(*(side.trace for side in pair)) for pair in pairs]
+    numbers = [pair[0].trace.rank for pair in pairs]
+    parted = [number for number, each in zip(numbers, found, strict=True) if each.verdict == "parted"]
+    first = min(zip(found, numbers, strict=True), key=lambda pair: (*_when(pair[0]), pair[1]))
+    if not parted:
+        return first[0]
+    others = [number for number in numbers if number not in parted]
+    told = f"{first[1]} parts first" + (f", of {rank_words(parted)}" if len(parted) > 1 else "")
+    told += f"; {rank_words(others)} {'do' if len(others) > 1 else 'does'} not" if others else ""
+    return replace(first[0], notes=(("rank", told), *first[0].notes))
+
+
+def _when(found: Divergence) -> tuple[int, int, float]:
+    """Order verdicts: what parts, by when that is, then what cannot be compared, then rounding."""
+    order = ("parted", "incomparable", "rounding", "equal").index(found.verdict)
+    return order, found.old.number if found.old is not None else 0, found.parting.time if found.parting else 0.0
 
 
 def open_sides(named: Sequence[tuple[str, str | None]], ways: Sequence[Way], steps: str | None) -> list[Side]:
@@ -76,6 +132,7 @@ def _side(name: str, revision: str | None, way: Way, steps: str | None) -> Side:
                 name=title,
                 engine=way.engine,
                 executable=way.executable,
+                dtype=way.dtype,
             ).trace
 
     def check(function: str) -> str:

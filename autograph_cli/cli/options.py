@@ -16,6 +16,7 @@ from autograph_cli import AutographError, engines
 from autograph_cli.cli import completion
 from autograph_cli.graph import GraphError, Slice, facts
 from autograph_cli.testing import settings
+from autograph_cli.testing.dtypes import DTYPES
 
 _STEPS = re.compile(r"first|last|all|\d{1,18}|\d{0,18}:\d{0,18}")
 SCRIPTS = (".py", ".pyw")
@@ -98,17 +99,28 @@ class EnginesType(click.ParamType[tuple[str, ...]]):
     """One engine, or two with a comma."""
 
     name = "engines"
+    names: tuple[str, ...] = tuple(engines.NAMES)
+    least, most = 1, 2
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         if isinstance(value, tuple):
             return value
         converted = tuple(part.strip() for part in value.split(","))
-        if len(converted) > 2 or not set(converted) <= set(engines.NAMES):
-            self.fail(f"{value!r} is not one or two of: {', '.join(engines.NAMES)}.", param, ctx)
+        if not self.least <= len(converted) <= self.most or not set(converted) <= set(self.names):
+            counted = "one or two" if self.least == 1 else "two or more"
+            self.fail(f"{value!r} is not {counted} of: {', '.join(self.names)}.", param, ctx)
         return converted
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return completion.some_of(*engines.NAMES)(ctx, param, incomplete)
+        return completion.some_of(*self.names)(ctx, param, incomplete)
+
+
+class DtypesType(EnginesType):
+    """Two dtypes with a comma, or more."""
+
+    name = "dtypes"
+    names = DTYPES
+    least, most = 2, len(DTYPES)
 
 
 engine_option = click.option(

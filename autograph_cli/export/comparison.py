@@ -79,8 +79,9 @@ def both_scenes(diff: GraphDiff, first: tuple[Iterable[int], Iterable[int]] = ((
         return _drawable(union.scene("", "before")), _drawable(union.scene("", "after"))
     old: dict[int, Style] = {change.old: "changed" for change in diff.changed}
     new: dict[int, Style] = {change.new: "changed" for change in diff.changed}
-    old |= dict.fromkeys(diff.removed, "removed") | dict.fromkeys(first[0], "mark")
-    new |= dict.fromkeys(diff.added, "added") | dict.fromkeys(first[1], "mark")
+    for marks, here, begin in ((old, diff.removed, first[0]), (new, diff.added, first[1])):
+        marks |= dict.fromkeys(here, "removed" if marks is old else "added")
+        marks |= dict.fromkeys(begin, "mark")
     return _marked(diff.old, old), _marked(diff.new, new)
 
 
@@ -124,17 +125,20 @@ def parted_side_by_side(found: Divergence, titles: tuple[str, str]) -> bytes:
     others = [one for one, mark in marks[0].items() if mark != "alone" and one in aligned.pairs]
     if len(others) > READABLE:  # the neighbours of what is first
         others = [one for one in others if one in first[0]]
-    alone = [tuple(node.id for node in graph if node.id not in likes) for graph, likes in aligned.sides]
-    changed = tuple(Change(one, aligned.pairs[one], ()) for one in others)
-    diff = GraphDiff(aligned.old, aligned.new, aligned.pairs, *alone, changed, (), (), (), {}, frozenset())
+    removed, added = (tuple([node.id for node in graph if node.id not in likes]) for graph, likes in aligned.sides)
+    changed = tuple([Change(one, aligned.pairs[one], ()) for one in others])
+    diff = GraphDiff(aligned.old, aligned.new, aligned.pairs, removed, added, changed, (), (), (), {}, frozenset())
     scenes = both_scenes(diff, (first[0], first[1]))
     return _rows([tuple(replace(scene, legend=_parted_legend(scene)) for scene in scenes)], titles)
 
 
 def _parted_legend(scene: Scene) -> tuple[tuple[Style, str], ...]:
-    told = [(style, _PARTED.get(style, words)) for style, words in scene.legend if style != "mark"]
-    marked = any(box.style == "mark" for box in scene.boxes)
-    return (*told, *([("mark", _PARTED["mark"])] if marked else []))
+    told: list[tuple[Style, str]] = [
+        (style, _PARTED.get(style, words)) for style, words in scene.legend if style != "mark"
+    ]
+    if any(box.style == "mark" for box in scene.boxes):
+        told.append(("mark", _PARTED["mark"]))
+    return tuple(told)
 
 
 def _rows(rows: Sequence[Sequence[Scene]], titles: tuple[str, str]) -> bytes:

@@ -21,6 +21,8 @@ ways to compute the same, and of these on two engines."""
 AMPLIFIED = 100
 """By how much an operation may enlarge the relative difference of what it is given."""
 
+COARSE, AMPLIFIED_COARSE = 1e-3, 20
+"""Kernels add up numbers of 16 bits in more: they round once, and 100 times what that is would be any number."""
 BLURRED = 0.01
 """Where rounding may have grown to such a part of a number, it is not known whether that is all."""
 
@@ -59,6 +61,10 @@ class Aligned:
         self.strayed: set[int] = set()
         """The nodes of `old` to which a backward call gave other gradients than to their likes."""
         self.levels: Counter[Level] = Counter()
+        self.blurred = 0
+        """The tensors that differ, by no more than rounding may have grown to."""
+        self.coarsest = _coarsest(old), _coarsest(new)
+        """The precision of the coarsest numbers that each node hangs on."""
         self.largest = 0.0
         """The largest relative difference that is rounding."""
         self.carried: dict[str, float] | None = {}
@@ -72,13 +78,15 @@ class Aligned:
     def note(self, compared: Compared) -> Compared:
         """Count a tensor that was compared."""
         self.levels[compared.level] += 1
-        if compared.level == "rounding" and compared.relative <= BLURRED:  # else it is nothing but rounding
-            self.largest = max(self.largest, compared.relative)
+        if compared.level == "rounding" and compared.relative <= max(BLURRED, SHARP * compared.eps):
+            self.largest = max(self.largest, compared.relative)  # else it is nothing but rounding
+        self.blurred += compared.level == "unknown" and compared.relative > 0
         return compared
 
     def loosely(self, old: Exact | None, new: Exact | None, one: Edge, other: Edge) -> Compared:
         """How far apart numbers of these two outputs are, as two ways to compute the same may be."""
-        return self.judged(old, new, self.eps(one, other), self.loose)
+        eps = max(self.eps(one, other), self.coarsest[0][one.node], self.coarsest[1][other.node])
+        return self.judged(old, new, eps, self.loose)
 
     def judged(
         self, old: Exact | None, new: Exact | None, eps: float, units: float, given: float = 0.0, noise: float = 0.0
@@ -93,12 +101,16 @@ class Aligned:
             return Compared("parted", Apart(False, math.inf), eps)
         if found.same:
             return Compared("same", found, eps)
-        allowed = (units * eps + AMPLIFIED * given) * found.scale + noise
+        factor = AMPLIFIED
+        if eps > COARSE:
+            units, factor = min(units, SHARP), AMPLIFIED_COARSE
+        allowed = (units * eps + factor * given) * found.scale + noise
         if not eps and given > 0:  # an index or a mask flips, where what it is made of is about the same
             return Compared("rounding", found, eps)
         if not (math.isfinite(found.difference) and found.difference <= max(allowed, self.rtol * found.scale)):
             return Compared("parted", found, eps)
-        return Compared("unknown" if allowed - noise > BLURRED * found.scale else "rounding", found, eps)
+        plain = found.difference <= SHARP * eps * found.scale + noise
+        return Compared("rounding" if plain or allowed - noise <= BLURRED * found.scale else "unknown", found, eps)
 
     def like(self, one: Edge, other: Edge) -> bool:
         """Return whether two outputs are the same one in both graphs."""
@@ -152,6 +164,14 @@ def at(items: Sequence[Exact | None], position: int) -> Exact | None:
 def _dtype(graph: Graph, edge: Edge) -> str:
     outputs = graph[edge.node].outputs
     return outputs[edge.nr].type.dtype if edge.nr < len(outputs) else ""
+
+
+def _coarsest(graph: Graph) -> list[float]:
+    found: list[float] = []
+    for node in graph:
+        given = [found[edge.node] for edge in node.args if edge.node < len(found)]
+        found.append(max([epsilon(*(output.type.dtype for output in node.outputs)), *given]))
+    return found
 
 
 def _types(node: Node) -> tuple[str, ...]:

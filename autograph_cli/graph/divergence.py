@@ -50,6 +50,8 @@ class Divergence(Struct, frozen=True):
     """The tensors that were compared, gradients included."""
     unseen: int = 0
     """Those of which one run has no numbers, or that rounding has blurred."""
+    blurred: int = 0
+    """Those of them that differ, by no more than rounding may have grown to."""
     alone: int = 0
     """The operations and leaves that the other run has not."""
     steps: int = 0
@@ -88,7 +90,7 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
     pairs = [(step, later[step.number]) for step in old.steps if step.has_nodes and step.number in later]
     counts: Counter[str] = Counter()
     carried: dict[int, dict[str, float]] = {}
-    worst, before, alone = 0.0, None, 0
+    worst, before, alone, blurred = 0.0, None, 0, 0
     for one, other in pairs:
         exact = old.engine == new.engine and not counts["rounding"]
         aligned = Aligned(one.graph, other.graph, same_engine=exact, rtol=rtol, same_words=old.engine == new.engine)
@@ -96,15 +98,17 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
         found = partings(aligned)
         alone += len(one.graph) + len(other.graph) - 2 * len(aligned.pairs)
         counts.update(aligned.levels)
+        blurred += aligned.blurred
         worst = max(worst, aligned.largest)
         carried[one.number] = {each.name: each.relative for each in _spread(aligned, noise=True)}
         if found:
             break
         before = one.number
     compared = Divergence(
-        "rounding" if counts["rounding"] else "equal",
+        "rounding" if counts["rounding"] or blurred else "equal",
         looked=counts.total() - counts["unknown"],
         unseen=counts["unknown"],
+        blurred=blurred,
         alone=alone,
         steps=len(carried),
         largest=worst,

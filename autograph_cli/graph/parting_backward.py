@@ -116,6 +116,7 @@ class _Call:
             return Compared("parted", Apart(False, math.inf), eps)
         pairs = self._paired(*senders)
         if pairs is None:
+            eps = max([eps, *self._precision(senders)])
             noise = self._noise(senders, mine, its, eps)
             compared = self.aligned.judged(mine, its, eps, self.aligned.loose, 0.0, noise)
             return compared if compared.level != "parted" else self._blame(one, other, nr, compared, senders)
@@ -135,6 +136,11 @@ class _Call:
         sides = zip((self.old, self.new), (self.mine.id, self.its.id), senders, (mine, its), strict=True)
         flows = [(flow_in(graph[number], call), made) for graph, call, sent, made in sides for number, _ in sent]
         return max([noise_of(eps, flow.given, made) for flow, made in flows if flow is not None], default=0.0)
+
+    def _precision(self, senders: list[list[tuple[int, int]]]) -> list[float]:
+        """The precision of the numbers that senders compute with: the gradient of a parameter may come from a copy of
+        another dtype."""
+        return [of[number] for of, sent in zip(self.aligned.coarsest, senders, strict=True) for number, _ in sent]
 
     def _paired(self, mine: list[tuple[int, int]], its: list[tuple[int, int]]) -> list[tuple[int, int]] | None:
         """The senders of the old graph, where each has a like in the new one that computes the same, and that has no

@@ -15,6 +15,7 @@ from autograph_cli.graph.compared import constants
 from autograph_cli.graph.divergence import Divergence
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.records import Edge, Graph, Measured, Node, Source
+from autograph_cli.graph.views import walk
 
 MOST = 8
 """So many gradients are listed."""
@@ -43,7 +44,9 @@ def sentence(found: Divergence, names: Names) -> str:
     if found.verdict == "equal":
         return "The numbers are equal, bit for bit, in all that the graphs have."
     if found.verdict == "rounding":
-        return f"The numbers differ by rounding only: by {found.largest:.1e} of a tensor's largest number at most."
+        most = f": by {found.largest:.1e} of a tensor's largest number at most" if found.largest else ""
+        told = f", as far as can be told: {found.blurred} may be more" if found.blurred else ""
+        return f"The numbers differ by rounding only{most}{told}."
     assert found.parting is not None
     return _first(found, found.parting, names)
 
@@ -119,11 +122,11 @@ def _what(found: Divergence, parting: Parting) -> str:
     if parting.kind == "state":
         if found.stepped is not None:
             return f"{called} begins with other numbers, though its gradient in the step before is the same"
-        return f"{called} begins with other numbers"
+        return f"{_state(found, parting)}{called} begins with other numbers"
     if parting.kind == "operation" and one is not None and other is not None:
         if _op(one) != _op(other):
             return f"{_op(one)} is {_op(other)} now, and makes other numbers of the same inputs"
-        return f"{_op(one)} makes other numbers of the same inputs"
+        return f"{_state(found, parting)}{_op(one)} makes other numbers of the same inputs"
     if parting.kind == "formula":
         return f"the backward of {_op(node)} sends on another gradient, though it was given the same"
     if parting.kind == "hook":
@@ -138,6 +141,20 @@ def _what(found: Divergence, parting: Parting) -> str:
     if parting.kind == "seed":
         return "the backward call begins with another gradient"
     return _of_part(found, parting)
+
+
+def _state(found: Divergence, parting: Parting) -> str:
+    """Begin the sentence where nothing of the model is behind it: other random numbers, or other data."""
+    nodes = [(graph, graph[number]) for graph, number in _nodes(found, parting) if number is not None]
+    behind = [node for graph, one in nodes for node in map(graph.__getitem__, walk(graph, [one.id], _given_by))]
+    if any(node.kind == "leaf" or node.next for node in behind):
+        return ""
+    drawn = not nodes[0][1].computes and all("drawn" in constants(one) for _, one in nodes)
+    return "the random numbers differ: " if drawn else "the data differ: "
+
+
+def _given_by(node: Node) -> tuple[Edge, ...]:
+    return node.args
 
 
 def _of_part(found: Divergence, parting: Parting) -> str:

@@ -9,13 +9,44 @@ from pathlib import Path
 from autograph_cli import engines
 from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.graph import Trace
-from autograph_cli.graph.ranks import alike
+from autograph_cli.graph.ranks import Rank, alike
 from autograph_cli.record.run import store
 from autograph_cli.testing import sweeps
 from autograph_cli.testing.recording import RecordingError
 
 _SAID = "autograph: "
 """What the line begins with that says why ranks were stopped."""
+
+
+def launch(
+    script: Path,
+    ranks: int,
+    goal: Path,
+    arguments: Sequence[str] = (),
+    *,
+    steps: str = "first,last",
+    measured: Sequence[str] = (),
+    folder: Path | None = None,
+    name: str = "",
+    engine: str = "builtin",
+) -> list[Rank]:
+    """Run a script on so many ranks, in `folder`, into the file `goal`, and list the ranks.
+
+    Raises `RecordingError` with the sentence on the rank that failed.
+    """
+    label = name or str(script)
+    options = ["-q", "--steps", steps, "--engine", engines.chosen(engine), "--ranks", str(ranks), "-o", str(goal)]
+    options += ["--record", ",".join(measured)] if measured else []
+    with sweeps.child("autograph_cli.cli", ["run", *options, str(script), *arguments], folder) as process:
+        said = process.communicate()[0].strip().splitlines()
+    if process.returncode:
+        words = next((line for line in said if line.startswith(_SAID)), said[-1] if said else "")
+        words = words.removeprefix(_SAID).partition("; the other ranks")[0]
+        raise RecordingError(f"{label} failed: {words or f'exit status {process.returncode}'}")
+    found = store.ranks_of(goal) if goal.exists() else []
+    if not any(each.nodes for each in found):
+        raise RecordingError(f"{label} built no graph: no tensor that requires grad was used.")
+    return found
 
 
 @contextmanager
@@ -29,20 +60,9 @@ def record(
     name: str = "",
     engine: str = "builtin",
 ) -> Iterator[Iterator[tuple[list[int], Trace]]]:
-    """Run a script on so many ranks, in `folder`: the numbers of those that recorded the same, and the trace of one,
-    one after another. Raises `RecordingError` with the sentence on the rank that failed."""
-    label = name or str(script)
-    engine = engines.chosen(engine)
+    """Run a script on so many ranks, see `launch`: the numbers of those that recorded the same, and the trace of one,
+    one after another."""
     with temporary_folder() as place:
         goal = Path(place, store.OF_RANKS)
-        options = ["-q", "--steps", steps, "--engine", engine, "--ranks", str(ranks), "-o", str(goal)]
-        with sweeps.child("autograph_cli.cli", ["run", *options, str(script), *arguments], folder) as process:
-            said = process.communicate()[0].strip().splitlines()
-        if process.returncode:
-            words = next((line for line in said if line.startswith(_SAID)), said[-1] if said else "")
-            words = words.removeprefix(_SAID).partition("; the other ranks")[0]
-            raise RecordingError(f"{label} failed: {words or f'exit status {process.returncode}'}")
-        found = store.ranks_of(goal) if goal.exists() else []
-        if not any(each.nodes for each in found):
-            raise RecordingError(f"{label} built no graph: no tensor that requires grad was used.")
+        found = launch(script, ranks, goal, arguments, steps=steps, folder=folder, name=name, engine=engine)
         yield ((those, store.load(goal, those[0])) for those in alike(found))

@@ -23,6 +23,7 @@ from autograph_cli.record.names.variables import tensors_in
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.run import runner
 from autograph_cli.testing import seeds, sweeps
+from autograph_cli.testing.dtypes import drawn_alike
 
 _FEW = 16
 """So many elements of a tensor are written out; of more, a summary."""
@@ -56,12 +57,14 @@ def record(
     module: str = "",
     moved: bool = False,
     executable: str = "",
+    dtype: str = "",
 ) -> Recording:
     """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails.
 
     `measured` is what is recorded beside the graph, as `--record` takes it; `environment` are variables that it is
-    given; `executable` is another Python that runs it. With `module` the script is run as `python -m` does, from the
-    folder that its package is in. If seeds are `moved`, each that the script sets is another one, and so is the first.
+    given; `executable` is another Python that runs it, `dtype` the one that tensors have unless told. With `module` the
+    script is run as `python -m` does, from the folder that its package is in. If seeds are `moved`, each that the script
+    sets is another one, and so is the first.
     """
     label = name or str(script)
     engine = engines.chosen(engine)
@@ -77,6 +80,7 @@ def record(
         "environment": dict(environment or {}),
         "engine": engine,
         "moved": moved,
+        "dtype": dtype,
     }
     with (
         tempfile.TemporaryFile() as file,
@@ -118,7 +122,8 @@ def answer(request: str) -> str:
     target = runner.Target.of(asked["script"], tuple(asked["arguments"]), module=asked["module"])
     if asked["moved"]:
         seeds.move(asked["engine"])
-    result, trace = recorded(target, asked["steps"], asked["engine"], asked["measured"])
+    with drawn_alike(asked["engine"], asked["dtype"]):
+        result, trace = recorded(target, asked["steps"], asked["engine"], asked["measured"])
     extras = asked["extras"]
     found = {
         "exit_code": result.exit_code,

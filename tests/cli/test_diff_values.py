@@ -93,3 +93,51 @@ def test_what_is_measured_with_backward_calls_of_its_own_adds_no_steps(autograph
     autograph("run", "-q", "--record", "check", "--steps", "3", "-o", "checked.json", "a.py")
     trace = store.load(Path("checked.json"))
     assert (trace.total_steps, [step.nth for step in trace.steps]) == (20, [3])
+
+
+RANKS = """\
+import torch
+import torch.distributed as dist
+dist.init_process_group("gloo")
+w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+for step in range(3):
+    x = torch.arange(3.0) + dist.get_rank()
+    h = torch.tanh(w * x){}
+    h.sum().backward()
+    dist.all_reduce(w.grad)
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+dist.destroy_process_group()
+"""
+ON_ONE = " * (1.5 if step == 1 and dist.get_rank() == 1 else 1.0)"
+
+
+def test_the_rank_that_parts_first_is_named(autograph: Run, tmp_path: Path) -> None:
+    for name, more in {"a.py": " * 1.0", "b.py": ON_ONE}.items():
+        (tmp_path / name).write_text(RANKS.format(more), "utf-8")
+    result = autograph("diff", "--values", "--ranks", "2", "a.py", "b.py")
+    assert result.returncode == 1
+    assert result.stdout.startswith("The runs part at a.py:7 and b.py:7 in step 2, forward: mul makes other numbers ")
+    assert "  rank      1 parts first, of ranks 0-1\n" in result.stdout
+
+
+NET = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+x = torch.randn(6, 4)
+y = net(x) * (1.2 if torch.get_default_dtype() is torch.{} else 1.0)
+y.square().mean().backward()
+"""
+
+
+def test_dtypes_round_and_a_fault_in_one_is_named(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(NET.format("bfloat16"), "utf-8")
+    result = autograph("diff", "--values", "--dtype", "float64,float32,bfloat16", "net.py")
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("float64 and float32: The numbers differ by rounding only: by ")
+    assert any(line.startswith("float64 and bfloat16: The runs part at net.py:6, forward: mul") for line in lines)
+    assert result.returncode == 1
+    assert autograph("diff", "--values", "--dtype", "float32", "net.py").returncode == 2

@@ -180,6 +180,41 @@ def test_training_that_parts_is_told_by_its_kind(case: str, tmp_path: Path) -> N
     assert (result.verdict, result.parting.kind, place and place.line) == ("parted", kind, line)
 
 
+DATA = """\
+import torch
+torch.manual_seed(2)
+w = torch.nn.Parameter(torch.randn(3, 4))
+data = torch.randn(6, 5, 3)
+for step in range(4):
+    x = data[step]
+    torch.manual_seed(step)
+    x = x + torch.randn(5, 3)
+    torch.tanh(x @ w).square().mean().backward()
+"""
+DIFFER = {
+    "another sample": (
+        "data[step]",
+        "data[step if step < 2 else 5]",
+        "step 3, forward: the data differ: select makes ",
+    ),
+    "another seed": (
+        "seed(step)",
+        "seed(step if step < 2 else 9)",
+        "step 3, forward: the data differ: randn ",
+    ),
+    "a parameter": ("    x = data", "    if step == 2: w.data *= 2\n    x = data", "step 3, forward: w begins with "),
+}
+
+
+@pytest.mark.parametrize("case", DIFFER)
+def test_data_and_random_numbers_that_differ_are_told_first(case: str, tmp_path: Path) -> None:
+    before, after, told = DIFFER[case]
+    old, new = (
+        trace(text, tmp_path, name) for text, name in ((DATA, "a.py"), (DATA.replace(before, after, 1), "b.py"))
+    )
+    assert told in sentence(divergence(old, new), ("a.py", "b.py"))
+
+
 def test_noise_that_an_optimizer_makes_large_is_rounding(tmp_path: Path) -> None:
     loss = "(torch.logsumexp(out, 1) - out[torch.arange(6), y]).mean()"
     changed = LOOP.replace("F.cross_entropy(out, y)", loss)
