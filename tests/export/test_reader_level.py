@@ -175,8 +175,7 @@ HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\ntor
 PROGRAMS = sorted([*(ROOT / "tests" / "programs").glob("*.py"), *(ROOT / "samples").glob("*.py")])
 WOVEN = {
     ("actor_critic", "forward"),
-    ("tied", "backward"),
-    *((name, "double-backward") for name in ("functions", "loop")),
+    *((name, "double-backward") for name in ("functions", "loop", "tied")),
 }
 """Pictures in which a few more arrows cross, or labels meet, than should; with less in them they would tell too little."""
 CROSSINGS = 2
