@@ -173,15 +173,12 @@ SEEN = {
 """Titles that are there, words that are somewhere, and titles that are not."""
 HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\ntorch.manual_seed(0)\n"
 PROGRAMS = sorted([*(ROOT / "tests" / "programs").glob("*.py"), *(ROOT / "samples").glob("*.py")])
-TOO_BIG = {
+WOVEN = {
     ("actor_critic", "forward"),
-    *((name, "double-backward") for name in ("functions", "loop", "experts")),
+    *((name, "double-backward") for name in ("functions", "loop", "tied")),
 }
-"""Pictures that do not fit a page yet, or in which more arrows cross or labels meet than should: several networks over
-the turns of a game, second derivatives of long steps."""
-LONG = WIDE * (STEEPEST + 0.05)
-"""Pixels that a picture of derivatives may be high, rather than be cut into parts that tell little."""
-CROSSINGS = 3
+"""Pictures in which a few more arrows cross, or labels meet, than should; with less in them they would tell too little."""
+CROSSINGS = 2
 """Arrows that cross in a picture of 30 boxes, at most."""
 EVERY = int(os.environ.get("AUTOGRAPH_PICTURES", "9"))
 """The step between the programs of this project that are drawn."""
@@ -258,23 +255,22 @@ def test_pictures_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert step is not None
     keeps_all(forward(step.graph))
     for view in ("forward", "backward"):
-        if (path.stem, view) not in TOO_BIG:
-            readable(render(step, view, max_nodes=READABLE).decode(), HIGH if view == "forward" else LONG)
+        readable(render(step, view, max_nodes=READABLE).decode(), clean=(path.stem, view) not in WOVEN)
 
 
 @pytest.mark.parametrize("traced", SCRIPTS, indirect=True, ids=list(SCRIPTS))
 def test_pictures_of_strangers_can_be_read(traced: Trace, request: pytest.FixtureRequest) -> None:
     name = request.node.callspec.params["traced"]
-    for view in (its for its in ("forward", "backward", "double-backward") if (name, its) not in TOO_BIG):
-        readable(render(traced.steps[-1], view, max_nodes=READABLE).decode(), HIGH if view == "forward" else LONG)
+    for view in ("forward", "backward", "double-backward"):
+        readable(render(traced.steps[-1], view, max_nodes=READABLE).decode(), clean=(name, view) not in WOVEN)
 
 
-def readable(svg: str, high: float) -> None:
-    """A picture is no higher than this where it is as wide as a page, is neither a ribbon nor a tower, its smallest text
-    can be read there, nothing lies on anything else, and few arrows cross."""
+def readable(svg: str, *, clean: bool = True) -> None:
+    """A picture is no higher than a page where it is as wide, is neither a ribbon nor a tower, and its smallest text can
+    be read there; if it is to be clean, nothing lies on anything else, and few arrows cross."""
     seen = Svg(svg)
     assert seen.text(WIDE) >= SMALLEST
-    assert seen.height * min(1.0, WIDE / seen.width) <= high
+    assert seen.height * min(1.0, WIDE / seen.width) <= HIGH
     assert FLATTEST - 0.03 <= seen.height / seen.width <= STEEPEST + 0.05
-    assert seen.covered() == []
-    assert seen.crossings() <= CROSSINGS * max(1.0, len(seen.boxes) / WHOLE)
+    assert not clean or seen.covered() == []
+    assert not clean or seen.crossings() <= CROSSINGS * max(1.0, len(seen.boxes) / WHOLE)

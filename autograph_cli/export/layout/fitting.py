@@ -30,8 +30,6 @@ WHOLE = 30
 """Boxes below which no picture along the data is broken into columns."""
 WITHOUT_TITLES = 1.2
 """How much too wide a picture may be that is tried without the derivatives in the titles of its bands."""
-HIGHER = 1.2
-"""How much too high a picture may be that can be read, rather than be cut into parts that tell little."""
 FAR_OFF = 1.4
 """How much too big a picture is that need not be looked at further."""
 CROSSINGS, TANGLED = 2, 0.05
@@ -76,8 +74,8 @@ def _is_small(placed: Placed) -> bool:
 def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, columns: bool) -> Placed:
     """The first of these scenes that fits a page, laid out; if none does, the one that comes nearest.
 
-    They have fewer and fewer boxes; of those with too many for any page only the last is tried. Those that are told to
-    be a last resort are tried only where no other can be read, however long it is.
+    They have fewer and fewer boxes; of those with too many for any page only the last is tried. Where a few arrows too
+    many cross, that is better than much less in it; and better than those that are told to be a last resort.
     """
 
     def laid_out(scene: Scene) -> Iterator[Placed]:
@@ -89,12 +87,11 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         if columns and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
             yield fitted(scene, direction, columns=True)
 
-    best, readable, crowded, least = _NONE, _NONE, _NONE, (math.inf, 0)
+    best, crowded, least = _NONE, _NONE, (math.inf, 0)
     waiting: Scene | None = None
     for scene, coarse in scenes:
-        if coarse and readable[1] is not None and readable[0] <= HIGHER:
-            return readable[1]
-        readable = _NONE if coarse else readable
+        if coarse and crowded[1] is not None:
+            return crowded[1]
         size = len(scene.boxes), len(scene.frames)
         if size >= least:
             continue
@@ -106,9 +103,9 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         if cost <= 1:
             small = crowded[1] is not None and LEFT * len(crowded[1].scene.boxes) > size[0]
             return crowded[1] if crowded[1] is not None and small else nearest
-        crowded = (cost, nearest) if cost <= CROWDED and crowded[1] is None else crowded
+        if crowded[1] is None and cost <= CROWDED and excess(nearest) <= 1:
+            crowded = cost, nearest
         best = min(best, (cost, nearest), key=_first)
-        readable = min([readable, *(its for its in drawn if _shrunk(its[1]) <= 1)], key=_first)
     if best[1] is None:
         assert waiting is not None, "there is a scene"
         return shaped(min(laid_out(waiting), key=_cost))

@@ -309,6 +309,9 @@ class _Told:
             lines += (f" … {len(texts) - NAMED:,} more lines",) if len(texts) > NAMED else ()
         title = short(shown, LONGEST_TITLE)
         words = " and ".join(counts[: len(styles.keys() & {"module"}) + bool(_operations(members))])
+        given = list(dict.fromkeys(box.title for box in members if box.style in ("leaf", "input")))
+        words = f"{words} of {short(', '.join(given), LONGEST_LABEL)}" if given else words
+        words = f"{words} {chips_of(members)}".rstrip()
         return Box(
             members[0].id,
             style,

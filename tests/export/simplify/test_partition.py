@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +13,12 @@ from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.ranks import heights
 from autograph_cli.export.scene.building import build
 from autograph_cli.export.scene.records import Scene
-from autograph_cli.export.simplify.partition import PARTS, cut_across
+from autograph_cli.export.simplify.partition import PARTS, by_statement, cut_across
+from autograph_cli.export.style import OPERATIONS
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, backward, forward
+from autograph_cli.record.run.runner import Target, record
 
+VIEWS = {"forward": forward, "backward": backward}
 KIND = (Output(TensorType("float32", (3,))),)
 
 
@@ -56,3 +61,39 @@ def test_no_arrow_leads_back(drawn: tuple[Scene, Graph]) -> None:
 
 def test_a_small_scene_stays_as_it_is(drawn: tuple[Scene, Graph]) -> None:
     assert cut_across(*drawn, len(drawn[0].boxes)) is drawn[0]
+
+
+SCRIPT = """import torch
+w = torch.ones(3, requires_grad=True)
+state = torch.zeros(3)
+total = 0.0
+def step(x):
+    y = (x * w + x.sin()).tanh()  # one line
+    return y * y.exp() + torch.ones(3)
+for turn in range(5):
+    state = (state.cos() - step(state)) * 0.5
+    total = total + state.pow(2).sum() * state.max()
+total.backward()
+"""
+
+
+@pytest.mark.parametrize("view", ["forward", "backward"])
+def test_a_line_of_the_script_is_one_box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, view: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("script.py").write_text(SCRIPT)
+    graph = VIEWS[view](record(Target.of("script.py", ()))[1].steps[-1].graph)
+    scene = build(graph, "", data=view == "forward")
+    told = by_statement(scene, graph)
+    titles = Counter(box.title for box in told.boxes)
+    assert titles["y = (x * w + x.sin()).tanh()"] == titles["return y * y.exp() + torch.ones(3)"] == 5
+    many = sum(box.style in OPERATIONS for box in scene.boxes)
+    assert sum(box.many for box in told.boxes if box.style in OPERATIONS) == many > 2 * len(told.boxes) / 3
+    assert {key for box in told.boxes for key in (box.id, *box.others)} == {box.id for box in scene.boxes}
+    index = {box.id: number for number, box in enumerate(told.boxes)}
+    edges = [(index[arrow.tail], index[arrow.head]) for arrow in told.arrows]
+    height = heights(len(index), edges)
+    assert all(height[tail] > height[head] for tail, head in edges)
+    parts = cut_across(told, graph, 4)
+    assert len(parts.boxes) < len(told.boxes)
+    lines = [line for box in parts.boxes for line in (box.title, *box.lines)]
+    assert any("y = (x * w + x.sin()).tanh()" in line for line in lines)
