@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from autograph_cli.export.page.highlight import runs_of
 from autograph_cli.export.page.saved_words import SavedWords
 from autograph_cli.export.page.timeline import moments
-from autograph_cli.export.scene.colouring import gradient_norm, norm_of
+from autograph_cli.export.scene.colouring import norm_of
 from autograph_cli.export.scene.labels import Labels
 from autograph_cli.graph import Graph, Node
 from autograph_cli.graph.facts import bytes_of, facts_of, gradients_of, stored, values_of
@@ -105,8 +105,8 @@ def _measured(node: Node) -> dict[str, Any]:
         "times": "\n".join(facts_of(node, ("time",))),
         "formula": "\n".join(map(visible, node.measured.formula)),
         "flops": (node.measured.flops or 0) + sum(run.flops for run in node.measured.runs),
-        "norm": gradient_norm(node),
-        "size": norm_of(node.measured.values),
+        "norm": _norm(node.measured.gradients),
+        "size": _norm(node.measured.values),
         "value": "\n".join(map(visible, values_of(node))),
         "gradient": "\n".join(map(visible, gradients_of(node))),
         "value_bins": _bins(node.measured.values),
@@ -116,6 +116,12 @@ def _measured(node: Node) -> dict[str, Any]:
         if node.measured.error is not None and math.isfinite(node.measured.error)
         else None,
     }
+
+
+def _norm(values: Sequence[Values | None]) -> float | None:
+    """The norm of tensors together; that of what is NaN in part is not told."""
+    sick = any(each is not None and (each.nans or any("nan" in line for line in each.whole)) for each in values)
+    return None if sick else norm_of(values)
 
 
 def _bins(values: Iterable[Values | None]) -> str:

@@ -49,7 +49,7 @@ const runOf = (page) => {
     for (const [fact, what] of [["size", "norm of the value"], ["norm", "norm of the gradient"]]) {
       const numbers = all.map((its, turn) => nodes.fact(fact, boot.like(number, step().page, steps[places[turn]].page), its)), last = numbers[at];
       if (numbers.filter((each) => each !== undefined).length < 2) continue;
-      curveOf(inside, numbers.map((each) => (each === undefined ? null : each)), at, what, `${last === undefined ? "none" : rounded(last)} in step ${steps[data.place].n}; from ${rounded(numbers.find((each) => each !== undefined))}, steps ${from} to ${to}`);
+      curveOf(inside, numbers.map((each) => (each === undefined ? null : each)), at, what, `${last === undefined ? "no finite norm" : rounded(last)} in step ${steps[data.place].n}; from ${rounded(numbers.find((each) => each !== undefined))}, steps ${from} to ${to}`);
     }
   };
   const watchedOf = (number) => data.watched.filter((one) => one.nodes.includes(number));

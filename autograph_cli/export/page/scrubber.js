@@ -52,7 +52,7 @@ const scrubberOf = (page) => {
     since.value = [...since.options].some((option) => option.value === chosen) ? chosen : "";
   };
   const part = (before, now) => (before === undefined || now === undefined ? (before === now ? 0 : 1) : before === now ? 0 : Math.abs(now - before) / Math.max(Math.abs(now), Math.abs(before)));
-  const told = (before, now) => `${before === undefined ? "none" : rounded(before)} → ${now === undefined ? "none" : rounded(now)}`;
+  const told = (before, now) => `${before === undefined ? "no finite norm" : rounded(before)} → ${now === undefined ? "no finite norm" : rounded(now)}`;
   /** What differs where the other step ran other operations; told from the earlier structure to the later one. */
   const structure = (its, later, list, row) => {
     const own = later ? its.new : its.likes.flatMap((like, number) => (like < 0 ? [number] : [])), gone = later ? its.likes.filter((like) => like < 0) : its.new;
