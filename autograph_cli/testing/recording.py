@@ -63,8 +63,8 @@ def record(
 
     `measured` is what is recorded beside the graph, as `--record` takes it; `environment` are variables that it is
     given; `executable` is another Python that runs it, `dtype` the one that tensors have unless told. With `module` the
-    script is run as `python -m` does, from the folder that its package is in. If seeds are `moved`, each that the script
-    sets is another one, and so is the first.
+    script is run as `python -m` does, from the folder that its package is in. If seeds are `moved`, each one that the
+    script sets is another one, and so is the first.
     """
     label = name or str(script)
     engine = engines.chosen(engine)
