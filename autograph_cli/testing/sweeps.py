@@ -39,12 +39,11 @@ def pool(jobs: int = 1, over_mpi: bool = False) -> AbstractContextManager[Execut
         raise SweepError("-j is for one machine; with --mpi as many run at once as mpiexec started.")
     if find_spec("mpi4py") is None:
         raise SweepError("--mpi needs mpi4py: pip install 'autograph-cli[mpi]'.")
-    from mpi4py import MPI  # where a sweep over MPI is asked for: importing it starts MPI
-    from mpi4py.futures import MPICommExecutor  # likewise
+    from mpi4py import MPI, futures  # where a sweep over MPI is asked for: importing it starts MPI
 
     if MPI.COMM_WORLD.size == 1:
         raise SweepError("--mpi spreads over several processes: start it with mpiexec -n 5, of which 4 work.")
-    return cast(AbstractContextManager[Executor | None], MPICommExecutor(MPI.COMM_WORLD))
+    return cast(AbstractContextManager[Executor | None], futures.MPICommExecutor(MPI.COMM_WORLD))
 
 
 def python(module: str, *words: str, executable: str = sys.executable) -> list[str]:

@@ -20,6 +20,7 @@ PRINTED = {
     "custom_function.py": "y = 8.0, y' = 12.0, y'' = 12.0\n",
     "fourth_derivative.py": "tensor(24., grad_fn=<MulBackward0>)\n",
     "recurrence.py": "loss 0.8531\n",
+    "smooth.py": "loss 0.407, slope 0.824\n",
     "train.py": "slope 3.046, offset 0.488, loss 0.0069\n",
     "pinn.py": (
         "step 0: loss 0.982\nstep 60: loss 0.148\nstep 120: loss 0.063\nstep 180: loss 0.012\nlargest error 0.03\n"

@@ -47,8 +47,9 @@ def chain(length: int) -> Graph:
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("format", [name for name in FORMATS if name not in ("png", "onnx")])
 def test_the_same_graph_gives_the_same_bytes(traces: dict[str, Trace], view: str, format: str) -> None:
-    for trace in traces.values():
-        assert render(trace.steps[0], view, format) == render(trace.steps[0].graph, view, format) != b""
+    for step in (trace.steps[0] for trace in traces.values()):
+        again = step if format == "html" else step.graph  # a page says which step it shows
+        assert render(step, view, format) == render(again, view, format) != b""
 
 
 def test_a_picture_names_what_the_script_names(traces: dict[str, Trace]) -> None:

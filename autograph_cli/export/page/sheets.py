@@ -81,7 +81,7 @@ def _page(source: Graph | Step, view: str, options: RenderOptions) -> Page:
             title = options.title and title_of(options.title, its, source, options.total_steps, options.roots)
             asked = replace(options, **{"title": title, "flow": FLOWS[0], **changes})
             picture = picture_of(whole if its == "double-backward" else ran, its, "html", asked)
-            if not key.endswith(ATEN_END) or len(picture.graph) != len(sheets[0].graph):
+            if not (key.endswith(ATEN_END) and sheets and len(picture.graph) == len(sheets[0].graph)):
                 sheets.append(sheet_of(picture, key))
         except (ExportError, GraphError):
             if key == first:
