@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from autograph_cli.graph.alignment import align
 from autograph_cli.graph.records import Graph, Node
+from autograph_cli.graph.renumbered import renumbered
 
 Label = Callable[[Node], Hashable]
 ROUNDS = 8
@@ -414,7 +415,7 @@ def _marks(graph: Graph) -> list[tuple[Hashable, ...]]:
 
 def _anchors(old: Graph, new: Graph) -> list[tuple[int, int]]:
     """Leaves and inputs of a name that one of them has in each graph."""
-    known = [_named(graph) for graph in (old, new)]
+    known = [_named(old, str), _named(new, renumbered(old, new))]
     pairs: dict[int, int] = {}
     taken: set[int] = set()
     for name, one in known[0].items():
@@ -425,11 +426,11 @@ def _anchors(old: Graph, new: Graph) -> list[tuple[int, int]]:
     return list(pairs.items())
 
 
-def _named(graph: Graph) -> dict[str, int | None]:
+def _named(graph: Graph, before: Callable[[str], str]) -> dict[str, int | None]:
     """The leaf or input of each name; None where several have it."""
     found: dict[str, int | None] = {}
     for node in graph.nodes:
         if not node.is_operation:
-            for name in node.outputs[0].names:
+            for name in filter(None, map(before, node.outputs[0].names)):
                 found[name] = node.id if name not in found else None
     return found
