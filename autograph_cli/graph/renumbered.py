@@ -1,4 +1,4 @@
-"""The layers that two models share, where others were put between them or taken out, so that they have other numbers."""
+"""The layers that two models share, where others were put in or taken out, so that they have other numbers."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ def renumbered(old: Graph, new: Graph) -> Callable[[str], str]:
     ('net.0.weight', '', 'net.1.weight', 'x')
     """
     one, other = _tree(old), _tree(new)
+    if set(_paths(one)) == set(_paths(other)):
+        return str
     found: dict[str, str] = {}
-    if set(_paths(one)) != set(_paths(other)):
-        _pair(one, other, "", "", found)
+    _pair(one, other, "", "", found)
     return lambda name: found.get(name, name)
 
 

@@ -277,10 +277,8 @@ class _Review:
 
     def _instead(self, one: Edge, other: Edge) -> str:
         """`b`, not `a`,: what takes the place of what; nothing is told beside itself."""
-        words = [self.name(self.new, other), self.name(self.old, one)]
-        if words[0] == words[1]:
-            words = [self.what(self.new, other), self.what(self.old, one)]
-        return f"{words[0]}, not {words[1]}," if words[0] != words[1] else f"another {words[0]}"
+        now, was = self.name(self.new, other), self.name(self.old, one)
+        return f"{now}, not {was}," if now != was else f"another {self.what(self.new, other)}"
 
     def _same(self, one: Edge, other: Edge) -> bool:
         image, origin = self.image.get(one.node), self.origin.get(other.node)

@@ -50,8 +50,8 @@ def transformer(layers: Sequence[str]) -> Graph:
 
 
 def _graph(model: Any, x: Any) -> Graph:
-    loss = model(x.requires_grad_()).square().mean()
-    return capture(loss, module=model)
+    x.requires_grad_()
+    return capture(lambda: model(x).square().mean())
 
 
 def cases() -> Iterator[tuple[Callable[[Sequence[str]], Graph], list[str], str, int]]:
@@ -78,6 +78,19 @@ def test_a_layer_put_in_or_taken_out_is_named_alone(
         assert not [line for line in lines if re.search(r"moved|-> float32\[", line)], lines
         told = [line for line in lines if f"forward {verb}" in line]
         assert told and (name not in OPS or any(OPS[name] in line for line in told)), lines
+
+
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_layers_put_in_at_two_depths_are_told_alone(at: int) -> None:
+    def model(count: int, more: Sequence[str]) -> Graph:
+        before = ["linear", "relu", "linear", "batch_norm", "relu"]
+        names = [*before[:at], *more, *before[at:]]
+        net = nn.Sequential(*[MADE[name]() for name in names], Loop(["linear"] * count), nn.Linear(8, 2))
+        return _graph(net, torch.ones(4, 8))
+
+    for old, new in ((model(3, ()), model(4, ["wide"])), (model(4, ["wide"]), model(3, ()))):
+        lines = diff(old, new).sentences
+        assert not [line for line in lines if "takes" in line or "sends" in line], lines
 
 
 @pytest.mark.parametrize("name", ["linear", "layer_norm", "silu"])
