@@ -6,12 +6,14 @@ Without a C compiler, or with AUTOGRAPH_PURE=1, the wheel has none, which is sai
 from __future__ import annotations
 
 import os
+import runpy
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SOURCES = "autograph_cli"
+PURE = Path(__file__).parent / SOURCES / "pure.py"
 
 
 class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]
@@ -19,7 +21,7 @@ class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]
 
     def compiles(self) -> bool:
         """Return whether the build has compiled modules."""
-        return self.target_name == "wheel" and not os.environ.get("AUTOGRAPH_PURE")
+        return self.target_name == "wheel" and not runpy.run_path(str(PURE))["is_pure"]()
 
     def dependencies(self) -> list[str]:
         """Return the packages that compiling needs."""

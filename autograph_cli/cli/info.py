@@ -15,6 +15,7 @@ import click
 import autograph_cli
 from autograph_cli import __version__
 from autograph_cli.cli.printing import say
+from autograph_cli.pure import is_pure
 
 NEEDED = ("numpy", "ml_dtypes", "click", "rich", "pygments", "graphviz", "graphviz-pure")
 OPTIONAL = ("torch",)
@@ -58,7 +59,7 @@ def sections() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def _engines() -> Iterator[tuple[str, str]]:
-    is_compiled = not os.environ.get("AUTOGRAPH_PURE") and any(TAPE.parent.glob(f"{TAPE.name}.*[!x]"))
+    is_compiled = not is_pure() and any(TAPE.parent.glob(f"{TAPE.name}.*[!x]"))
     compiled = "compiled" if is_compiled else "without compiled modules"
     yield "builtin", f"NumPy {_version('numpy')}, {compiled}, serves import torch"
     installed = _version("torch")

@@ -14,6 +14,7 @@ from autograph_cli.graph.alignment import align
 from autograph_cli.graph.compared import compared, constants, labelled, same_facts
 from autograph_cli.graph.matching import match
 from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node, Pass, TensorType, above
+from autograph_cli.graph.renumbered import renumbered
 from autograph_cli.graph.reordered import reordered
 from autograph_cli.graph.trace_writer import plain
 
@@ -155,6 +156,7 @@ class _Comparison:
     def __init__(self, old: Graph, new: Graph, parts: frozenset[str]) -> None:
         self.old, self.new, self.parts = old, new, parts
         self.plain = {id(node): labelled(graph, node) for graph in (old, new) for node in graph}
+        self.before = renumbered(old, new)
         self.image = match(old, new, self._fine, names="names" in parts)
         self.origin = {other: one for one, other in self.image.items()}
         self.through: dict[tuple[bool, int], set[int]] = {}
@@ -193,7 +195,7 @@ class _Comparison:
             "gradients": "untracked" not in (old.kind, new.kind) and not self._same_gradients(old, new),
             "origin": not self._same_origin(old, new),
             "line": "lines" in parts and positions[0] != positions[1],
-            "module": "modules" in parts and old.module != new.module,
+            "module": "modules" in parts and old.module != self.before(new.module),
         }
         if found["arguments"] and found["gradients"]:
             found["gradients"] = old.next.count(None) != new.next.count(None)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from autograph_cli.graph.alignment import align
 from autograph_cli.graph.records import Graph, Node
+from autograph_cli.graph.renumbered import renumbered
 
 Label = Callable[[Node], Hashable]
 ROUNDS = 8
@@ -95,7 +96,10 @@ class _Matcher:
         self.graphs, self.sides = (old, new), (self.old, self.new)
         self.numbers: dict[Hashable, int] = {}
         """A number for everything that was ever compared, the same on both sides."""
-        anchors = _anchors(old, new) if names else ()
+        before = renumbered(old, new) if names else str
+        self.before = None if before is str else (str, before)
+        """What gives the names of layers in the old graph, where numbers of layers differ."""
+        anchors = _anchors(old, new, before) if names else ()
         for one, other in anchors:
             self.pair(one, other)
         self.marks = [{pair[side]: ("mark", position) for position, pair in enumerate(anchors)} for side in (0, 1)]
@@ -104,8 +108,16 @@ class _Matcher:
 
     def _labels(self, at: int, what: Label) -> list[int]:
         marks = self.marks[at]
+        layers = self.before and self.before[at]
         return [
-            self.number(("label", marks[node.id] if node.id in marks else coarse(node), what(node)))
+            self.number(
+                (
+                    "label",
+                    marks[node.id] if node.id in marks else coarse(node),
+                    layers(node.module) if layers and node.module else "",
+                    what(node),
+                )
+            )
             for node in self.sides[at].nodes
         ]
 
@@ -412,9 +424,9 @@ def _marks(graph: Graph) -> list[tuple[Hashable, ...]]:
     return [tuple(found) for found in marks]
 
 
-def _anchors(old: Graph, new: Graph) -> list[tuple[int, int]]:
+def _anchors(old: Graph, new: Graph, before: Callable[[str], str]) -> list[tuple[int, int]]:
     """Leaves and inputs of a name that one of them has in each graph."""
-    known = [_named(graph) for graph in (old, new)]
+    known = [_named(old, str), _named(new, before)]
     pairs: dict[int, int] = {}
     taken: set[int] = set()
     for name, one in known[0].items():
@@ -425,11 +437,11 @@ def _anchors(old: Graph, new: Graph) -> list[tuple[int, int]]:
     return list(pairs.items())
 
 
-def _named(graph: Graph) -> dict[str, int | None]:
+def _named(graph: Graph, before: Callable[[str], str]) -> dict[str, int | None]:
     """The leaf or input of each name; None where several have it."""
     found: dict[str, int | None] = {}
     for node in graph.nodes:
         if not node.is_operation:
-            for name in node.outputs[0].names:
+            for name in filter(None, map(before, node.outputs[0].names)):
                 found[name] = node.id if name not in found else None
     return found

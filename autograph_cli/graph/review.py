@@ -273,10 +273,12 @@ class _Review:
                 f"{_of(new.order)}{told} no longer sends a gradient on to {self.what(self.old, one)}: "
                 f"{self.name(self.new, other)} is a leaf now"
             )
-        return (
-            f"{_of(new.order)}{told} takes {self.name(self.new, other)}, not {self.name(self.old, one)}, "
-            f"as argument {position + 1}"
-        )
+        return f"{_of(new.order)}{told} takes {self._instead(one, other)} as argument {position + 1}"
+
+    def _instead(self, one: Edge, other: Edge) -> str:
+        """`b`, not `a`,: what takes the place of what; nothing is told beside itself."""
+        now, was = self.name(self.new, other), self.name(self.old, one)
+        return f"{now}, not {was}," if now != was else f"another {self.what(self.new, other)}"
 
     def _same(self, one: Edge, other: Edge) -> bool:
         image, origin = self.image.get(one.node), self.origin.get(other.node)
@@ -295,7 +297,7 @@ class _Review:
             elif one is None and other is not None:
                 yield f"{told} now sends a gradient to {self.what(self.new, other)}"
             elif one is not None and other is not None and not self._same(one, other):
-                yield f"{told} sends its gradient to {self.what(self.new, other)}, not {self.what(self.old, one)}"
+                yield f"{told} sends its gradient to {self._instead(one, other).removesuffix(',')}"
 
     def _still_there(self, edge: Edge) -> bool:
         return edge.node not in self.told | self.ended

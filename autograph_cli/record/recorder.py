@@ -394,6 +394,8 @@ class Recorder:
             self.measures.ended()
         kind = self.kinds.ended(step.sites, self.total, entry.call)
         kind.nodes = len(entry.ran)
+        for noted in step.looked:
+            noted.freed, noted.call = entry.ran, entry.number
         if kind.count == 1:
             kind.lines = forgetting.lines_of(step.events)
         if self._may_be_kept():

@@ -10,13 +10,15 @@ import importlib
 import os
 from types import ModuleType
 
+from autograph_cli.pure import is_pure
+
 FILES = os.path.join("autograph_cli", "torch", "")
 """How tracebacks begin the names of their files, which they know from the root of the project on."""
 
 
 def compiled(name: str, package: str = __package__) -> ModuleType | None:
     """Return the compiled module of this name within a package, as `_core.fast_tape` of the engine; None without it."""
-    if os.environ.get("AUTOGRAPH_PURE"):
+    if is_pure():
         return None
     try:
         return importlib.import_module(f"{package}.{name}")

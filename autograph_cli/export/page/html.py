@@ -111,8 +111,6 @@ class Page(Struct, frozen=True):
     panels: Panels = field(default_factory=Panels)
     number: int | None = None
     """The step, if it is one of a run."""
-    mixed: bool = False
-    """True if operations of earlier steps are among its nodes."""
     others: Sequence[Page] = ()
     """Steps of other structures."""
     run: Mapping[str, Any] = field(default_factory=dict)
@@ -190,7 +188,7 @@ def _data(page: Page, packs: list[str]) -> dict[str, Any]:
         "title": page.title,
         "first": page.first,
         "views": [_view(sheet, pictures, packs) for sheet in page.sheets],
-        "nodes": told_nodes(page.whole, page.mixed),
+        "nodes": told_nodes(page.whole),
         "ran": len(page.ran),
         "calls": list(told_modules(page.whole)),
         "roots": [[visible(root.name), root.node, root.nr] for root in page.whole.roots],

@@ -112,11 +112,6 @@ def _types(node: Node) -> tuple[TensorType, ...]:
     return tuple([output.type for output in node.outputs])
 
 
-def mixed(step: Step) -> bool:
-    """Return whether operations of earlier steps are among its nodes, whose storages are numbered by themselves."""
-    return any(node.computes for node in step.graph.nodes[: step.older])
-
-
 def _told(trace: Trace, step: Step) -> dict[str, Any]:
     row = next(each for each in step_table.rows(replace(trace, steps=(step,))))
     named = ", ".join(map(shown_name, row["roots"])) or "a tensor without a name"
@@ -149,5 +144,4 @@ def _memory(step: Step) -> Iterator[tuple[str, str]]:
         yield "parameters", bytes_text(step.memory.parameters)
         yield "gradients", bytes_text(step.memory.gradients)
         yield "optimizers", bytes_text(step.memory.optimizer)
-    if not mixed(step):
-        yield "backward", kept_words(kept_tensors(step.graph), step.graph)
+    yield "backward", kept_words(kept_tensors(step.graph), step.graph)

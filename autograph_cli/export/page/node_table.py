@@ -22,12 +22,12 @@ _ZERO_TOLD = ("parent", "call", "pass", "norm", "size", "error")
 """The numbers that are told where they are 0, too."""
 
 
-def told_nodes(graph: Graph, mixed: bool = False) -> dict[str, Any]:
+def told_nodes(graph: Graph) -> dict[str, Any]:
     """Return how many nodes there are, and for each fact `[values, at]`: of each node the position of its value, or -1.
 
     So what nodes have in common is read once. Where values are whole numbers, `values` is None and they stand in `at`.
     """
-    return {"count": len(graph), "facts": _columns(len(graph), _records(graph, mixed))}
+    return {"count": len(graph), "facts": _columns(len(graph), _records(graph))}
 
 
 def told_measured(graph: Graph) -> dict[str, Any]:
@@ -60,10 +60,10 @@ def _column(values: list[Any]) -> list[Any]:
     return [list(place), at]
 
 
-def _records(graph: Graph, mixed: bool) -> Iterator[dict[str, Any]]:
+def _records(graph: Graph) -> Iterator[dict[str, Any]]:
     """A record for each node; what is empty or was not recorded is left out."""
     data = any(node.args for node in graph)
-    labels, saved = Labels(graph, data, brief=True), SavedWords(graph, mixed)
+    labels, saved = Labels(graph, data, brief=True), SavedWords(graph)
     for node in graph:
         names = list(dict.fromkeys(visible(shown_name(name)) for output in node.outputs for name in output.names))
         facts = {

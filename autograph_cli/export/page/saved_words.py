@@ -20,12 +20,11 @@ _LARGEST = (1 << 63) - 1
 class SavedWords:
     """The words for what the nodes of one graph keep."""
 
-    def __init__(self, graph: Graph, mixed: bool = False) -> None:
-        """Where operations of earlier steps are `mixed` in, equal numbers of storages are not one memory."""
+    def __init__(self, graph: Graph) -> None:
         self.names = output_names(graph)
         self.origin_of: Mapping[int, Edge] = {
             kept.storage: kept.origin
-            for kept in (() if mixed else kept_tensors(graph))
+            for kept in kept_tensors(graph)
             if kept.storage is not None and kept.origin is not None
         }
 

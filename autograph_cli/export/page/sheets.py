@@ -13,7 +13,7 @@ from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import Placed
 from autograph_cli.export.options import FLOWS, RenderOptions
 from autograph_cli.export.page.html import Page, Sheet
-from autograph_cli.export.page.kept_steps import mixed, structures_of
+from autograph_cli.export.page.kept_steps import structures_of
 from autograph_cli.export.page.levels import Fold, levels
 from autograph_cli.export.page.run_facts import told_run
 from autograph_cli.export.picture import Picture, Whole, picture_of, whole_of
@@ -87,8 +87,8 @@ def _page(source: Graph | Step, view: str, options: RenderOptions) -> Page:
             if key == first:
                 raise
     title, formulas = visible(options.title) or "autograph", [str(formula) for formula in whole.formulas]
-    number, several = (source.number, mixed(source)) if isinstance(source, Step) else (None, False)
-    told = options.sources, formulas, options.panels, number, several
+    number = source.number if isinstance(source, Step) else None
+    told = options.sources, formulas, options.panels, number
     return Page(title, sheets, first, whole.graph, ran.graph, *told)
 
 

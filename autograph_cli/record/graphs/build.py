@@ -31,7 +31,7 @@ from autograph_cli.record.log.changes import output_of
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Event, StepLog
 from autograph_cli.record.log.forgetting import closure
-from autograph_cli.record.log.saved_tensors import Versions, records, settle
+from autograph_cli.record.log.saved_tensors import Versions, add_earlier, records, settle
 from autograph_cli.record.measure.measures import Found
 from autograph_cli.record.names.assigned_names import assigned_names
 from autograph_cli.record.names.modules import CallEvent
@@ -124,11 +124,15 @@ class _Builder:
         self.log, self.sources, self.span, self.step = log, sources, span, span.step
         self.at_last = at_last
         self.saved, self.types = log.saved, log.engine.types
-        self.storage_of = settle(log, span.step)
-        """The storage, among those that its nodes keep, in which a leaf or an input is, by the event's number."""
+        memory = settle(log, span.step)
+        self.storage_of = memory.of
         if at_last:
             span.step.looked.clear()
         self.events = _events(log, span)
+        self.earlier = add_earlier(
+            log, self.events, memory, next((entry.number for entry in span.step.passes), log.calls)
+        )
+        """What operations of earlier steps keep, by key."""
         self.ids = {event.key: position for position, event in enumerate(self.events)}
         self.edge = _Edges(self.ids, log.leaves).__getitem__
         self.passes = _passes(span, self.events)
@@ -185,7 +189,7 @@ class _Builder:
         noted = self.saved.pop(key, None) if self.at_last else self.saved.get(key)
         kept: tuple[Saved, ...] = ()
         if noted is not None:
-            kept = noted[0]
+            kept = self.earlier.get(key, noted[0])
         elif event.constants is not None:
             kept = self.log.engine.saved_constants(cls, event.constants)
         return Node(  # in the order of its fields: by name they take twice as long
@@ -338,11 +342,12 @@ class _Builder:
         """The memory in which outputs are that are kept for backward."""
         found: dict[Output, int] = {}
         known, saved, look, storage_of = self.log.known, self.log.saved, self.log.engine.kept_outputs, self.storage_of
+        earlier = self.earlier
         for event in self.events:
             number = event.key
             if number in saved:
-                kept, positions = saved[number]
-                for output, storage in look(number, event.cls, event.next, kept, positions):
+                kept, positions, _ = saved[number]
+                for output, storage in look(number, event.cls, event.next, earlier.get(number, kept), positions):
                     if output.__class__ is int:
                         if output in known:
                             found[output] = storage

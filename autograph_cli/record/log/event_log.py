@@ -50,6 +50,7 @@ from autograph_cli.record.log.events import (
     Event,
     Look,
     StepLog,
+    Storages,
 )
 from autograph_cli.record.log.origins import followed, origin_of
 from autograph_cli.record.names.modules import CallEvent, Modules, was_given
@@ -102,8 +103,7 @@ class EventLog:
         self.engine = engine(self)
         add_engine(self.engine.folders)
         self._connect = engine
-        self.count = 0
-        self.calls = 0
+        self.count = self.calls = 0
         self.tensors: ById[Held] = ById()
         """Leaves and inputs, by id."""
         self.leaves: dict[int, int] = {}
@@ -117,11 +117,14 @@ class EventLog:
         """What `grad` calls gave without a graph, by id."""
         self.names, self.borrowed = OutputNames(), OutputNames()
         """The variables of each output; and those of a leaf when it was first used, which count if it has none."""
-        self.saved: dict[int, tuple[tuple[Saved, ...], Any]] = {}
-        """What nodes keep for backward, by the event's key; and of what is no operation of the engine's, what that
-        is."""
+        self.saved: dict[int, tuple[tuple[Saved, ...], Any, Storages]] = {}
+        """What nodes keep for backward, by the event's key; of what is no operation of the engine's, what that is; and
+        the memory of the step that noted it."""
         self.over: list[StepLog] = []
         """The last steps that are wanted no more, and on which others may hang."""
+        self.spent, self.unseen = dict[int, int](), set[int]()
+        """The nodes that were freed, as far as it was noted, and the number of the backward call that did; and those
+        that were left out of their step before what they keep was noted."""
         self.looks: list[list[Look]] = []
         """What was noted of what nodes keep in steps before those, as far as it may be asked for still."""
         self.living = False
@@ -157,6 +160,7 @@ class EventLog:
         other.known.update(self.known)
         other.tensors, other.names = ById(self.tensors), self.names.copied()
         other.borrowed, other.saved = self.borrowed.copied(), dict(self.saved)
+        other.spent = dict(self.spent)
         other.count, other.calls, other.newest_key = self.count, self.calls, self.newest_key
         other.limits.events, other.modules = sys.maxsize, self.modules
         step = other.step

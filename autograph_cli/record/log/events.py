@@ -106,7 +106,7 @@ class Earlier(Event, frozen=True, eq=False):
         return False
 
 
-class Look(Struct, frozen=True, eq=False):
+class Look(Struct, eq=False):
     """The tensors that nodes kept when a backward call began (`saved_tensors.py`)."""
 
     events: list[Event]
@@ -117,6 +117,20 @@ class Look(Struct, frozen=True, eq=False):
     """The leaves and inputs that they hung on."""
     memory: list[int]
     """The memory of each."""
+    freed: Collection[int] = ()
+    """The nodes that the backward call ran, which then keep nothing."""
+    call: int = 0
+    """The number of that call."""
+
+
+class Storages:
+    """The memory that the nodes of one step keep, numbered from 0."""
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        """The engine's id of each; once that memory is freed, other memory may have it."""
+        self.of: dict[int, int] = {}
+        """In which of them leaves and inputs are, by the event's number."""
 
 
 class StepLog:
@@ -154,12 +168,14 @@ class StepLog:
         self.found: Any = None
         """What was measured, if anything was to be."""
 
-    def leave_out(self, before: int, needed: Collection[int]) -> None:
-        """Leave out its first events, as far as they are not needed."""
-        kept = [event for event in self.events[:before] if event.key in needed or event.kind == LEAF]
+    def leave_out(self, before: int, needed: Collection[int]) -> list[Event]:
+        """Leave out its first events, as far as they are not needed, and return them."""
+        first = self.events[:before]
+        kept = [event for event in first if event.key in needed or event.kind == LEAF]
         if len(kept) < before:
             self.events[:before] = kept
             self.used_by = max(self.used_by - before + len(kept), 0)
+        return [event for event in first if event.key not in needed and event.kind != LEAF]
 
     def begins_at(self, newest: int) -> int:
         """Return the number of its first event; `newest` is that of the last event of all, which is before it if it has

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autograph_cli.engines.protocol import key_of
-from autograph_cli.record.log.events import COMPUTED, LEAF, OPERATION, Event, StepLog
+from autograph_cli.record.log.events import COMPUTED, LEAF, OPERATION, Event, Look, StepLog
 
 if TYPE_CHECKING:
     from autograph_cli.record.log.event_log import EventLog
@@ -105,7 +105,8 @@ def leave_out(log: EventLog, step: StepLog, starts: Iterable[int], lines: Set[tu
     turn = next((n for n, event in enumerate(events) if event.key in needed and event.kind in COMPUTED), 0)
     while turn and lines_of(events[turn - 1 : turn]) <= lines:
         turn -= 1
-    step.leave_out(turn, needed)
+    left = step.leave_out(turn, needed)
+    log.unseen.update([event.key for event in left if event.kind is OPERATION])
 
 
 def sweep(log: EventLog, *, between: bool = False) -> None:
@@ -123,14 +124,19 @@ def sweep(log: EventLog, *, between: bool = False) -> None:
     keep = closure(log, starts)
     for key in known.keys() - keep:
         del known[key]
-    for noted in (log.leaves, log.saved, log.names, log.borrowed):
+    for noted in (log.leaves, log.saved, log.spent, log.names, log.borrowed):
         for key in noted.keys() - keep:
             del noted[key]
-    log.looks = [looks for looks in log.looks if any(event.key in keep for look in looks for event in look.events)]
+    log.unseen &= keep
+    log.looks = [looks for looks in log.looks if any(_matters(look, keep) for look in looks)]
     for step in steps:
         step.events = [event for event in step.events if event.key in keep]
     log.limits.events, log.limits.between = max(LIMIT, 2 * len(known)), max(BATCH, 2 * len(known))
     forget_calls(log)
+
+
+def _matters(look: Look, keep: Set[int]) -> bool:
+    return not keep.isdisjoint(look.freed) or any(event.key in keep for event in look.events)
 
 
 def forget_calls(log: EventLog) -> None:

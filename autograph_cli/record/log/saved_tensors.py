@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from autograph_cli.graph import Saved
 from autograph_cli.record.log.event_log import EventLog
-from autograph_cli.record.log.events import LEAF, OPERATION, Event, Look, StepLog
+from autograph_cli.record.log.events import LEAF, OPERATION, Event, Look, StepLog, Storages
 
 
 def look(log: EventLog, step: StepLog) -> None:
@@ -22,6 +22,11 @@ def look(log: EventLog, step: StepLog) -> None:
     if step.looked:
         before = {event.key for earlier in step.looked for event in earlier.events}
         events = [event for event in events if event.key not in before]
+    while met := log.unseen & outer:
+        log.unseen -= met
+        older = [known[key] for key in sorted(met) if key in known]
+        outer |= _outer(older)
+        events += older
     kept = list(log.engine.look(event.ref() for event in events))
     others, tensors = [], []
     for event in map(known.get, outer):
@@ -41,8 +46,8 @@ def _outer(events: Sequence[Event]) -> set[int]:
     return {output if output.__class__ is int else output[0] for output in used}
 
 
-def settle(log: EventLog, step: StepLog) -> dict[int, int]:
-    """Work out what was noted of a step that is kept, and of older ones; the storages of its leaves and inputs."""
+def settle(log: EventLog, step: StepLog) -> Storages:
+    """Work out what was noted of older steps, and of a step that is kept; return the memory of the latter."""
     log.looks += [over.looked for over in log.over]
     for over in log.over:
         over.looked = []
@@ -52,21 +57,53 @@ def settle(log: EventLog, step: StepLog) -> dict[int, int]:
     return _settle(log, step.looked)
 
 
-def _settle(log: EventLog, looks: Sequence[Look]) -> dict[int, int]:
-    start, read, known = 0, log.engine.saved, log.known
-    storage_of: dict[int, int] = {}
+def _settle(log: EventLog, looks: Sequence[Look]) -> Storages:
+    read, known = log.engine.saved, log.known
+    found = Storages()
     for noted in looks:
         storages: dict[int, int] = {}
         for event, kept in zip(noted.events, noted.kept, strict=True):
             if kept is not None:
-                saved = read(event.cls, kept, storages, start)  # in any case: it numbers the storages
-                key = event.key
-                if key in known and key not in log.saved:
-                    log.saved[key] = saved
+                saved, positions = read(event.cls, kept, storages, len(found.ids))  # in any case: it numbers storages
+                if event.key in known:
+                    log.saved[event.key] = saved, positions, found
         pairs = zip(noted.others, noted.memory, strict=True)
-        storage_of |= {event.number: storages[at] for event, at in pairs if at in storages}
-        start += len(storages)
-    return storage_of
+        found.of |= {event.number: storages[at] for event, at in pairs if at in storages}
+        found.ids += storages
+        log.spent.update([(key, noted.call) for key in noted.freed if key in known])
+    return found
+
+
+def add_earlier(log: EventLog, events: Sequence[Event], storages: Storages, first: int) -> dict[int, tuple[Saved, ...]]:
+    """Return what those of these operations keep that earlier steps noted, by key, among the storages of this step,
+    whose first backward call has this number.
+
+    They lived when this step's memory was noted, and so did theirs: an equal id is the same memory.
+    """
+    found: dict[int, tuple[Saved, ...]] = {}
+    places: dict[int, int] = {}
+    moved: dict[Storages, dict[int, int]] = {}
+    for event in events:
+        noted = log.saved.get(event.key)
+        if noted is None or noted[2] is storages:
+            continue
+        kept, _, theirs = noted
+        if log.spent.get(event.key, first) < first:
+            kept = tuple([saved for saved in kept if saved.type is None])
+        places = places or {at: number for number, at in reversed([*enumerate(storages.ids)])}
+        numbers = moved.setdefault(theirs, {})
+        for storage in [saved.storage for saved in kept if saved.storage is not None]:
+            at = theirs.ids[storage]
+            if at not in places:
+                places[at] = len(storages.ids)
+                storages.ids.append(at)
+            numbers[storage] = places[at]
+        found[event.key] = tuple([x if x.storage is None else replace(x, storage=numbers[x.storage]) for x in kept])
+    for theirs, numbers in moved.items():
+        for number, storage in theirs.of.items():
+            if storage in numbers:
+                storages.of.setdefault(number, numbers[storage])
+    return found
 
 
 Versions = dict[int, list[int] | int]
