@@ -24,7 +24,7 @@ from autograph_cli.record.log import forgetting
 from autograph_cli.record.log.collectives import Collectives
 from autograph_cli.record.log.data import Data
 from autograph_cli.record.log.event_log import EventLog
-from autograph_cli.record.log.events import BackwardEvent, Site, StepLog
+from autograph_cli.record.log.events import BackwardEvent, StepLog
 from autograph_cli.record.log.kinds import Finished, Kind, Kinds
 from autograph_cli.record.log.ledger import Books
 from autograph_cli.record.log.noticed import CALLS, FEW, Noticed
@@ -35,7 +35,7 @@ from autograph_cli.record.measure.measures import Measures
 from autograph_cli.record.measure.memory import memory_of, optimizers_in
 from autograph_cli.record.measure.watch import Watch
 from autograph_cli.record.names import variables as names
-from autograph_cli.record.names.source_locations import Sources, callers_of, script_frames
+from autograph_cli.record.names.source_locations import Site, Sources, callers_of, script_frames
 from autograph_cli.record.run.tracebacks import summary
 
 SLOW = 0.5

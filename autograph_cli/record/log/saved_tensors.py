@@ -42,7 +42,7 @@ def _leaves(log: EventLog, outer: Collection[int]) -> Iterator[Event]:
         if event.kind is LEAF:
             yield event
         elif event.kind is OPERATION:
-            keys = {output if output.__class__ is int else output[0] for output in event.next if output is not None}
+            keys = {output if isinstance(output, int) else output[0] for output in event.next if output is not None}
             stack += keys - met
             met |= keys
 
