@@ -35,7 +35,7 @@ from autograph_cli.record.measure.measures import Measures
 from autograph_cli.record.measure.memory import memory_of, optimizers_in
 from autograph_cli.record.measure.watch import Watch
 from autograph_cli.record.names import variables as names
-from autograph_cli.record.names.source_locations import Sources, callers_of, script_frames
+from autograph_cli.record.names.source_locations import Site, Sources, callers_of, script_frames
 from autograph_cli.record.run.tracebacks import summary
 
 SLOW = 0.5
@@ -139,8 +139,8 @@ class Recorder:
         self._optimizers: list[weakref.ref[Any]] = []
         self._settled: names.Settled = set()
         self.derivations = Derivations(self.log, self.sources, self._look_back, self.measures, custom=derive)
-        self._counted: dict[frozenset[int], tuple[int, Memory]] = {}
-        """By the parameters of a step: how often there was such a step, and the memory that was counted last."""
+        self._counted: dict[tuple[tuple[Site, ...], frozenset[int]], tuple[int, Memory]] = {}
+        """By the call that ends a step, and its parameters: how often there was one, and its memory as counted last."""
 
     def start(self) -> None:
         """Begin to follow the engine."""
@@ -216,7 +216,7 @@ class Recorder:
                         kind = self.kinds.known(step.sites)
                     waiting = [each for each in waiting if kind is None or each.kind is not kind]
                     steps += map(self._step, waiting)  # what comes after them may be a print
-                    steps.append(self._step(Finished(self.total, step, [], self._memory(step.leaves), kind)))
+                    steps.append(self._step(Finished(self.total, step, [], self._memory(step), kind)))
             else:
                 steps += map(self._step, waiting)
             watched = () if self.watch is None else self.watch.watched()
@@ -375,12 +375,12 @@ class Recorder:
         starts = [*map(key_of, roots), *(key for each in step.passes for key in each.ran)]
         forgetting.leave_out(self.log, step, starts, kind.lines)
 
-    def _memory(self, leaves: Mapping[int, weakref.ref[Any]]) -> Memory:
-        """The bytes that are held; of steps with the same parameters they are counted less and less often."""
-        those = frozenset(leaves)
+    def _memory(self, step: StepLog) -> Memory:
+        """The bytes that are held; of steps of a kind with the same parameters they are counted less and less often."""
+        those = step.sites, frozenset(step.leaves)
         times, memory = self._counted.pop(those, (0, None))
         if memory is None or _seldom(times) or self._keeps:
-            memory = memory_of(self.log.engine, leaves.values(), self._optimizers)
+            memory = memory_of(self.log.engine, step.leaves.values(), self._optimizers)
         if len(self._counted) > _MOST_COUNTED:
             self._counted.clear()
         self._counted[those] = times + 1, memory
@@ -402,7 +402,7 @@ class Recorder:
             self.noticed.look_again()
             roots = [(name_of(log, output), output) for output in entry.roots]
             kind.roots = [name for name, _ in roots]
-            self._hold(Finished(self.total, step, roots, self._memory(step.leaves), kind), kind)
+            self._hold(Finished(self.total, step, roots, self._memory(step), kind), kind)
         log.finish()
         if log.data is not None:
             log.data.on = False

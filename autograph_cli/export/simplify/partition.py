@@ -75,7 +75,9 @@ def cut_across(scene: Scene, graph: Graph, limit: int) -> Scene:
     note = f"folded: {many:,} operations in {len(members):,} boxes, by the lines that ran one after the other"
     arrows = _joined(scene, part)
     apart = tuple(replace(box, frame="") for box in boxes)
-    return replace(scene, boxes=apart, arrows=arrows, frames=(), notes=_noted(scene, note, arrows))
+    styles = {box.style for box in boxes}
+    legend = tuple([entry for entry in scene.legend if entry[0] in styles])
+    return replace(scene, boxes=apart, arrows=arrows, frames=(), legend=legend, notes=_noted(scene, note, arrows))
 
 
 def _noted(scene: Scene, note: str, arrows: Sequence[Arrow]) -> tuple[str, ...]:
@@ -293,7 +295,7 @@ class _Told:
         names = Counter(_CALL.sub("", box.title) for box in members if box.style in styles)
         told = ", ".join(f"{count:,} {name}" for name, count in names.most_common())
         tooltip = "\n".join(filter(None, (f"{counts[0]}: {told}", ", ".join(counts[1:]))))
-        style = styles.most_common(1)[0][0]
+        style = max(styles, key=lambda style: (style != "untracked", styles[style]))
         texts = self._texts(members)
         functions = list(dict.fromkeys(_function(its) for box in members if (its := self.box_line(box)) is not None))
         often = [f"{name} × {count}" if styles["module"] and count > 1 else name for name, count in names.most_common()]
@@ -305,8 +307,9 @@ class _Told:
             inside = list(dict.fromkeys(_CALL.sub("", box.title) for box in members if box.style == "module"))
             shown = ", ".join(functions) if all(functions) and len(functions) <= NAMED else shown
             shown = ", ".join(inside) if inside else shown
-            lines = tuple([f" {short(text, LONGEST_LABEL)}" for text in texts[:NAMED]])
-            lines += (f" … {len(texts) - NAMED:,} more lines",) if len(texts) > NAMED else ()
+            more = len(texts) - NAMED if len(texts) > NAMED + 1 else 0  # one more takes no more room than to count it
+            lines = tuple([f" {short(text, LONGEST_LABEL)}" for text in texts[: -more or None]])
+            lines += (f" … {more:,} more lines",) if more else ()
         title = short(shown, LONGEST_TITLE)
         words = " and ".join(counts[: len(styles.keys() & {"module"}) + bool(_operations(members))])
         given = list(dict.fromkeys(box.title for box in members if box.style in ("leaf", "input")))

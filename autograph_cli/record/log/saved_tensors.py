@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -34,7 +34,22 @@ def look(log: EventLog, step: StepLog) -> None:
             others.append(event)
             tensors.append(tensor)
     step.looked.append(Look(events, kept, others, log.engine.storages(tensors)))
-    step.leaves.update([(event.key, event.ref) for event in others if event.kind is LEAF])
+    step.leaves.update([(event.key, event.ref) for event in _leaves(log, outer)])
+
+
+def _leaves(log: EventLog, outer: Collection[int]) -> Iterator[Event]:
+    """Yield the leaves among these, and those that their nodes, which earlier steps made, lead to."""
+    known, met, stack = log.known, set(outer), list(outer)
+    while stack:
+        event = known.get(stack.pop())
+        if event is None:
+            continue
+        if event.kind is LEAF:
+            yield event
+        elif event.kind is OPERATION:
+            keys = {output if isinstance(output, int) else output[0] for output in event.next if output is not None}
+            stack += keys - met
+            met |= keys
 
 
 def _outer(events: Sequence[Event]) -> set[int]:

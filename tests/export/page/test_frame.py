@@ -66,3 +66,19 @@ def test_a_frame_that_is_shown_later_has_the_picture_in_its_middle(browser: Any,
     assert frame.locator("#map").evaluate(COLOURS) > 1
     frame.locator('[aria-label="sin"]').click(timeout=5_000)
     assert frame.locator("#name").text_content() == "sin"
+
+
+def test_what_is_chosen_in_the_tools_is_not_cut(browser: Any, measured_step: Any, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_bytes(render(measured_step, "forward", "html", title="penalty.py"))
+    shown = browser.new_page(viewport={"width": 1280, "height": 800})
+    shown.goto(file.as_uri())
+    rooms = shown.locator("#tools select:visible").evaluate_all(
+        """all => all.map(one => {
+             const ink = document.createElement("canvas").getContext("2d");
+             ink.font = getComputedStyle(one).font;
+             return one.clientWidth - ink.measureText(one.selectedOptions[0].text).width;
+           })"""
+    )
+    assert rooms
+    assert min(rooms) > 24  # for the arrow

@@ -97,3 +97,29 @@ def test_a_line_of_the_script_is_one_box(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(parts.boxes) < len(told.boxes)
     lines = [line for box in parts.boxes for line in (box.title, *box.lines)]
     assert any("y = (x * w + x.sin()).tanh()" in line for line in lines)
+
+
+@pytest.mark.parametrize(("count", "told"), [(4, 4), (6, 3)])
+def test_the_last_line_of_a_box_counts_two_or_more(
+    count: int, told: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written = [f"    x = (x + {number}).exp()" for number in range(count)]
+    call = "f(torch.ones(3, requires_grad=True)).sum().backward()"
+    Path("script.py").write_text("\n".join(["import torch", "def f(x):", *written, "    return x", call]))
+    view = forward(record(Target.of("script.py", ()))[1].steps[-1].graph)
+    scene = build(view, "", data=True)
+    (lines,) = [box.lines for box in cut_across(by_statement(scene, view), view, 2).boxes if len(box.lines) > 2]
+    assert lines == (*[f" {text.strip()}" for text in written[:told]], *([" … 2 more lines"] if count > told else []))
+
+
+def test_a_piece_that_holds_recorded_operations_is_not_drawn_as_unrecorded() -> None:
+    """Of three operations two are unrecorded; the legend has what is drawn, and the leaves are in the piece."""
+    leaf, given = Node(0, "leaf", "AccumulateGrad", "", KIND), Node(1, "input", "", "", KIND)
+    plain = [Node(number, "untracked", "", "sin", KIND, (), (Edge(number - 1),)) for number in (2, 3)]
+    recorded = Node(4, "operation", "MulBackward0", "mul", KIND, (Edge(0), None), (Edge(0), Edge(3)))
+    after = Node(5, "operation", "SinBackward0", "sin", KIND, (Edge(4),), (Edge(4),))
+    view = forward(Graph((leaf, given, *plain, recorded, after), (Root("y", 5),)))
+    told = cut_across(build(view, "", data=True), view, 2)
+    assert [box.style for box in told.boxes if box.many > 1] == ["operation"]
+    assert {style for style, _ in told.legend} == {box.style for box in told.boxes}

@@ -11,7 +11,7 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.cli.options import WATCHABLE
 from autograph_cli.export.formats import watching
-from autograph_cli.graph import Trace, from_json, to_json
+from autograph_cli.graph import Memory, Trace, from_json, to_json
 from autograph_cli.record.measure import watch as watch_module
 from autograph_cli.record.measure.watch import KINDS
 from autograph_cli.record.recorder import Recorder
@@ -128,3 +128,23 @@ def test_a_long_run_keeps_every_second_step(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_every_place_that_lists_what_can_be_watched_lists_the_same() -> None:
     assert tuple(watching.KINDS) == KINDS == WATCHABLE
+
+
+def test_gradients_that_go_through_an_earlier_step_are_watched() -> None:
+    """As a generator's: its outputs are made before the discriminator's step ends, and differentiated in the next."""
+    expected: list[tuple[int, float]] = []
+
+    def script() -> dict[str, Any]:
+        w, d = (torch.tensor(number, requires_grad=True) for number in (2.0, 3.0))
+        for turn in range(3):
+            fake = w * (turn + 1.0)
+            (d * fake.detach()).backward()
+            (-d * fake).backward()
+            assert w.grad is not None and d.grad is not None
+            expected.append((2 * turn + 1, abs(w.grad.item())))
+            w.grad = d.grad = None
+        return {"w": w, "d": d}
+
+    trace = watched(script, "gradients")
+    assert [(step, norm) for step, norm, *_ in rows(trace)["w", "gradients"]] == expected
+    assert [step.memory for step in trace.steps if step.number % 2] == [Memory(8, 8), Memory(8, 8)]
