@@ -77,7 +77,7 @@ defaults out."""
     multiple=True,
     metavar="PATH",
     type=click.Path(exists=True, dir_okay=False),
-    help="With --values: the Python that runs A, with the PyTorch that it has; given twice, also the one for B. Of A alone, "
+    help="With --values: the Python that runs A, with its PyTorch; given twice, also the one for B. Of A alone, "
     "the other run is by this one.",
 )
 @click.option(

@@ -7,8 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from autograph_cli.graph.compared import constants
+from autograph_cli.graph.compared import constants, same_facts
 from autograph_cli.graph.diff import GraphDiff, reached, shown_type
 from autograph_cli.graph.names import quoted, visible
 from autograph_cli.graph.records import Edge, Graph, Node, Pass
@@ -165,7 +166,7 @@ def diff_lines(diff: GraphDiff, context: int = 2) -> list[str]:
     old = graph_lines(diff.old, diff.parts, old_labels, several=several)
     calls = {other: str(one) for one, other in diff.pass_pairs.items()}
     new_calls = [calls.get(entry.id, f"{entry.id}'") for entry in diff.new.passes]
-    new = graph_lines(diff.new, diff.parts, _aligned(diff, old_labels), new_calls, several)
+    new = graph_lines(_told_alike(diff), diff.parts, _aligned(diff, old_labels), new_calls, several)
     marked = list(_merged(_partners(diff), old, new))
     near = {
         position + offset
@@ -185,6 +186,16 @@ def diff_lines(diff: GraphDiff, context: int = 2) -> list[str]:
         lines.append(f"{mark} {line.text}")
         last = position
     return lines
+
+
+def _told_alike(diff: GraphDiff) -> Graph:
+    """Return the new graph, whose leaves and inputs with the same numbers as before are told in the same words."""
+    nodes = list(diff.new.nodes)
+    for one, other in diff.pairs.items():
+        old, new = diff.old[one], nodes[other]
+        if not (old.is_operation or new.is_operation) and same_facts(constants(old), constants(new)):
+            nodes[other] = replace(new, saved=old.saved, constants=old.constants)
+    return replace(diff.new, nodes=tuple(nodes))
 
 
 def _aligned(diff: GraphDiff, old_labels: Labels) -> list[tuple[str, ...]]:

@@ -169,6 +169,15 @@ def test_values_are_compared_with_a_tolerance_and_their_words_exactly(product: G
     assert not compare(one, far, tolerance=0.2)
 
 
+def test_what_is_known_of_the_numbers_of_one_side_alone_is_no_line_of_a_difference(product: Graph) -> None:
+    nodes = [replace(node, constants=(("drawn", "randn"),)) if node.kind == "leaf" else node for node in product]
+    others = [replace(node, op="div", name="DivBackward0") if node.is_operation else node for node in product]
+    old, new = (snapshot(replace(product, nodes=tuple(its))) for its in (nodes, others))
+    told = compare(old, new).to_text()
+    assert "leaf w" in told
+    assert [line for line in told.splitlines() if line.lstrip()[:6] in ("- leaf", "+ leaf")] == []
+
+
 def test_steps_sections_and_parts_are_compared(product: Graph) -> None:
     one = snapshot(product)
     other = replace(snapshot(product, product), holds=("names",))
