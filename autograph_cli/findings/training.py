@@ -139,7 +139,16 @@ def _why_in_none(book: Book, n: int, stepped: list[int]) -> tuple[str, Source | 
         return "unfrozen", None
     if module is None and beside and "." in book.ledger.parameters[n].name:
         return "plain", None
+    if module is not None and beside and _most_are_held(book, n):
+        return "left out", book.ledger.optimizers[beside[0]].source
     return None
+
+
+def _most_are_held(book: Book, n: int) -> bool:
+    """Return whether optimizers hold most of the parameters of a model that get gradients: who trains a head alone
+    means to leave out the rest."""
+    own = {other for other in book.reached if book.root(other) == book.root(n)}
+    return len(own & frozenset().union(*book.held)) > len(own) / 2
 
 
 def _came_later(book: Book, n: int, optimizer: int) -> bool:
@@ -218,6 +227,11 @@ def _lost(book: Book, why: str, source: Source | None, numbers: list[int]) -> Fo
             f"{shown} {were} frozen when the optimizer was made, and no more: no optimizer holds {them}",
             source, (fact, *made),
             remedy="Call optimizer.add_param_group with what is to be trained from then on.",
+        )  # fmt: skip
+    if why == "left out":
+        return Found(
+            f"the optimizer made{at(source)} leaves out {shown}, which {are} never changed",
+            source, (fact,), remedy="Give it to an optimizer, or freeze it with requires_grad_(False).",
         )  # fmt: skip
     if why == "term":
         return Found(

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable
 
 from autograph_cli.graph.aligned import SHARP, USUAL, Aligned, Compared, at, flow_in, noise_of
-from autograph_cli.graph.numbers import Apart, largest
+from autograph_cli.graph.numbers import Apart
 from autograph_cli.graph.parting import Kind, Parting
 from autograph_cli.graph.parting_forward import Forward
+from autograph_cli.graph.parting_rounding import Rounding, factor
 from autograph_cli.graph.records import Edge, Exact, Graph, Node, Pass
 from autograph_cli.graph.views import walk
 
@@ -52,6 +53,11 @@ class _Call:
         """How far apart is what a node that has a like sent along an edge."""
         self.given: dict[int, Compared] = {}
         """The same of what nodes were given, the worst of their outputs."""
+        sides = (self.old, mine, lambda one: one), (self.new, its, lambda other: self.aligned.likes.get(other, -1))
+        self.roundings = [
+            Rounding(graph, call.id, found, coarsest, lambda number, like=like: self.given.get(like(number)))
+            for (graph, call, like), found, coarsest in zip(sides, self.senders, self.aligned.coarsest, strict=True)
+        ]
         self.met: set[tuple[str, int | None, int | None]] = set()
 
     def run(self) -> None:
@@ -117,7 +123,7 @@ class _Call:
         pairs = self._paired(*senders)
         if pairs is None:
             eps = max([eps, *self._precision(senders)])
-            noise = self._noise(senders, mine, its, eps)
+            noise = self._noise(senders, mine, its)
             compared = self.aligned.judged(mine, its, eps, self.aligned.loose, 0.0, noise)
             return compared if compared.level != "parted" else self._blame(one, other, nr, compared, senders)
         sent = [self.sent.get(pair, Compared("unknown")) for pair in pairs]
@@ -131,11 +137,11 @@ class _Call:
         self._add("hook" if senders[0] else "seed", one.id, other.id, compared, nr)
         return compared
 
-    def _noise(self, senders: list[list[tuple[int, int]]], mine: Exact, its: Exact, eps: float) -> float:
+    def _noise(self, senders: list[list[tuple[int, int]]], mine: Exact, its: Exact) -> float:
         """What rounding may come to in gradients that senders without likes summed up."""
-        sides = zip((self.old, self.new), (self.mine.id, self.its.id), senders, (mine, its), strict=True)
-        flows = [(flow_in(graph[number], call), made) for graph, call, sent, made in sides for number, _ in sent]
-        return max([noise_of(eps, flow.given, made) for flow, made in flows if flow is not None], default=0.0)
+        sides = zip(self.roundings, senders, (mine, its), strict=True)
+        each = max(sum(side.sent(number, made) for number, _ in sent) for side, sent, made in sides)
+        return each if mine.data and its.data else each * math.sqrt(mine.count)  # digests differ by a norm
 
     def _precision(self, senders: list[list[tuple[int, int]]]) -> list[float]:
         """The precision of the numbers that senders compute with: the gradient of a parameter may come from a copy of
@@ -226,9 +232,7 @@ class _Call:
         sharp = self.aligned.same_engine and all(each.level == "same" for each in (*given, arrived))
         told = max(each.relative for each in (*given, arrived))
         flow = flow_in(one, self.mine.id)
-        terms = [self.aligned.number(self.old, edge) for edge in one.args]
-        factor = max([1.0, *(largest(each) for each in terms if each is not None)])
-        noise = 0.0 if sharp or flow is None else noise_of(eps, flow.given, sent[0], factor)
+        noise = 0.0 if sharp or flow is None else noise_of(eps, flow.given, sent[0], factor(self.old, one))
         return self.aligned.judged(*sent, eps, SHARP if sharp else USUAL, told, noise)
 
     def _goes(self, edge: Edge | None, ran: set[int]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autograph_cli.graph.aligned import OTHER, USUAL, Aligned
-from autograph_cli.graph.compared import constants
+from autograph_cli.graph.compared import constants, labelled
 from autograph_cli.graph.divergence import Divergence
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.records import Edge, Graph, Measured, Node, Source
@@ -77,7 +77,7 @@ def as_dict(found: Divergence, names: Names) -> dict[str, Any]:
         "relative": _finite(parting.apart.relative),
         "index": parting.apart.index,
         "values": None if parting.apart.index is None else [str(parting.apart.old), str(parting.apart.new)],
-        "details": dict(_details(found)),
+        "details": _by_word(found, parting),
     }
     told["gradients"] = [
         {"name": each.name, "order": each.order, "relative": _finite(each.relative), "parted": each.parted}
@@ -225,9 +225,9 @@ def _details(found: Divergence) -> Iterator[tuple[str, str]]:
     module = next((node.module for node in nodes if node.module), "")
     order = nodes[0].order if nodes else 0
     yield "shape", ", ".join(filter(None, (str(output or ""), module and f"in {module}", f"order {order}")))
-    told = [", ".join(constants(node)) for node in nodes]
-    if len(set(told)) > 1:
-        yield "constants", " and ".join(words or "none" for words in told)
+    told = _constants(found, parting)
+    if told:
+        yield "constants", told
     worst = _worst(parting, nodes)
     if worst:
         yield "worst", worst
@@ -236,6 +236,33 @@ def _details(found: Divergence) -> Iterator[tuple[str, str]]:
         yield "given", given
     yield from found.notes
     yield from _spread(found)
+
+
+def _constants(found: Divergence, parting: Parting) -> str:
+    """The plain arguments of both nodes; of the same operation those that differ."""
+    nodes = [(graph, graph[number]) for graph, number in _nodes(found, parting) if number is not None]
+    told = [dict(labelled(graph, node)) if node.is_operation else constants(node) for graph, node in nodes]
+    if len({node.op for _, node in nodes}) == 1:
+        shared = set.intersection(*[set(each.items()) for each in told])
+        told = [{name: value for name, value in each.items() if (name, value) not in shared} for each in told]
+    said = [", ".join(f"{name}={value}" for name, value in each.items()) for each in told]
+    return " and ".join(words or "none" for words in said) if len(set(said)) > 1 else ""
+
+
+def _by_word(found: Divergence, parting: Parting) -> dict[str, str]:
+    """The details by word, with the lines of both runs where these are two."""
+    told = dict(_details(found))
+    old = _graph(found, 0)
+    sources = [
+        ("old_line" if graph is old else "new_line", graph[n].source)
+        for graph, n in _nodes(found, parting)
+        if n is not None
+    ]
+    lines = {word: source.text for word, source in sources if source is not None and source.text}
+    if len(set(lines.values())) > 1:
+        del told["line"]
+        return lines | told
+    return told
 
 
 def _worst(parting: Parting, nodes: list[Node]) -> str:

@@ -10,7 +10,7 @@ import pytest
 from autograph_cli.graph import Trace
 from autograph_cli.graph.divergence import Divergence, divergence
 from autograph_cli.graph.numbers import apart, kept
-from autograph_cli.graph.parting_text import first_place, sentence, text
+from autograph_cli.graph.parting_text import as_dict, first_place, sentence, text
 from autograph_cli.record.run.runner import Target, record
 from tests.graph.parting_programs import Planted, planted, rounded, same, sample
 from tests.graph.planted_models import planted_models
@@ -135,6 +135,70 @@ def test_a_gradient_that_is_rounding_by_itself_is_no_difference(tmp_path: Path) 
     assert divergence(old, new).verdict == "rounding"
 
 
+CONV_NORM = """\
+import torch
+import torch.nn.functional as F
+torch.manual_seed(1)
+def per(t):
+    return t[None, :, None, None]
+class ConvNorm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        z = F.conv2d(x, w)
+        ctx.save_for_backward(x, w)
+        return (z - per(z.mean((0, 2, 3)))) * per((z.var((0, 2, 3), unbiased=False) + 1e-5).rsqrt())
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        z = F.conv2d(x, w)
+        n = z.numel() / z.shape[1]
+        inv = per((z.var((0, 2, 3), unbiased=False) + 1e-5).rsqrt())
+        hat = (z - per(z.mean((0, 2, 3)))) * inv
+        along, mean = per((g * hat).sum((0, 2, 3)) / n), per(g.sum((0, 2, 3)) / n)
+        gz = FAULT
+        return F.conv_transpose2d(gz, w), F.conv2d(x.transpose(0, 1), gz.transpose(0, 1)).transpose(0, 1)
+x = torch.randn(SHAPE, requires_grad=True)
+w = (torch.randn(8, 3, 3, 3) * GAIN).requires_grad_()
+y = WAY
+loss = LOSS
+loss.backward()
+"""
+NORMED = "F.batch_norm(F.conv2d(x, w), None, None, training=True, eps=1e-5)"
+RIGHT = "(g - mean - hat * along) * inv"
+FAULTS = {
+    "no projection": "(g - mean) * inv",
+    "a sum for a mean": "(g - per(g.sum((0, 2, 3))) - hat * along) * inv",
+    "not divided": "g - mean - hat * along",
+    "a little more": "(g - mean - hat * along) * inv + 0.01 * g",
+}
+HIDING = "y.pow(2).sum()", "(y - 1).pow(2).mean()"
+"""Losses that do not hang on what stands before the norm: its gradient is nothing but rounding."""
+UNSEEN = {(HIDING[0], "a sum for a mean"), *[(loss, "not divided") for loss in HIDING]}
+"""What multiplies nothing: these faults change no gradient."""
+TELLING = "y.pow(3).sum()", "F.gelu(y).sum()"
+SIZES = ("2, 3, 5, 5", "0.2"), ("4, 3, 10, 10", "0.2"), ("4, 3, 10, 10", "0.01")
+
+
+def _fused(folder: Path, name: str, loss: str, size: tuple[str, str], way: str, fault: str = RIGHT) -> Trace:
+    text = CONV_NORM.replace("FAULT", fault).replace("WAY", way).replace("LOSS", loss)
+    return trace(text.replace("SHAPE", size[0]).replace("GAIN", size[1]), folder, name)
+
+
+@pytest.mark.parametrize(
+    ("loss", "size"),
+    [(HIDING[0], SIZES[0]), (HIDING[1], SIZES[1]), (HIDING[0], SIZES[2]), *zip(TELLING, SIZES, strict=False)],
+)
+def test_what_cancels_is_judged_by_what_was_added_up(loss: str, size: tuple[str, str], tmp_path: Path) -> None:
+    old = _fused(tmp_path, "a.py", loss, size, NORMED)
+    equal = divergence(old, _fused(tmp_path, "b.py", loss, size, "ConvNorm.apply(x, w)"))
+    assert equal.verdict == "rounding", sentence(equal, ("a.py", "b.py"))
+    for name, fault in FAULTS.items():
+        if (loss, name) in UNSEEN:
+            continue
+        found = divergence(old, _fused(tmp_path, "c.py", loss, size, "ConvNorm.apply(x, w)", fault))
+        assert found.verdict == "parted", name
+
+
 STYLES = {
     "the learning rate": ("lr=0.01", "lr=0.02", "state", 16),
     "what is clipped": (
@@ -257,3 +321,22 @@ def test_the_numbers_of_a_part_are_those_that_it_ends_with(tmp_path: Path) -> No
     old, new = (trace(script.replace("WAY", way), tmp_path, "a.py") for way in ("mean()", "sum() / 4"))
     report = "\n".join(text(divergence(old, new), ("a.py", "b.py")))
     assert "5 and 2.5" in report
+
+
+NUMBERS = "import torch\nimport torch.nn.functional as F\nx = torch.linspace(-2, 3, 8).view(2, 4).requires_grad_()\n"
+ARGUMENTS = {
+    "a word": ('F.gelu(x, approximate="none")', 'F.gelu(x, approximate="tanh")', "approximate='none' and approximate='tanh'"),
+    "a number": ("F.layer_norm(x, (4,), eps=1e-5)", "F.layer_norm(x, (4,), eps=0.01)", "eps=1e-05 and eps=0.01"),
+    "a dimension": ("x.softmax(-1)", "x.softmax(0)", "dim=1 and dim=0"),
+    "another operation": ("x.softmax(-1)", "x.softmax(1) * 1.5", "other=1.5 and dim=1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ARGUMENTS)
+def test_the_argument_that_differs_and_both_lines_are_told(case: str, tmp_path: Path) -> None:
+    *ways, constants = ARGUMENTS[case]
+    texts = [f"{NUMBERS}y = {way}\ny.pow(3).sum().backward()\n" for way in ways]
+    old, new = (trace(text, tmp_path, name) for text, name in zip(texts, ("a.py", "b.py"), strict=True))
+    details = as_dict(divergence(old, new), ("a.py", "b.py"))["first"]["details"]
+    lines = [details["old_line"], details["new_line"]]
+    assert (lines, details["constants"]) == ([f"y = {way}" for way in ways], constants)
