@@ -53,12 +53,15 @@ class _Call:
         """How far apart is what a node that has a like sent along an edge."""
         self.given: dict[int, Compared] = {}
         """The same of what nodes were given, the worst of their outputs."""
-        sides = (self.old, mine, lambda one: one), (self.new, its, lambda other: self.aligned.likes.get(other, -1))
+        sides = (self.old, mine, self.given.get), (self.new, its, self._given_to_like)
         self.roundings = [
-            Rounding(graph, call.id, found, coarsest, lambda number, like=like: self.given.get(like(number)))
-            for (graph, call, like), found, coarsest in zip(sides, self.senders, self.aligned.coarsest, strict=True)
+            Rounding(graph, call.id, found, coarsest, given)
+            for (graph, call, given), found, coarsest in zip(sides, self.senders, self.aligned.coarsest, strict=True)
         ]
         self.met: set[tuple[str, int | None, int | None]] = set()
+
+    def _given_to_like(self, other: int) -> Compared | None:
+        return self.given.get(self.aligned.likes.get(other, -1))
 
     def run(self) -> None:
         for position, number in enumerate(self.mine.ran):
