@@ -53,10 +53,10 @@ class _Call:
         """How far apart is what a node that has a like sent along an edge."""
         self.given: dict[int, Compared] = {}
         """The same of what nodes were given, the worst of their outputs."""
-        sides = (self.old, mine, self.given.get), (self.new, its, self._given_to_like)
+        coarse, its_coarse = self.aligned.coarsest
         self.roundings = [
-            Rounding(graph, call.id, found, coarsest, given)
-            for (graph, call, given), found, coarsest in zip(sides, self.senders, self.aligned.coarsest, strict=True)
+            Rounding(self.old, mine.id, self.senders[0], coarse, self.given.get),
+            Rounding(self.new, its.id, self.senders[1], its_coarse, self._given_to_like),
         ]
         self.met: set[tuple[str, int | None, int | None]] = set()
 
