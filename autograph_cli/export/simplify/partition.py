@@ -20,7 +20,7 @@ from autograph_cli.graph.source import Source
 PARTS = 40
 """Boxes that all operations are put into, if the limit allows for so many."""
 NEAR = 3
-"""A part is ended where a function was called, or a turn of a loop began, from this fraction of its size on."""
+"""A part takes no further call of a function, or turn of a loop, from this fraction of its size on."""
 GROWS = 1.25
 """How much larger parts are tried, until they are few enough."""
 KEPT = 0.25
@@ -86,9 +86,9 @@ def _noted(scene: Scene, note: str, arrows: Sequence[Arrow]) -> tuple[str, ...]:
 
 
 def _kept(scene: Scene, limit: int) -> set[str]:
-    """Boxes that stay: results, leaves and inputs, as far as they are few."""
+    """Boxes that stay, as far as they are few: what was differentiated, other results, leaves and inputs."""
     alone: set[str] = set()
-    for styles in (RESULTS, ("leaf", "input")):
+    for styles in (("root",), RESULTS, ("leaf", "input")):
         ids = {box.id for box in scene.boxes if box.style in styles and not box.small}
         if len(alone) + len(ids) <= KEPT * limit:
             alone |= ids
@@ -193,20 +193,47 @@ def _parts(scene: Scene, told: _Told, alone: Collection[str], many: int) -> list
 
 
 def _cut(row: Sequence[Box], told: _Told, size: float) -> list[Run]:
-    """A row in parts of about this size."""
+    """A row in parts of about this size; calls of functions and turns of loops stay whole where they are not larger."""
     runs: list[Run] = []
-    mine: Source | None = None
-    for box in row:
-        line = told.box_line(box)
-        ends = not runs or runs[-1][-1].band != box.band or len(runs[-1]) >= 2 * size
-        if not ends and line is not None and mine is not None and line != mine:
-            again = _function(line) != _function(mine) or line.line < mine.line
-            ends = len(runs[-1]) >= size or (again and NEAR * len(runs[-1]) >= size)
-        if ends:
+    for call in _calls(row, told):
+        near = bool(runs) and runs[-1][-1].band == call[0][0].band and len(runs[-1]) + len(call) <= 2 * size
+        if not near or NEAR * len(runs[-1]) >= size:
             runs.append([])
-        runs[-1].append(box)
-        mine = mine if line is None else line
+        mine: Source | None = None
+        for box, line in call:
+            over = len(runs[-1]) >= size and line is not None and line != mine
+            if len(call) > 2 * size and runs[-1] and (over or len(runs[-1]) >= 2 * size):
+                runs.append([])
+            runs[-1].append(box)
+            mine = mine if line is None else line
     return runs
+
+
+def _calls(row: Sequence[Box], told: _Told) -> list[list[tuple[Box, Source | None]]]:
+    """The boxes of each call of a function, or turn of a loop, with their lines; a module that is closed goes with the
+    line that uses it."""
+    own = [told.box_line(box) for box in row]
+    lines = [*own]
+    for number in range(len(row) - 2, -1, -1):
+        if lines[number] is None and row[number].band == row[number + 1].band:
+            lines[number] = lines[number + 1]
+    calls: list[list[tuple[Box, Source | None]]] = []
+    before: Source | None = None
+    for box, its, line in zip(row, own, lines, strict=True):
+        if not calls or calls[-1][-1][0].band != box.band or _begins(before, line, used=its is None):
+            calls.append([])
+            before = None
+        calls[-1].append((box, line))
+        before = its or before
+    return calls
+
+
+def _begins(before: Source | None, line: Source | None, *, used: bool) -> bool:
+    """Return whether a line is in another call or turn than the one before it: it stands further up, or is the same
+    line, which has `used` a module since."""
+    if before is None or line is None:
+        return False
+    return _function(line) != _function(before) or line.line < before.line or (used and line == before)
 
 
 def _given_again(scene: Scene, graph: Graph, part: dict[str, str]) -> dict[str, str]:

@@ -12,9 +12,11 @@ import pytest
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.ranks import heights
 from autograph_cli.export.scene.building import build
+from autograph_cli.export.scene.modules import framed
 from autograph_cli.export.scene.records import Scene
+from autograph_cli.export.simplify.closing import close_below
 from autograph_cli.export.simplify.partition import PARTS, by_statement, cut_across
-from autograph_cli.export.style import OPERATIONS
+from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, backward, forward
 from autograph_cli.record.run.runner import Target, record
 
@@ -99,7 +101,7 @@ def test_a_line_of_the_script_is_one_box(tmp_path: Path, monkeypatch: pytest.Mon
     assert any("y = (x * w + x.sin()).tanh()" in line for line in lines)
 
 
-@pytest.mark.parametrize(("count", "told"), [(4, 4), (6, 3)])
+@pytest.mark.parametrize(("count", "told"), [(4, 4), (5, 3)])
 def test_the_last_line_of_a_box_counts_two_or_more(
     count: int, told: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,3 +125,28 @@ def test_a_piece_that_holds_recorded_operations_is_not_drawn_as_unrecorded() -> 
     told = cut_across(build(view, "", data=True), view, 2)
     assert [box.style for box in told.boxes if box.many > 1] == ["operation"]
     assert {style for style, _ in told.legend} == {box.style for box in told.boxes}
+
+
+POLICY = """import torch
+policy = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+def act(state):
+    logits = policy(state)
+    chosen = logits.softmax(0).log().sum()
+    return chosen
+told = [act(torch.ones(4) * turn) for turn in range(6)]
+loss = torch.stack(told).exp().sum()
+loss.backward()
+"""
+
+
+def test_turns_that_take_nothing_of_each_other_are_no_chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("policy.py").write_text(POLICY)
+    graph = forward(record(Target.of("policy.py", ()))[1].steps[0].graph)
+    whole = close_below(framed(build(graph, "", data=True), graph), graph, 0)
+    for limit in range(5, 12):
+        cut = cut_across(by_statement(whole, graph), graph, limit)
+        turns = {box.id for box in cut.boxes if any("softmax" in line for line in (box.title, *box.lines))}
+        assert len(turns) > 1
+        assert [arrow for arrow in cut.arrows if {arrow.tail, arrow.head} <= turns] == []
+        assert [box.title for box in cut.boxes if box.style in RESULTS] == ["loss"]
