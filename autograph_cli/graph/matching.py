@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from autograph_cli.graph.alignment import align
 from autograph_cli.graph.records import Graph, Node
-from autograph_cli.graph.renumbered import renumbered
+from autograph_cli.graph.renumbered import knows_modules, renumbered
 
 Label = Callable[[Node], Hashable]
 ROUNDS = 8
@@ -97,7 +97,7 @@ class _Matcher:
         self.numbers: dict[Hashable, int] = {}
         """A number for everything that was ever compared, the same on both sides."""
         before = renumbered(old, new) if names else str
-        self.before = None if before is str else (str, before)
+        self.before = None if before is str or not knows_modules(old, new) else (str, before)
         """What gives the names of layers in the old graph, where numbers of layers differ."""
         anchors = _anchors(old, new, before) if names else ()
         for one, other in anchors:

@@ -23,7 +23,8 @@ def renumbered(old: Graph, new: Graph) -> Callable[[str], str]:
     >>> before("net.0.weight"), before("net.1.weight"), before("net.2.weight"), before("x")
     ('net.0.weight', '', 'net.1.weight', 'x')
     """
-    one, other = _tree(old), _tree(new)
+    modules = knows_modules(old, new)
+    one, other = _tree(old, modules), _tree(new, modules)
     if set(_paths(one)) == set(_paths(other)):
         return str
     found: dict[str, str] = {}
@@ -31,15 +32,20 @@ def renumbered(old: Graph, new: Graph) -> Callable[[str], str]:
     return lambda name: found.get(name, name)
 
 
-def _tree(graph: Graph) -> Tree:
+def knows_modules(*graphs: Graph) -> bool:
+    """Return whether all of these say in which modules they ran; what is read from a snapshot does not."""
+    return all(graph.calls for graph in graphs)
+
+
+def _tree(graph: Graph, modules: bool) -> Tree:
     tree: Tree = {}
     for node in graph.nodes:
         for output in () if node.is_operation else node.outputs:
             for name in output.names:
                 _put(tree, name, str(output.type))
-        if node.module:
+        if node.module and modules:
             _put(tree, node.module, "")
-    for call in graph.calls:
+    for call in graph.calls if modules else ():
         _put(tree, call.path, call.cls)
     return tree
 
