@@ -1,4 +1,4 @@
-"""What it costs to find where two runs part: two steps of LeNet, recorded with numbers, and compared.
+"""Measures the cost of finding where two runs part: two steps of LeNet, recorded with numbers, and compared.
 
     python benchmarks/divergence.py [rounds]
 

@@ -46,7 +46,7 @@ FAMILIES = {
 }
 SECONDS = 120
 Said = set[tuple[int, str]]
-"""What a tool says of a script, with the line; -1 where it names none."""
+"""The words of a tool about a script, with the line; -1 where it names none."""
 
 
 def explained(path: Path) -> Said:

@@ -109,7 +109,7 @@ SHAPES: dict[str, Any] = {
         "optimizers": [str],
     },
 }
-"""What each command prints."""
+"""The output of each command."""
 
 
 def schema() -> dict[str, Any]:

@@ -66,7 +66,7 @@ def codes() -> dict[str, str]:
 
 
 def answers() -> str:
-    """What each command prints with `--json`, as a schema."""
+    """The output of each command with `--json`, as a schema."""
     schema = json.loads(ANSWERS.read_text("utf-8"))["$defs"]
     lines = [
         "# JSON of commands",

@@ -29,7 +29,7 @@ def notes(changelog: str, wanted: str) -> str:
 
 
 def main(arguments: list[str]) -> str:
-    """What is printed."""
+    """The text to print."""
     if "--version" in arguments:
         return f"{version()}\n"
     wanted = "Unreleased" if "--unreleased" in arguments else version()

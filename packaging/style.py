@@ -26,7 +26,7 @@ RULES = {
         re.IGNORECASE,
     ),
 }
-"""What each fault is called, and how it is found in a sentence."""
+"""The name of each fault, and the pattern that finds it in a sentence."""
 
 
 def sentences(text: str) -> Iterator[tuple[int, str]]:

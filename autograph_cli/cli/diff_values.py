@@ -55,7 +55,7 @@ class Way(Struct, frozen=True):
     environment: Mapping[str, str] = {}
     dtype: str = ""
     words: str = ""
-    """What tells it from the other run of the same script."""
+    """The words that tell it from the other run of the same script."""
 
 
 def open_ranks(

@@ -44,7 +44,7 @@ _PARTED: dict[Style, str] = {
     "added": "not in the other run",
     "removed": "not in the other run",
 }
-"""What the marks mean where two runs part."""
+"""The meaning of the marks where two runs part."""
 
 FORMATS: dict[str, Callable[[Scene], bytes]] = {
     "svg": lambda scene: to_svg(lay_out(scene)).encode(),

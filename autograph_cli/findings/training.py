@@ -161,7 +161,7 @@ def _came_later(book: Book, n: int, optimizer: int) -> bool:
 
 
 def _in_terms_of_their_own(seen: Seen, book: Book, lost: Iterable[int]) -> dict[int, tuple[str, Source | None]]:
-    """Of these parameters those that a term of the loss hangs on which hangs on no others, and the line of that."""
+    """Return the parameters that are all that a term of the loss hangs on, and the line of that term."""
     names = {book.ledger.parameters[n].name: n for n in lost}
     found: dict[int, tuple[str, Source | None]] = {}
     for terms in map(partial(summands, seen), seen.outcome()):

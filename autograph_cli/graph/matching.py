@@ -98,7 +98,7 @@ class _Matcher:
         """A number for everything that was ever compared, the same on both sides."""
         before = renumbered(old, new) if names else str
         self.before = None if before is str or not knows_modules(old, new) else (str, before)
-        """What gives the names of layers in the old graph, where numbers of layers differ."""
+        """The functions that give the names of layers in the old graph, where numbers of layers differ."""
         anchors = _anchors(old, new, before) if names else ()
         for one, other in anchors:
             self.pair(one, other)

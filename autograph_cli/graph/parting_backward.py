@@ -141,7 +141,7 @@ class _Call:
         return compared
 
     def _noise(self, senders: list[list[tuple[int, int]]], mine: Exact, its: Exact) -> float:
-        """What rounding may come to in gradients that senders without likes summed up."""
+        """The most that rounding makes in gradients that senders without likes summed up."""
         sides = zip(self.roundings, senders, (mine, its), strict=True)
         each = max(sum(side.sent(number, made) for number, _ in sent) for side, sent, made in sides)
         return each if mine.data and its.data else each * math.sqrt(mine.count)  # digests differ by a norm

@@ -14,7 +14,7 @@ MOST = 1_000.0
 
 
 class Rounding:
-    """What rounding may come to, in each number of one backward call, on the way through nodes without a like."""
+    """The most that rounding makes in each number of one backward call, on the way through nodes without a like."""
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from autograph_cli.graph.alignment import align
 from autograph_cli.graph.records import Graph
 
 Tree = dict[str, Any]
-"""What stands at each part of the names of a graph's tensors and modules; under "" what the whole name says."""
+"""The parts of the names of a graph's tensors and modules, as a tree; under "" stands the type or class."""
 
 
 def renumbered(old: Graph, new: Graph) -> Callable[[str], str]:

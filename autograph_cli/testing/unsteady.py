@@ -1,5 +1,5 @@
-"""What is not the same in each run of a script, or hangs on random numbers, and is not compared: found by running the
-script once more."""
+"""Finds the data that differs between runs of a script, or hangs on random numbers, and so is not compared: by running
+the script once more."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ EDITS = {
     "autograph snapshot --check smooth.py": ("smooth.py", "0.1 * slope.norm()", "0.1 * slope.detach().norm()"),
     "autograph diff --values train.py fixed.py": ("train.py", "net(x) - y", "net(x).squeeze(1) - y"),
 }
-"""Of which script the last file of a command is an edition, and what is changed; the page says so in words."""
+"""The script that the last file of a command is an edition of, and the change; the page says so in words."""
 
 
 @pytest.fixture

@@ -174,7 +174,7 @@ FAULTS = {
 HIDING = "y.pow(2).sum()", "(y - 1).pow(2).mean()"
 """Losses that do not hang on what stands before the norm: its gradient is nothing but rounding."""
 UNSEEN = {(HIDING[0], "a sum for a mean"), *[(loss, "not divided") for loss in HIDING]}
-"""What multiplies nothing: these faults change no gradient."""
+"""Faults that multiply nothing, and change no gradient."""
 TELLING = "y.pow(3).sum()", "F.gelu(y).sum()"
 SIZES = ("2, 3, 5, 5", "0.2"), ("4, 3, 10, 10", "0.2"), ("4, 3, 10, 10", "0.01")
 

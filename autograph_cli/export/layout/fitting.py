@@ -37,7 +37,7 @@ CROSSINGS, TANGLED = 2, 0.05
 MOST_OVER = 12
 """Times that many that are counted."""
 CROWDED, LEFT = 1.1, 0.5
-"""What a picture may cost that is drawn rather than one in which less than this part of its boxes is left."""
+"""The most that a picture may cost, to be drawn rather than one with less than this part of its boxes."""
 MOST_SEEN = 120
 """Boxes of which a page has room."""
 STEPS = 3

@@ -114,7 +114,7 @@ class Page(Struct, frozen=True):
     others: Sequence[Page] = ()
     """Steps of other structures."""
     run: Mapping[str, Any] = field(default_factory=dict)
-    """What is told of the run, its steps among it."""
+    """The facts of the run, its steps among them."""
     measured: Sequence[Mapping[str, Any] | None] = ()
     """The numbers of each of these steps, by node; None where the picture of its structure was made of that step."""
     apart: Mapping[str, Any] = field(default_factory=dict)

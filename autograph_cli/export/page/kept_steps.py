@@ -27,7 +27,7 @@ MOST_MEASURED = 400_000
 MOST_COMPARED = 2_000
 """Nodes of a step that is compared with one of another structure."""
 _FIXED = (*USUAL, "dtype", "line", "bytes", "saved", "links", "formula")
-"""What stands on boxes that is the same in all steps of one structure."""
+"""The parts of boxes that are the same in all steps of one structure."""
 
 
 class KeptStep(Struct, frozen=True):
@@ -35,7 +35,7 @@ class KeptStep(Struct, frozen=True):
 
     step: Step
     told: dict[str, Any]
-    """What a page tells of it."""
+    """The facts that a page shows."""
     structure: int = -1
     """Which of the structures it has; -1 where that is not drawn."""
     measured: dict[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""What happened beside operations in one step: optimizers, backward calls, clips, modes and hooks, in order."""
+"""The events beside the operations of one step: optimizers, backward calls, clips, modes and hooks, in order."""
 
 from __future__ import annotations
 

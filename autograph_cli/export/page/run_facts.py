@@ -1,4 +1,4 @@
-"""What a page tells of the run that its steps are of, before a box is chosen."""
+"""The facts of a run that its page shows before a box is chosen."""
 
 from __future__ import annotations
 

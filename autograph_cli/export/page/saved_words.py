@@ -1,4 +1,4 @@
-"""What a node keeps for backward, in words: which tensor, how large, in whose memory; and plain values."""
+"""The values that a node keeps for backward, in words: which tensor, how large, in whose memory; and plain values."""
 
 from __future__ import annotations
 

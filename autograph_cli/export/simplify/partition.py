@@ -278,7 +278,7 @@ class _Told:
         return self.lines[box.id]
 
     def _texts(self, members: Run) -> list[str]:
-        """What is written on their lines, each once."""
+        """Return the text of their lines, each once."""
         told = (self.box_line(box) for box in members)
         lines = dict.fromkeys((its.file, its.line, _COMMENT.sub("", its.text)) for its in told if its and its.text)
         return [text for *_, text in lines]

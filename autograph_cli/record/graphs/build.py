@@ -132,7 +132,7 @@ class _Builder:
         self.earlier = add_earlier(
             log, self.events, memory, next((entry.number for entry in span.step.passes), log.calls)
         )
-        """What operations of earlier steps keep, by key."""
+        """The tensors that operations of earlier steps keep, by key."""
         self.ids = {event.key: position for position, event in enumerate(self.events)}
         self.edge = _Edges(self.ids, log.leaves).__getitem__
         self.passes = _passes(span, self.events)

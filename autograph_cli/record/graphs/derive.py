@@ -22,7 +22,7 @@ from autograph_cli.record.names.source_locations import Sources
 MOST_DERIVED = 4
 """So many derivative graphs are kept for steps that are equal to those that they are of."""
 FEW = 16
-"""Of so many steps that differ a derivative graph is made."""
+"""The number of differing steps for which a derivative graph is made."""
 Made = tuple[Callable[[], Graph | None] | None, str | None]
 """A function that makes a derivative graph, if there is one, and how it came about or why there is none."""
 

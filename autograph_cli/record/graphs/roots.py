@@ -1,4 +1,4 @@
-"""What the graph of a step may start from, beside the roots of its backward calls, and what that is called."""
+"""The tensors that the graph of a step may start from, beside the roots of its backward calls, and their names."""
 
 from __future__ import annotations
 

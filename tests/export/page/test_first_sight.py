@@ -1,4 +1,4 @@
-"""What a page shows first, and what opens and closes as one goes nearer: on scripts of many kinds, in two sizes of window."""
+"""The first sight of a page, and the modules that open and close as one goes nearer: on scripts of many kinds, in two sizes of window."""
 
 from __future__ import annotations
 

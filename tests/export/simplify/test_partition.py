@@ -116,7 +116,7 @@ def test_the_last_line_of_a_box_counts_two_or_more(
 
 
 def test_a_piece_that_holds_recorded_operations_is_not_drawn_as_unrecorded() -> None:
-    """Of three operations two are unrecorded; the legend has what is drawn, and the leaves are in the piece."""
+    """Two of three operations are unrecorded; the legend has what is drawn, and the leaves are in the piece."""
     leaf, given = Node(0, "leaf", "AccumulateGrad", "", KIND), Node(1, "input", "", "", KIND)
     plain = [Node(number, "untracked", "", "sin", KIND, (), (Edge(number - 1),)) for number in (2, 3)]
     recorded = Node(4, "operation", "MulBackward0", "mul", KIND, (Edge(0), None), (Edge(0), Edge(3)))

@@ -17,7 +17,7 @@ from autograph_cli.record.recorder import Recorder
 from autograph_cli.torch import nn
 
 Memory = list[tuple[tuple[tuple[str, str], ...], bool]]
-"""Of each storage: which nodes keep it under which names, and whether it is a leaf's."""
+"""For each storage, the nodes that keep it under their names, and whether it is a leaf's."""
 Backward = Callable[..., None]
 
 
