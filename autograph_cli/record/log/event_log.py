@@ -118,7 +118,7 @@ class EventLog:
         self.names, self.borrowed = OutputNames(), OutputNames()
         """The variables of each output; and those of a leaf when it was first used, which count if it has none."""
         self.saved: dict[int, tuple[tuple[Saved, ...], Any, Storages]] = {}
-        """The tensors that nodes keep for backward, by the event's key; the object, if it is no operation of the engine's;
+        """The tensors that nodes keep for backward, by the event's key; the object, where it is no engine's operation;
         and the memory of the step that noted them."""
         self.over: list[StepLog] = []
         """The last steps that are wanted no more, and on which others may hang."""
