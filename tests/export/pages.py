@@ -34,6 +34,13 @@ def data_of(page: str) -> dict[str, Any]:
     return {**loaded, "nodes": nodes_of(loaded["nodes"])}
 
 
+def await_link(page: Any, pattern: str) -> None:
+    """Wait until the address of a page has a pattern; it follows what is shown, a little later."""
+    from playwright.sync_api import expect
+
+    expect(page).to_have_url(re.compile(pattern))
+
+
 def packs_of(page: str) -> list[str]:
     """Return what is unpacked when a box is opened."""
     return re.findall(r'<script type="application/json" class="pack">(.*?)</script>', page)
