@@ -30,7 +30,7 @@ def fixed(text: str, file: str, findings: Sequence[Finding]) -> str:
     >>> script = "for x in data:\\n    loss = f(x)\\n    loss.backward()\\n    total += loss\\n"
     >>> found = Finding("AG401", "", Source("a.py", 4), "", "")
     >>> print(fixed(script, "a.py", [found]).splitlines()[3])
-        total += loss.item()
+        total += loss.detach()
     """
     script = Script(text)
     edits = {edit for one in findings if one.source and one.source.file == file for edit in _edits(script, one)}
@@ -56,7 +56,7 @@ def _edits(script: Script, finding: Finding) -> Iterator[Edit]:
     if finding.code == "AG404":
         yield from _zeroed(script, finding.source.line)
     if finding.code == "AG401":
-        yield from _as_number(script)
+        yield from _detached(script)
 
 
 def _zeroed(script: Script, line: int) -> Iterator[Edit]:
@@ -74,8 +74,8 @@ def _zeroed(script: Script, line: int) -> Iterator[Edit]:
             return
 
 
-def _as_number(script: Script) -> Iterator[Edit]:
-    """`loss.item()` where a loss, which backward is called on in the same loop, is added to a sum that is not."""
+def _detached(script: Script) -> Iterator[Edit]:
+    """`loss.detach()` where a loss, which backward is called on in the same loop, is added to a sum that is not."""
     for loop in (part for part in ast.walk(script.tree) if isinstance(part, (ast.For, ast.While))):
         calls = [part.func for part in ast.walk(loop) if isinstance(part, ast.Call) and _is_call(part, "backward")]
         ran = {ast.unparse(function.value) for function in calls if isinstance(function, ast.Attribute)}
@@ -83,7 +83,7 @@ def _as_number(script: Script) -> Iterator[Edit]:
             added = _added(part) if isinstance(part, ast.stmt) else None
             if added is not None and ast.unparse(added[1]) in ran and not _is_differentiated(script, added[0]):
                 target = added[1]
-                text = f"{ast.unparse(target)}.item()"
+                text = f"{ast.unparse(target)}.detach()"
                 yield Edit(target.lineno, target.col_offset, target.end_col_offset or target.col_offset, text)
 
 

@@ -114,14 +114,15 @@ for step in range(6):
     loss.backward()
     optimizer.step()
     total = total + {added}
+print((total / 6).item())
 """
 UNZEROED = (
-    LOOP.format(zeroed="", added="loss.item()"),
-    LOOP.format(zeroed="\n    optimizer.zero_grad()", added="loss.item()"),
+    LOOP.format(zeroed="", added="loss.detach()"),
+    LOOP.format(zeroed="\n    optimizer.zero_grad()", added="loss.detach()"),
 )
 SUMMED = (
     LOOP.format(zeroed="; optimizer.zero_grad()", added="loss"),
-    LOOP.format(zeroed="; optimizer.zero_grad()", added="loss.item()"),
+    LOOP.format(zeroed="; optimizer.zero_grad()", added="loss.detach()"),
 )
 
 
