@@ -35,7 +35,8 @@ from . import (
     special as special,
     version as version,
 )
-from ._core import interpret as _interpret, layout as _layout
+from ._core.base import layout as _layout
+from ._core.transforms import interpret as _interpret
 from ._namespace import (
     Size as Size,
     Tensor as Tensor,

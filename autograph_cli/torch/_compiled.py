@@ -17,7 +17,7 @@ FILES = os.path.join("autograph_cli", "torch", "")
 
 
 def compiled(name: str, package: str = __package__) -> ModuleType | None:
-    """Return the compiled module of this name within a package, as `_core.fast_tape` of the engine; None without it."""
+    """Return a compiled module of a package, as `_core.running.fast_tape` of the engine; None without it."""
     if is_pure():
         return None
     try:

@@ -8,16 +8,17 @@ import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ._core import fp_warnings
+from ._core.base import fp_warnings
 
 fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(autograph_cli\.)?torch\.")
 
-from ._core import arg_check, calling, dtypes, registry
-from ._core.device import device as device
-from ._core.dtypes import dtype as dtype
-from ._core.layout import (
+from ._core.arguments import arg_check
+from ._core.base import dtypes
+from ._core.base.device import device as device
+from ._core.base.dtypes import dtype as dtype
+from ._core.base.layout import (
     channels_last as channels_last,
     channels_last_3d as channels_last_3d,
     contiguous_format as contiguous_format,
@@ -26,8 +27,10 @@ from ._core.layout import (
     sparse_csr as sparse_csr,
     strided as strided,
 )
-from ._core.size import Size as Size
-from ._core.tensor import Tensor as Tensor
+from ._core.base.size import Size as Size
+from ._core.operations import registry
+from ._core.running import calling
+from ._core.tape.tensor import Tensor as Tensor
 from ._ops.tensors import legacy
 
 _OPERATIONS = (

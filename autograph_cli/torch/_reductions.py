@@ -10,10 +10,10 @@ import numpy as np
 
 from ._arrays.lazy import bits_of, flip
 from ._arrays.storages import offset_in, window
-from ._core.memory_format import strides_of
-from ._core.node import LEAF
-from ._core.shared_memory import SharedMemory, share, shared_memory_of
-from ._core.tensor import Tensor
+from ._core.base.memory_format import strides_of
+from ._core.tape.node import LEAF
+from ._core.tape.shared_memory import SharedMemory, share, shared_memory_of
+from ._core.tape.tensor import Tensor
 from ._ops.tensors.legacy import instance
 from .utils.data.worker import get_worker_info
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ._arrays import cuda
-from ._core import user_warnings
-from ._core.user_warnings import warn
+from ._core.base import user_warnings
+from ._core.base.user_warnings import warn
 from ._kernels import threads
 
 _settings: dict[str, Any] = {

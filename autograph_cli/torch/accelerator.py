@@ -7,8 +7,8 @@ from typing import Any
 
 from . import cuda
 from ._arrays.cuda import is_available as is_available
-from ._core.device import device as _device
-from ._core.user_warnings import warn
+from ._core.base.device import device as _device
+from ._core.base.user_warnings import warn
 
 
 def current_accelerator(check_available: bool = False) -> _device | None:

@@ -11,12 +11,12 @@ from typing import Any
 
 from . import ops
 from ._arrays.storages import owner
-from ._core.interpreter_stack import BatchLevel, below
-from ._core.state import thread_state
-from ._core.tensor import Tensor, materialize
-from ._core.transforms import Batched, top_level
-from ._core.views import bump
-from ._core.vmap_fallback import per_sample
+from ._core.base.state import thread_state
+from ._core.running.views import bump
+from ._core.tape.tensor import Tensor, materialize
+from ._core.transforms.interpreter_stack import BatchLevel, below
+from ._core.transforms.transforms import Batched, top_level
+from ._core.transforms.vmap_fallback import per_sample
 from ._infer_schema import infer_schema
 from .autograd.batched_function import VmapInfo, wrapped_outputs
 from .autograd.function import Function

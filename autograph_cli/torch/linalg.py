@@ -8,7 +8,7 @@ tensor(5.)
 
 from __future__ import annotations
 
-from ._core.registry import functions, with_out
+from ._core.operations.registry import functions, with_out
 from ._ops.matrices import (
     decompositions as _decompositions,
     determinants as _determinants,

@@ -9,9 +9,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ._core import dtypes
-from ._core.registry import functions as torch
-from ._core.tensor import Tensor, make
+from ._core.base import dtypes
+from ._core.operations.registry import functions as torch
+from ._core.tape.tensor import Tensor, make
 
 __all__ = [
     "amax",

@@ -7,11 +7,11 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ._core import dims
-from ._core.dtypes import dtype
-from ._core.operation import Operation, operations
-from ._core.registry import functions
-from ._core.tensor import Tensor
+from ._core.base import dims
+from ._core.base.dtypes import dtype
+from ._core.operations.operation import Operation, operations
+from ._core.operations.registry import functions
+from ._core.tape.tensor import Tensor
 from ._ops.pointwise import arithmetic
 from ._ops.shaping import views
 

@@ -10,10 +10,11 @@ from types import FunctionType
 from typing import Any
 
 from . import _missing
-from ._core import overrides as _overrides, registry
-from ._core.overrides import ALL, Overridable, is_function, overloaded
-from ._core.state import process_state, thread_state
-from ._core.tensor import Tensor
+from ._core.arguments import overrides as _overrides
+from ._core.arguments.overrides import ALL, Overridable, is_function, overloaded
+from ._core.base.state import process_state, thread_state
+from ._core.operations import registry
+from ._core.tape.tensor import Tensor
 
 __all__ = [
     "BaseTorchFunctionMode",

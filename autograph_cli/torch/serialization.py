@@ -17,8 +17,8 @@ import numpy as np
 from ..atomic_files import atomic_write
 from ._arrays import cuda
 from ._arrays.meta import without_memory
-from ._core.device import device
-from ._core.dtypes import dtype
+from ._core.base.device import device
+from ._core.base.dtypes import dtype
 from ._ops.tensors.untyped_storage import UntypedStorage
 from ._saving import before_zip
 from ._saving.archive import Reader, Writer

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._core.layout import sparse_coo
-from ._core.tensor import Tensor
-from ._core.user_warnings import warn_once
+from ._core.base.layout import sparse_coo
+from ._core.base.user_warnings import warn_once
+from ._core.tape.tensor import Tensor
 from ._ops.tensors.legacy import TYPED, tensortype
 from ._ops.tensors.sparse import addmm, log_softmax, mm, softmax, sparse_coo_tensor, sum
 

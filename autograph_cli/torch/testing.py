@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ._core.registry import functions
-from ._core.tensor import Tensor
+from ._core.operations.registry import functions
+from ._core.tape.tensor import Tensor
 
 __all__ = ["assert_close", "make_tensor"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._above import above
-from .._core.device import CPU, META, device
+from .._core.base.device import CPU, META, device
 from . import Array
 from .lazy import memory_of
 from .meta import Meta

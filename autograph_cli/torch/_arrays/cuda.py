@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from .._above import above
-from .._core import device as devices
-from .._core.device import CPU, META, device
-from .._core.philox import BLOCK, Philox
-from .._core.state import process_state, thread_state
-from .._core.stream import DEFAULT_SEED
+from .._core.base import device as devices
+from .._core.base.device import CPU, META, device
+from .._core.base.state import process_state, thread_state
+from .._core.streams.philox import BLOCK, Philox
+from .._core.streams.stream import DEFAULT_SEED
 from . import Array
 from .backends import DENSE, ELSEWHERE, Backend, backend_of, device_of
 from .cupy_functions import Functions, window

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._above import above
-from .._core.op_namespace import operations
+from .._core.base.op_namespace import operations
 from .meta import Geometry, Meta
 
 _ASKING = "utils._python_dispatch"
@@ -40,7 +40,7 @@ def default(func: Any, args: Any, kwargs: Any) -> Any:
 
 def _tensor(instance: Dispatched) -> Any:
     """Return the tensor of an instance."""
-    return above("_core.tensor", "make")(instance)
+    return above("_core.tape.tensor", "make")(instance)
 
 
 class Dispatched(Geometry):

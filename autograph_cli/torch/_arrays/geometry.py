@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import refused
+from .._core.base.errors import refused
 
 
 def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:

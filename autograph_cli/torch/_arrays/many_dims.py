@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.dims import broadcast
+from .._core.base.dims import broadcast
 from . import Array
 
 MOST = 32

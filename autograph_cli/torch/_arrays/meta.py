@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import refused
-from .._core.state import process_state, thread_state
+from .._core.base.errors import refused
+from .._core.base.state import process_state, thread_state
 from . import Array
 from .geometry import _product_shape, c_strides, ordered_strides, reduced_shape, reshaped_shape, reshaped_strides
 

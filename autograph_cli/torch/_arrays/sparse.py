@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import refused
+from .._core.base.errors import refused
 from . import Array, many_dims
 
 _MISSING = "this is not available for sparse tensors in autograph's engine yet: use `tensor.to_dense()`"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from .._compiled import compiled
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_chooser: Any = compiled("_core.fast_kernels")
+_chooser: Any = compiled("_core.running.fast_kernels")
 
 
 class Variant(NamedTuple):

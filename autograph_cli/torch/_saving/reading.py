@@ -9,11 +9,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-from .._core import dtypes, layout
-from .._core.device import device
-from .._core.dtypes import dtype
-from .._core.size import Size
-from .._core.tensor import Tensor
+from .._core.base import dtypes, layout
+from .._core.base.device import device
+from .._core.base.dtypes import dtype
+from .._core.base.size import Size
+from .._core.tape.tensor import Tensor
 from .._ops.tensors.legacy import instance, make_wrapper_subclass
 from .._ops.tensors.sparse import sparse_coo_tensor, sparse_csr_tensor
 from .storages import STORAGES, Storage, are_valid, rebuild_meta, rebuild_parameter, rebuild_tensor

@@ -12,10 +12,10 @@ from .._arrays.cuda import on_host
 from .._arrays.lazy import flip, memory_of
 from .._arrays.meta import Meta
 from .._arrays.storages import address, as_strided_raw, owner
-from .._core import dtypes
-from .._core.dtypes import dtype
-from .._core.memory_format import strides_of
-from .._core.tensor import Tensor
+from .._core.base import dtypes
+from .._core.base.dtypes import dtype
+from .._core.base.memory_format import strides_of
+from .._core.tape.tensor import Tensor
 from .._ops.tensors.legacy import instance
 
 _LEGACY = {

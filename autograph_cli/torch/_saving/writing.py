@@ -10,11 +10,11 @@ from typing import IO, Any, ClassVar
 from .._arrays.dispatched import Dispatched
 from .._arrays.lazy import bits_of
 from .._arrays.sparse import Sparse
-from .._core.device import device
-from .._core.dtypes import dtype
-from .._core.layout import layout, strided
-from .._core.size import Size
-from .._core.tensor import Tensor, make
+from .._core.base.device import device
+from .._core.base.dtypes import dtype
+from .._core.base.layout import layout, strided
+from .._core.base.size import Size
+from .._core.tape.tensor import Tensor, make
 from .._ops.tensors.legacy import instance
 from .storages import BITS, STORAGE_NAMES, StorageTable, parameters, plain_size
 

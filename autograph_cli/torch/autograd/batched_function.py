@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .._core.batching import value_of
-from .._core.interpreter_stack import BatchLevel, running
-from .._core.tensor import Tensor
-from .._core.transforms import batched
+from .._core.tape.tensor import Tensor
+from .._core.transforms.batching import value_of
+from .._core.transforms.interpreter_stack import BatchLevel, running
+from .._core.transforms.transforms import batched
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .function import NOTES, Function, FunctionCtx, without_rule
 

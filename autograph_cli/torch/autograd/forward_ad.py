@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .._core.forward import apart, joined, paired
-from .._core.interpreter_stack import DualLevel, start, stop
-from .._core.reverse import pair, split
-from .._core.state import thread_state
-from .._core.tensor import Tensor
+from .._core.base.state import thread_state
+from .._core.tape.tensor import Tensor
+from .._core.transforms.forward import apart, joined, paired
+from .._core.transforms.interpreter_stack import DualLevel, start, stop
+from .._core.transforms.reverse import pair, split
 from .grad_mode import ContextDecorator
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from .._core import dtypes
-from .._core.dispatch import annotate
-from .._core.node import Edge, View, has_no_history, output_meta
-from .._core.saved_tensors import SavedResult, save
-from .._core.state import process_state, thread_state
-from .._core.tensor import Tensor, counter, make, materialize
-from .._core.user_warnings import warn
-from .._core.views import CUSTOM, MULTIPLE, NO_GRAD, bump, check_inplace, make_view, move_retained, rebase
+from .._core.base import dtypes
+from .._core.base.state import process_state, thread_state
+from .._core.base.user_warnings import warn
+from .._core.running.dispatch import annotate
+from .._core.running.views import CUSTOM, MULTIPLE, NO_GRAD, bump, check_inplace, make_view, move_retained, rebase
+from .._core.tape.node import Edge, View, has_no_history, output_meta
+from .._core.tape.saved_tensors import SavedResult, save
+from .._core.tape.tensor import Tensor, counter, make, materialize
 
 if TYPE_CHECKING:
     from .function import BackwardCFunction

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
-from .._core.state import process_state, thread_state
-from .._core.user_warnings import warn
+from .._core.base.state import process_state, thread_state
+from .._core.base.user_warnings import warn
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from .._arrays.storages import address, owner
-from .._core.node import Handle, Node, edge_of
-from .._core.roots import GradientEdge
-from .._core.state import thread_state
-from .._core.tensor import Tensor, Wrapped
-from .._core.views import bump
+from .._core.base.state import thread_state
+from .._core.passes.roots import GradientEdge
+from .._core.running.views import bump
+from .._core.tape.node import Handle, Node, edge_of
+from .._core.tape.tensor import Tensor, Wrapped
 from .grad_mode import count_special, no_grad
 
 __all__ = [

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
-from .._core.user_warnings import warn
+from .._core.base.user_warnings import warn
 from .._ops.layers.attention import KERNELS
 from .._settings import get_float32_matmul_precision, set_float32_matmul_precision
 

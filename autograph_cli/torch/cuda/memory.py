@@ -10,7 +10,7 @@ from typing import Any
 
 from .._arrays import cuda
 from .._arrays.memory_counts import Counts, Tally
-from .._core.user_warnings import warn
+from .._core.base.user_warnings import warn
 from ._devices import gpu, is_initialized
 
 __all__ = [

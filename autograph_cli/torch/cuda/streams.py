@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._arrays import cuda
-from .._core.device import check, device as _device
+from .._core.base.device import check, device as _device
 from ._devices import gpu
 
 

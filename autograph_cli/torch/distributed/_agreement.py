@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.tensor import Tensor
+from .._core.tape.tensor import Tensor
 from ._transport import Request
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from .._core.errors import refused
+from .._core.base.errors import refused
 from .._launched import launched_size
 from . import _status
 from ._agreement import Agreement

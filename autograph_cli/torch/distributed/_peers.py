@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.errors import refused
+from .._core.base.errors import refused
 from ._collectives import outside, root_of
 from ._groups import Call, ProcessGroup, chosen, get_global_rank
 from ._memory import Landing, check_tensor, read

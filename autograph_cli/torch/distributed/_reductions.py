@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
+from .._core.base import dtypes
 
 
 class RedOpType(enum.Enum):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from .._core.size import Size
+from .._core.base.size import Size
 from . import constraints
 from .constraints import Constraint
 from .utils import sum_rightmost

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _missing
-from .._core.size import Size
-from .._core.tensor import Tensor
-from .._core.user_warnings import warn
+from .._core.base.size import Size
+from .._core.base.user_warnings import warn
+from .._core.tape.tensor import Tensor
 from ..autograd.grad_mode import no_grad
 from . import constraints
 from .constraints import holds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.user_warnings import warn
+from .._core.base.user_warnings import warn
 
 __all__ = ["kl_divergence", "register_kl"]
 

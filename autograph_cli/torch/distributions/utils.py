@@ -9,7 +9,7 @@ from numbers import Number
 from typing import Any
 
 from ... import torch
-from .._core.tensor import Tensor
+from .._core.tape.tensor import Tensor
 from ..autograd.grad_mode import enable_grad
 
 __all__ = [

@@ -7,7 +7,7 @@ from numbers import Number
 from typing import Any
 
 from ... import torch
-from .._core.user_warnings import warn
+from .._core.base.user_warnings import warn
 from . import constraints
 from .chi2 import Chi2
 from .constraints import holds

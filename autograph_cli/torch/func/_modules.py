@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._core.operation import operations
-from .._core.tensor import Tensor
+from .._core.operations.operation import operations
+from .._core.tape.tensor import Tensor
 from ..nn.modules.batchnorm import _BatchNorm
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _namespace as torch
-from .._core.overrides import looking
-from .._core.user_warnings import warn
+from .._core.arguments.overrides import looking
+from .._core.base.user_warnings import warn
 
 _GAINS = {
     "linear": 1,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _namespace as torch
-from .._core.class_names import Named, type_name
-from .._core.dtype_checks import check_differentiable
-from .._core.errors import refused
-from .._core.size import Size
-from .._core.state import process_state
-from .._core.tensor import Tensor, Wrapped, disabled, share
+from .._core.base.class_names import Named, type_name
+from .._core.base.dtype_checks import check_differentiable
+from .._core.base.errors import refused
+from .._core.base.size import Size
+from .._core.base.state import process_state
+from .._core.tape.tensor import Tensor, Wrapped, disabled, share
 from .._ops.tensors.legacy import instance
 from .._ops.tensors.printing import text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.registry import functions
-from .._core.tensor import Tensor
+from .._core.operations.registry import functions
+from .._core.tape.tensor import Tensor
 from ._elementwise import count, number, start_counting
 from .optimizer import Optimizer, evaluate, without_grad
 

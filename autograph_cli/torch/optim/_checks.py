@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.tensor import Tensor
+from .._core.tape.tensor import Tensor
 
 _LABELS = {"lr": "learning rate", "eps": "epsilon value"}
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from .._arrays.lazy import resolved
 from .._arrays.sparse import Coo
-from .._core.overlapping import may_repeat, rows
-from .._core.registry import functions
-from .._core.state import process_state, thread_state
-from .._core.tensor import Tensor, counter, make, materialize
-from .._core.views import bump, changes, check_own_memory
+from .._core.base.state import process_state, thread_state
+from .._core.operations.registry import functions
+from .._core.running.overlapping import may_repeat, rows
+from .._core.running.views import bump, changes, check_own_memory
+from .._core.tape.tensor import Tensor, counter, make, materialize
 from .._kernels.inplace import updates
 from ._recorded import recorded
 from .optimizer import Optimizer, evaluate

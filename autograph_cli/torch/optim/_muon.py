@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._core.registry import functions
-from .._core.tensor import Tensor, make
+from .._core.operations.registry import functions
+from .._core.tape.tensor import Tensor, make
 from .._kernels.inplace import orthogonalize
 from ._elementwise import number
 from .optimizer import Optimizer, evaluate, without_grad

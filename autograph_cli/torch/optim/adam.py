@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.tensor import Tensor
+from .._core.tape.tensor import Tensor
 from ._checks import check_betas, check_fused, check_nonnegative, refuse_tensor
 from ._elementwise import Elementwise, number
 

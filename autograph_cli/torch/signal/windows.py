@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from .._core import dtypes, layout
-from .._core.errors import refused
-from .._core.parsing import Parser, parser
-from .._core.registry import functions
-from .._core.state import process_state
-from .._core.tensor import Tensor
+from .._core.arguments.parsing import Parser, parser
+from .._core.base import dtypes, layout
+from .._core.base.errors import refused
+from .._core.base.state import process_state
+from .._core.operations.registry import functions
+from .._core.tape.tensor import Tensor
 
 __all__ = [
     "bartlett",

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._arrays.dispatched import Dispatched
-from .._core import dtypes
-from .._core.device import CPU
-from .._core.operation import Operation
-from .._core.schema import REQUIRED
-from .._core.state import thread_state
-from .._core.tensor import Tensor
-from .._core.wrapped_numbers import number_of
+from .._core.base import dtypes
+from .._core.base.device import CPU
+from .._core.base.schema import REQUIRED
+from .._core.base.state import thread_state
+from .._core.operations.operation import Operation
+from .._core.tape.tensor import Tensor
+from .._core.tape.wrapped_numbers import number_of
 from .._ops.tensors.legacy import instance
 from ..ops import Overload, aten, overload_of
 from ._pytree import tree_map

@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dispatch
-from .._core.operation import Operation
-from .._core.state import thread_state
-from .._core.tensor import Tensor, counter
+from .._core.base.state import thread_state
+from .._core.operations.operation import Operation
+from .._core.running import dispatch
+from .._core.tape.tensor import Tensor, counter
 from ..autograd.grad_mode import count_special
 from ..ops import Overload, overload_of
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.tensor import Tensor
+from .._core.tape.tensor import Tensor
 
 try:
     from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2, tensor_shape_pb2

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core import dispatch
-from autograph_cli.torch._core.forward import laid_out
-from autograph_cli.torch._core.interpreter_stack import DualLevel, running
-from autograph_cli.torch._core.operation import table
-from autograph_cli.torch._core.tensor import Tensor, make
-from autograph_cli.torch._core.transforms import Dual, dual
+from autograph_cli.torch._core.operations.operation import table
+from autograph_cli.torch._core.running import dispatch
+from autograph_cli.torch._core.tape.tensor import Tensor, make
+from autograph_cli.torch._core.transforms.forward import laid_out
+from autograph_cli.torch._core.transforms.interpreter_stack import DualLevel, running
+from autograph_cli.torch._core.transforms.transforms import Dual, dual
 from tests.torch.autograd.collected import collected, copied, is_float
 
 CALLS = collected()

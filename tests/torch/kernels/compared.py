@@ -12,7 +12,7 @@ import pytest
 
 from autograph_cli.torch._compiled import compiled
 
-chooser: Any = compiled("_core.fast_kernels")
+chooser: Any = compiled("_core.running.fast_kernels")
 needs_compiled = pytest.mark.skipif(chooser is None, reason="the package was installed without its compiled modules")
 
 KINDS = ("float32", "float64")

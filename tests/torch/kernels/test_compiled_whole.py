@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograph_cli.torch._core import generator
-from autograph_cli.torch._core.stream import Stream
+from autograph_cli.torch._core.streams import generator
+from autograph_cli.torch._core.streams.stream import Stream
 from autograph_cli.torch._kernels import cpu
 from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, odd, same, spread_out
 

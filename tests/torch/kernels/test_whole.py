@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograph_cli.torch._core import device_dispatch
-from autograph_cli.torch._core.op_namespace import table
+from autograph_cli.torch._core.base.op_namespace import table
+from autograph_cli.torch._core.running import device_dispatch
 from autograph_cli.torch._kernels import cpu
 from autograph_cli.torch._kernels.variants import VARIANTS
 from tests.torch.kernels.compared import (

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..._arrays import Array, many_dims
 from ..._arrays.storages import empty_strided
-from ..._core.errors import refused
-from ..._core.memory_format import strides_of
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import strides_of
 from ..half_precision import widened
 from ..variants import chosen
 

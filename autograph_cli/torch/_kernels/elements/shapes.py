@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._arrays import Array, many_dims
 from ..._arrays.storages import as_strided_raw, in_shape, spanned, strided
-from ..._core.dtypes import result_dtype
+from ..._core.base.dtypes import result_dtype
 from ..reducing.selection import follows, largest_few, ordered, ranks, rejoined
 
 MANY = 1 << 10

@@ -12,8 +12,8 @@ import numpy as np
 from ..._arrays import Array
 from ..._arrays.lazy import flip
 from ..._arrays.meta import readable
-from ..._core.dtypes import FROM_NUMPY, cast_number, check_held, cpp_name, number_dtype, result_dtype
-from ..._core.state import process_state
+from ..._core.base.dtypes import FROM_NUMPY, cast_number, check_held, cpp_name, number_dtype, result_dtype
+from ..._core.base.state import process_state
 from ..half_precision import NARROW, widened
 
 _REAL = (np.floating, np.integer, np.bool_)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Array, many_dims
-from ..._core.dtypes import cpp_name
-from ..._core.state import process_state
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.state import process_state
 from .. import half_precision
 from ..variants import chosen
 from . import _series as series

@@ -11,12 +11,13 @@ import numpy as np
 from ..._arrays import Array, many_dims
 from ..._arrays.cuda import on_host
 from ..._arrays.meta import Meta, enlarged, miniature, on_meta, shape_of, without_memory
-from ..._core import dims, generator as samplers
-from ..._core.dtypes import cpp_name
-from ..._core.errors import refused
-from ..._core.generator import stream_of
-from ..._core.memory_format import slowest_first
-from ..._core.state import thread_state
+from ..._core.base import dims
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import slowest_first
+from ..._core.base.state import thread_state
+from ..._core.streams import generator as samplers
+from ..._core.streams.generator import stream_of
 from . import random_variates
 
 Draw = Callable[..., Any]

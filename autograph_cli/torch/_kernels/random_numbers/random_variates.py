@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Array
-from ..._core.stream import Stream
+from ..._core.streams.stream import Stream
 from ..variants import chosen
 
 # PyTorch's constants are of single precision, also where it computes in double.

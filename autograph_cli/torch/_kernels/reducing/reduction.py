@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Array
-from ..._core.dtypes import result_dtype
+from ..._core.base.dtypes import result_dtype
 from ..half_precision import NARROW, to_float32, widened
 
 _FEW = 1 << 13

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._core.autocast import autocasts
-from ..._core.docstrings import documented
-from ..._core.dtype_checks import parameters_fit
-from ..._core.operation import operations
-from ..._core.registry import composite, functions
-from ..._core.tensor import Tensor
+from ..._core.base.dtype_checks import parameters_fit
+from ..._core.operations.docstrings import documented
+from ..._core.operations.operation import operations
+from ..._core.operations.registry import composite, functions
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor
 from ..loss_functions import classification, likelihood_losses, losses
 from ..pointwise import activations
 from ..reducing import distances

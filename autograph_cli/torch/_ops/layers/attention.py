@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 
 from ..._arrays import Array
-from ..._core import batching, batching_layers, dims, dtypes, flops
-from ..._core.autocast import autocasts
-from ..._core.device_dispatch import kernels
-from ..._core.kept import kept
-from ..._core.memory_format import strides_of
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.state import process_state
-from ..._core.tensor import Tensor, make
-from ..._core.transforms import has_tangent
+from ..._core.base import dims, dtypes
+from ..._core.base.kept import kept
+from ..._core.base.memory_format import strides_of
+from ..._core.base.state import process_state
+from ..._core.operations import flops
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching, batching_layers
+from ..._core.transforms.transforms import has_tangent
 from ..matrices import linear
 from ..pointwise import arithmetic
 from ..pointwise.arithmetic import no_derivative

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import batching
-from ..._core.arg_check import hands_on
-from ..._core.autocast import autocasts
-from ..._core.memory_format import as_input, suggests_channels_last
-from ..._core.operation import operation
-from ..._core.registry import functions
-from ..._core.tensor import Tensor
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base.memory_format import as_input, suggests_channels_last
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import functions
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 from ..pointwise import unary
 from ..reducing import reductions
 from .pooling import adaptive_of, adaptive_size, along_line, several, windows, with_height

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..._core import batching, batching_layers, flops
-from ..._core.arg_check import Handed, hands_on
-from ..._core.autocast import autocasts
-from ..._core.dims import WHOLE, given_sizes
-from ..._core.dtypes import c_name, cpp_name
-from ..._core.kept import kept
-from ..._core.memory_format import channels_last
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn_once
+from ..._core.arguments.arg_check import Handed, hands_on
+from ..._core.base.dims import WHOLE, given_sizes
+from ..._core.base.dtypes import c_name, cpp_name
+from ..._core.base.kept import kept
+from ..._core.base.memory_format import channels_last
+from ..._core.base.user_warnings import warn_once
+from ..._core.operations import flops
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching, batching_layers
 from ..._kernels.layers.convolution import output_size
 from ..pointwise.arithmetic import mul_scalar
 from ..pointwise.complexes import view_as_real

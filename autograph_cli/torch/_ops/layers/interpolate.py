@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import batching
-from ..._core.arg_check import hands_on
-from ..._core.autocast import autocasts
-from ..._core.device_dispatch import kernels
-from ..._core.dtype_checks import refuse, same_scalar
-from ..._core.dtypes import cpp_name
-from ..._core.errors import refused
-from ..._core.kept import kept
-from ..._core.operation import camel, operation, operations
-from ..._core.parsing import parser
-from ..._core.registry import composite
-from ..._core.size import Size
-from ..._core.tensor import Tensor, make
-from ..._core.user_warnings import warn
+from ..._core.arguments.arg_check import hands_on
+from ..._core.arguments.parsing import parser
+from ..._core.base.dtype_checks import refuse, same_scalar
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.errors import refused
+from ..._core.base.kept import kept
+from ..._core.base.size import Size
+from ..._core.base.user_warnings import warn
+from ..._core.operations.operation import camel, operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching
 from ..._kernels.layers.interpolate import RESIZINGS
 from ..pointwise.arithmetic import no_derivative
 from . import average_pooling

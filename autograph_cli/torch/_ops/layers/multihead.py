@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._core.errors import refused
-from ..._core.operation import operations
-from ..._core.registry import functions
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn
+from ..._core.base.errors import refused
+from ..._core.base.user_warnings import warn
+from ..._core.operations.operation import operations
+from ..._core.operations.registry import functions
+from ..._core.tape.tensor import Tensor
 from ..matrices.linear import bmm_ as bmm, linear
 from ..pointwise.activations import softmax
 from ..random_numbers.dropout import dropout

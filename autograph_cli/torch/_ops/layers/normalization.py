@@ -8,19 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import batching_layers, dtypes, recomputed
-from ..._core.arg_check import hands_on
-from ..._core.autocast import autocasts
-from ..._core.dtype_checks import no_integers, parameters_fit, refuse
-from ..._core.errors import refused
-from ..._core.kept import kept
-from ..._core.memory_format import as_input
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor
-from ..._core.transforms import Batched
-from ..._core.views import changes
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base import dtypes
+from ..._core.base.dtype_checks import no_integers, parameters_fit, refuse
+from ..._core.base.errors import refused
+from ..._core.base.kept import kept
+from ..._core.base.memory_format import as_input
+from ..._core.base.state import thread_state
+from ..._core.operations import recomputed
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.running.views import changes
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching_layers
+from ..._core.transforms.transforms import Batched
 from ..._kernels.half_precision import NARROW
 from ..pointwise import unary
 from ..pointwise.arithmetic import no_derivative

@@ -6,18 +6,19 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..._core import batching, dims as dim_sizes
-from ..._core.arg_check import hands_on
-from ..._core.autocast import autocasts
-from ..._core.dtype_checks import refuse
-from ..._core.errors import refused
-from ..._core.kept import kept
-from ..._core.layout import channels_last, channels_last_3d, contiguous_format
-from ..._core.memory_format import as_input
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, functions
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor, inference_result, make
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base import dims as dim_sizes
+from ..._core.base.dtype_checks import refuse
+from ..._core.base.errors import refused
+from ..._core.base.kept import kept
+from ..._core.base.layout import channels_last, channels_last_3d, contiguous_format
+from ..._core.base.memory_format import as_input
+from ..._core.base.state import thread_state
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, functions
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor, inference_result, make
+from ..._core.transforms import batching
 from ..._kernels.layers.pooling import pooled_size
 from ..shaping import views
 from ..tensors.conversion import contiguous, has_format

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core import batching_rules, recomputed
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.operations import recomputed
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching_rules
 from ..._kernels.layers.normalization import folded
 from ..reducing.distances import norm_dim
 from ..reducing.reductions import norm_gradient

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import batching_rules, dtypes
-from ..._core.arg_check import hands_on
-from ..._core.autocast import autocasts
-from ..._core.dtype_checks import refuse, same_scalar
-from ..._core.dtypes import cpp_name
-from ..._core.errors import refused
-from ..._core.inplace import run_inplace
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, functions
-from ..._core.tensor import Tensor
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base import dtypes
+from ..._core.base.dtype_checks import refuse, same_scalar
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.errors import refused
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, functions
+from ..._core.running.autocast import autocasts
+from ..._core.running.inplace import run_inplace
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching_rules
 from ..pointwise import activations, arithmetic
 from ..pointwise.arithmetic import no_derivative
 from ..pointwise.nonlinear import logsigmoid

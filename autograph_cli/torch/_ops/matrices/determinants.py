@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..._arrays.stand_in import whole
-from ..._core import batching
-from ..._core.device_dispatch import kernels
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 from ..pointwise import unary as unary
 from ..reducing.reductions import product_of_others
 from ..tensors.results import named_result

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._core import dtypes
-from ..._core.inplace import run_inplace
-from ..._core.operation import operation
-from ..._core.registry import composite, overloaded, publish
-from ..._core.tensor import Tensor
-from ..._core.transforms import zero_where
+from ..._core.base import dtypes
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite, overloaded, publish
+from ..._core.running.inplace import run_inplace
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms.transforms import zero_where
 from ..tensors.results import named_result
 from . import arithmetic
 

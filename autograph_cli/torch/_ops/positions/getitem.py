@@ -11,19 +11,19 @@ import numpy as np
 
 from ..._arrays.backends import ELSEWHERE
 from ..._compiled import compiled
-from ..._core import dims, dtypes
-from ..._core.class_names import type_name
-from ..._core.errors import refused
-from ..._core.inplace import run_inplace
-from ..._core.interpreter_stack import refuse_captured
-from ..._core.node import INFERENCE
-from ..._core.overrides import NOBODY, asked_instead, looks
-from ..._core.registry import composite
-from ..._core.saved_tensors import Indices
-from ..._core.state import process_state, thread_state
-from ..._core.tensor import Tensor, Wrapped, make
-from ..._core.user_warnings import warn
-from ..._core.views import check_inplace
+from ..._core.arguments.overrides import NOBODY, asked_instead, looks
+from ..._core.base import dims, dtypes
+from ..._core.base.class_names import type_name
+from ..._core.base.errors import refused
+from ..._core.base.state import process_state, thread_state
+from ..._core.base.user_warnings import warn
+from ..._core.operations.registry import composite
+from ..._core.running.inplace import run_inplace
+from ..._core.running.views import check_inplace
+from ..._core.tape.node import INFERENCE
+from ..._core.tape.saved_tensors import Indices
+from ..._core.tape.tensor import Tensor, Wrapped, make
+from ..._core.transforms.interpreter_stack import refuse_captured
 from ..shaping import broadcasting, views
 from ..tensors._data import array_of
 from . import indexing
@@ -132,7 +132,7 @@ def _cut(start: int | None, end: int | None, step: int | None, n: int) -> tuple[
     return views.window(0 if start is None else start, sys.maxsize if end is None else end, step or 1, n)
 
 
-_fast: Any = compiled("_core.fast_checks")
+_fast: Any = compiled("_core.arguments.fast_checks")
 if _fast:
     _window = _fast.reading_windows(_cut, _window)
 

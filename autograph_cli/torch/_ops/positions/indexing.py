@@ -14,18 +14,19 @@ import numpy as np
 from ..._arrays import cuda
 from ..._arrays.meta import NO_DATA, Meta, readable, without_memory
 from ..._arrays.stand_in import cannot_batch
-from ..._core import batching, batching_layers, batching_rules, dims, dtypes
-from ..._core.device_dispatch import is_meta, kernels
-from ..._core.errors import refused
-from ..._core.inplace import run_inplace
-from ..._core.interpreter_stack import refuse_captured
-from ..._core.memory_format import indexed
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, overloaded
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor, Wrapped, make
-from ..._core.transforms import beside
-from ..._core.views import check_inplace, check_overlap
+from ..._core.base import dims, dtypes
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import indexed
+from ..._core.base.state import thread_state
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, overloaded
+from ..._core.running.device_dispatch import is_meta, kernels
+from ..._core.running.inplace import run_inplace
+from ..._core.running.views import check_inplace, check_overlap
+from ..._core.tape.tensor import Tensor, Wrapped, make
+from ..._core.transforms import batching, batching_layers, batching_rules
+from ..._core.transforms.interpreter_stack import refuse_captured
+from ..._core.transforms.transforms import beside
 from ..pointwise.arithmetic import no_derivative, scaled
 from ..shaping import views
 from ..shaping.joining import unbind

@@ -10,15 +10,16 @@ import numpy as np
 
 from ..._arrays.meta import Meta, readable
 from ..._arrays.stand_in import whole
-from ..._core import batching, dims, dtypes
-from ..._core.autocast import autocasts
-from ..._core.device_dispatch import beside, kernels
-from ..._core.dtype_checks import refuse
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor, make
-from ..._core.vmap_fallback import per_sample
-from ..._core.wrapped_numbers import wrap_number
+from ..._core.base import dims, dtypes
+from ..._core.base.dtype_checks import refuse
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.running.device_dispatch import beside, kernels
+from ..._core.tape.tensor import Tensor, make
+from ..._core.tape.wrapped_numbers import wrap_number
+from ..._core.transforms import batching
+from ..._core.transforms.vmap_fallback import per_sample
 from ..._kernels.reducing.selection import ordered
 from ..pointwise import arithmetic
 from ..reducing.extremes import check_elements, share_evenly

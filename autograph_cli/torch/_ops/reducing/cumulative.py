@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core import batching, dims
-from ..._core.operation import operation, operations
-from ..._core.registry import overloaded
-from ..._core.tensor import Tensor
+from ..._core.base import dims
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import overloaded
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 from .reductions import raw_dtype
 
 cumsum_op = operation(

@@ -9,12 +9,13 @@ import numpy as np
 
 from ..._arrays.meta import readable
 from ..._arrays.stand_in import whole
-from ..._core import batching, batching_rules, dims, dtypes
-from ..._core.device_dispatch import formula_kernels
-from ..._core.errors import refused
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, overloaded
-from ..._core.tensor import Tensor, make
+from ..._core.base import dims, dtypes
+from ..._core.base.errors import refused
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, overloaded
+from ..._core.running.device_dispatch import formula_kernels
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching, batching_rules
 from ..._kernels.half_precision import widened
 from ..pointwise.arithmetic import check_sub, div_scalar, mul_scalar
 from ..positions.indexing import copy_, zeros_of

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import batching, batching_rules, dims
-from ..._core.arg_check import Handed, hands_on
-from ..._core.errors import refused
-from ..._core.memory_format import joined, stacked
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.arguments.arg_check import Handed, hands_on
+from ..._core.base import dims
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import joined, stacked
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching, batching_rules
 from ..matrices._errors import all_tensors
 
 

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import cuda
-from ..._core import batching, dims, dims as d
-from ..._core.class_names import type_name
-from ..._core.device_dispatch import kernels
-from ..._core.dispatch import put
-from ..._core.dtypes import cpp_name
-from ..._core.errors import refused
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.tensor import Tensor, make
-from ..._core.user_warnings import warn
-from ..._core.vmap_fallback import per_sample
+from ..._core.base import dims, dims as d
+from ..._core.base.class_names import type_name
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.errors import refused
+from ..._core.base.user_warnings import warn
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.device_dispatch import kernels
+from ..._core.running.dispatch import put
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching
+from ..._core.transforms.vmap_fallback import per_sample
 from ..._kernels.elements.shapes import corners
 from ..matrices._errors import all_tensors
 from ..positions import indexing

@@ -9,13 +9,14 @@ from functools import partial
 from typing import Any
 
 from ..._arrays.storages import in_shape
-from ..._core import batching, batching_rules, dims, dims as dims_, dtypes
-from ..._core.errors import refused
-from ..._core.memory_format import strides_of
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, methods
-from ..._core.tensor import Tensor, Wrapped, materialize, share
-from ..._core.user_warnings import warn_once
+from ..._core.base import dims, dims as dims_, dtypes
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import strides_of
+from ..._core.base.user_warnings import warn_once
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, methods
+from ..._core.tape.tensor import Tensor, Wrapped, materialize, share
+from ..._core.transforms import batching, batching_rules
 from ..pointwise import unary
 
 view_op = operation(

@@ -8,23 +8,17 @@ from typing import Any
 import numpy as np
 
 from ..._arrays.meta import NO_DATA
-from ..._core import (
-    batching,
-    batching_rules,
-    device as devices,
-    dims,
-    dispatch,
-    dtypes,
-    layout as layouts,
-)
-from ..._core.docstrings import documented
-from ..._core.errors import refused
-from ..._core.memory_format import strides_of, suggests_channels_last
-from ..._core.operation import operation
-from ..._core.registry import composite, functions, methods
-from ..._core.size import of_shape
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn_once
+from ..._core.base import device as devices, dims, dtypes, layout as layouts
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import strides_of, suggests_channels_last
+from ..._core.base.size import of_shape
+from ..._core.base.user_warnings import warn_once
+from ..._core.operations.docstrings import documented
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite, functions, methods
+from ..._core.running import dispatch
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching, batching_rules
 from ..._kernels.elements.conversion import ORDERS
 from ..pointwise import unary as unary
 from .creation import target_dtype

@@ -12,20 +12,21 @@ from ..._arrays.cuda import moved
 from ..._arrays.meta import Meta, without_memory
 from ..._arrays.sparse import Sparse
 from ..._arrays.storages import empty_strided as new_strided
-from ..._core import device as devices, dispatch, dtypes, layout as layouts
-from ..._core.device_dispatch import formula_kernels, kernels
-from ..._core.dims import WHOLE
-from ..._core.docstrings import documented
-from ..._core.errors import refused
-from ..._core.memory_format import empty_as
-from ..._core.node import LEAF
-from ..._core.operation import operations
-from ..._core.registry import composite, functions, methods
-from ..._core.state import process_state, thread_state
-from ..._core.tensor import Tensor, Wrapped, inference_result, make
-from ..._core.transforms import beside
-from ..._core.user_warnings import warn
-from ..._core.wrapped_numbers import numbers_made
+from ..._core.base import device as devices, dtypes, layout as layouts
+from ..._core.base.dims import WHOLE
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import empty_as
+from ..._core.base.state import process_state, thread_state
+from ..._core.base.user_warnings import warn
+from ..._core.operations.docstrings import documented
+from ..._core.operations.operation import operations
+from ..._core.operations.registry import composite, functions, methods
+from ..._core.running import dispatch
+from ..._core.running.device_dispatch import formula_kernels, kernels
+from ..._core.tape.node import LEAF
+from ..._core.tape.tensor import Tensor, Wrapped, inference_result, make
+from ..._core.tape.wrapped_numbers import numbers_made
+from ..._core.transforms.transforms import beside
 from ._data import array_of, cast, supported
 from .untyped_storage import UntypedStorage
 

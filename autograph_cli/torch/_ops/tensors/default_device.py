@@ -9,11 +9,11 @@ from typing import Any
 from ..._arrays import cuda, dispatched
 from ..._arrays.backends import ELSEWHERE, NUMPY, WITHOUT_MEMORY, Backend
 from ..._arrays.meta import on_meta
-from ..._core import device as devices
-from ..._core.memory_format import strides_of
-from ..._core.registry import functions, methods
-from ..._core.state import process_state, thread_state
-from ..._core.tensor import Tensor, make
+from ..._core.base import device as devices
+from ..._core.base.memory_format import strides_of
+from ..._core.base.state import process_state, thread_state
+from ..._core.operations.registry import functions, methods
+from ..._core.tape.tensor import Tensor, make
 from .conversion import on_device, to_meta
 
 Maker = Callable[..., Any]

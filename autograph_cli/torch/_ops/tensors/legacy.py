@@ -9,13 +9,13 @@ import numpy as np
 from ..._arrays.cuda import is_available
 from ..._arrays.dispatched import Dispatched, wrapper
 from ..._arrays.meta import NO_DATA
-from ..._core import device as devices, dtypes
-from ..._core.errors import refused
-from ..._core.registry import composite
-from ..._core.size import Size
-from ..._core.state import process_state, thread_state
-from ..._core.tensor import Tensor, blank, dispatches
-from ..._core.user_warnings import warn
+from ..._core.base import device as devices, dtypes
+from ..._core.base.errors import refused
+from ..._core.base.size import Size
+from ..._core.base.state import process_state, thread_state
+from ..._core.base.user_warnings import warn
+from ..._core.operations.registry import composite
+from ..._core.tape.tensor import Tensor, blank, dispatches
 from ..shaping.views import alias
 from ._data import array_of
 from .creation import lengths, set_default_dtype

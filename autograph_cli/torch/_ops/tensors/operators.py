@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._core.operands import is_operand
-from ..._core.overrides import NOBODY, asked_instead, looks
-from ..._core.registry import in_place_operator, methods
-from ..._core.state import process_state
-from ..._core.tensor import Tensor
-from ..._core.wrapped_numbers import plain_number, wrap_number
+from ..._core.arguments.operands import is_operand
+from ..._core.arguments.overrides import NOBODY, asked_instead, looks
+from ..._core.base.state import process_state
+from ..._core.operations.registry import in_place_operator, methods
+from ..._core.tape.tensor import Tensor
+from ..._core.tape.wrapped_numbers import plain_number, wrap_number
 from ..matrices import linear
 from ..pointwise import arithmetic, unary as unary
 

@@ -14,17 +14,17 @@ from ..._arrays.dispatched import Dispatched, wrapper
 from ..._arrays.lazy import Lazy, resolved
 from ..._arrays.sparse import Sparse
 from ..._arrays.storages import address, owner, window
-from ..._core import dtypes
-from ..._core.device import CPU, device
-from ..._core.errors import refused
-from ..._core.interpreter_stack import is_followed
-from ..._core.memory_format import strides_of
-from ..._core.node import LEAF, edge_of
-from ..._core.registry import composite, functions, methods
-from ..._core.size import Size
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor, Wrapped, materialize
-from ..._core.transforms import Batched, Dual
+from ..._core.base import dtypes
+from ..._core.base.device import CPU, device
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import strides_of
+from ..._core.base.size import Size
+from ..._core.base.state import thread_state
+from ..._core.operations.registry import composite, functions, methods
+from ..._core.tape.node import LEAF, edge_of
+from ..._core.tape.tensor import Tensor, Wrapped, materialize
+from ..._core.transforms.interpreter_stack import is_followed
+from ..._core.transforms.transforms import Batched, Dual
 from ..pointwise.unary import is_conj, is_neg
 from ._data import warn_scalar
 from .creation import from_numpy

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import dtypes
-from ..._core.device_dispatch import kernels
-from ..._core.dtype_checks import refuse
-from ..._core.errors import refused
-from ..._core.generator import _multiply_add as multiply_add
-from ..._core.registry import composite
-from ..._core.state import process_state, thread_state
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn
+from ..._core.base import dtypes
+from ..._core.base.dtype_checks import refuse
+from ..._core.base.errors import refused
+from ..._core.base.state import process_state, thread_state
+from ..._core.base.user_warnings import warn
+from ..._core.operations.registry import composite
+from ..._core.running.device_dispatch import kernels
+from ..._core.streams.generator import _multiply_add as multiply_add
+from ..._core.tape.tensor import Tensor
 from ._data import cast, narrow
 from .creation import finish, fitting, number, placed
 

@@ -13,8 +13,8 @@ from ..._arrays.backends import device_of
 from ..._arrays.cuda import moved
 from ..._arrays.meta import Meta
 from ..._arrays.storages import address
-from ..._core.device import check
-from ..._core.errors import refused
+from ..._core.base.device import check
+from ..._core.base.errors import refused
 
 
 class UntypedStorage:

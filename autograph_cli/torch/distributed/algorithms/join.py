@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from ... import _namespace as torch, distributed as dist
-from ..._core.errors import refused
-from ..._core.user_warnings import warn
+from ..._core.base.errors import refused
+from ..._core.base.user_warnings import warn
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 

@@ -6,10 +6,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..._core.node import Handle, add_hook
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn
+from ..._core.base.state import thread_state
+from ..._core.base.user_warnings import warn
+from ..._core.tape.node import Handle, add_hook
+from ..._core.tape.tensor import Tensor
 from ...autograd.function import Function
 
 Hooks = OrderedDict[int, Callable[..., Any]]

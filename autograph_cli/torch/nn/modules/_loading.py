@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
+from ..._core.tape.tensor import Tensor
 from ..parameter import Parameter, is_lazy
 
 EXTRA = "_extra_state"

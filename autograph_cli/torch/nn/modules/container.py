@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.tensor import Tensor
+from ..._core.tape.tensor import Tensor
 from ..parameter import Parameter
 from .module import Module, indented
 

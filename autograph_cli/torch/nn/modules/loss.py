@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
 from .. import functional as F
 from ._layer import Layer
 from .distance import PairwiseDistance

@@ -7,7 +7,7 @@ import numbers
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
 from .. import functional as F, init
 from .attention import MultiheadAttention
 from .container import ModuleList

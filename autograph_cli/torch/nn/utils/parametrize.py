@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.tensor import Tensor
+from ..._core.tape.tensor import Tensor
 from ..modules.container import ModuleDict, ModuleList
 from ..parameter import Parameter
 

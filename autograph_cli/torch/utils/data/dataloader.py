@@ -12,7 +12,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from ..._arrays.cuda import is_available
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
 from ._utils.collate import default_collate, default_convert
 from ._utils.pin_memory import pin_memory
 from .dataset import IterableDataset

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.state import process_state, thread_state
+from ..._core.base.state import process_state, thread_state
 from ..._kernels import threads
 from ..._ops.random_numbers.generators import manual_seed
 from .fetching import FETCHERS, Failure

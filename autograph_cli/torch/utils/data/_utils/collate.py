@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...._core.dtypes import float64
-from ...._core.registry import functions
-from ...._core.tensor import Tensor
+from ...._core.base.dtypes import float64
+from ...._core.operations.registry import functions
+from ...._core.tape.tensor import Tensor
 
 _TEXT = (str, bytes)
 Joins = dict[Any, Callable[..., Any]]
