@@ -1,4 +1,4 @@
-"""Writes `_core/signatures.txt`: how PyTorch reads the arguments of the functions that the engine has.
+"""Writes `_core/arguments/signatures.txt`: how PyTorch reads the arguments of the functions that the engine has.
 
 `python tests/torch/ops/record_signatures.py`, where PyTorch and PyYAML are installed. The signatures follow from PyTorch's published
 schemas (`native_functions.yaml`); a few that it writes by hand are listed here.
@@ -8,7 +8,7 @@ import collections
 import re
 from pathlib import Path
 
-TARGET = Path(__file__).parents[3] / "autograph_cli" / "torch" / "_core" / "signatures.txt"
+TARGET = Path(__file__).parents[3] / "autograph_cli" / "torch" / "_core" / "arguments" / "signatures.txt"
 SPACES = ("torch", "nn", "fft", "linalg", "special", "Tensor")
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? requires_grad=False"
 BEHIND = (

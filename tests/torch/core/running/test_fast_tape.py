@@ -22,7 +22,7 @@ from autograph_cli.torch._core.tape.saved_tensors import SavedList
 from tests.torch.core.running import plain_functions
 from tests.torch.core.running.plain_programs import observed
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 pytestmark = [
     pytest.mark.skipif(fast_tape() is None, reason="the compiled modules are not built, or AUTOGRAPH_PURE is set"),
     pytest.mark.filterwarnings("ignore"),

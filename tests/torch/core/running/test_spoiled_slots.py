@@ -13,7 +13,7 @@ import pytest
 from autograph_cli.torch._core.running.calling import fast_tape
 from tests.torch.core.running.spoiled_slots import MAKERS, tries
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 TRIES = int(os.environ.get("AUTOGRAPH_SPOILED", "500"))
 pytestmark = pytest.mark.skipif(fast_tape() is None, reason="no slot is read in place without the compiled modules")
 
