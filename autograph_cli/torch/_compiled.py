@@ -13,7 +13,7 @@ from types import ModuleType
 from autograph_cli.pure import is_pure
 
 FILES = os.path.join("autograph_cli", "torch", "")
-"""How tracebacks begin the names of their files, which they know from the root of the project on."""
+"""The beginning of file names in tracebacks of compiled modules, which are relative to the root of the project."""
 
 
 def compiled(name: str, package: str = __package__) -> ModuleType | None:

@@ -1,4 +1,4 @@
-"""What stands in `torch` itself: tensors, dtypes and all functions. Packages such as `nn` are written against it, and
+"""The names of `torch` itself: tensors, dtypes and all functions. Packages such as `nn` are written against it, and
 `torch` is made of both."""
 # ruff: noqa: E402  (operations bind their kernels when they are defined)
 
@@ -140,7 +140,7 @@ from .autograd.grad_mode import is_grad_enabled as is_grad_enabled, no_grad as n
 
 NAMES: dict[str, Any] = dtypes.NAMED | dtypes.ALIASES | legacy.TYPED | registry.functions
 NAMES |= calling.overridable(registry.functions, arg_check.guard("torch", registry.functions))
-"""What the public namespace has beside its packages."""
+"""The names of the public namespace beside its packages."""
 globals().update(NAMES)
 for _part in (fft, linalg, special):
     _members = {name: run for name, run in vars(_part).items() if not name.startswith("_")}

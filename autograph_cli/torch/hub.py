@@ -24,7 +24,7 @@ __all__ = [
     "set_dir",
 ]
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
-"""What a file's name says of its digest: `resnet18-f37072fd.pth`."""
+"""The digest in a file's name: `resnet18-f37072fd.pth`."""
 _chosen: dict[str, str] = {}
 
 

@@ -40,7 +40,7 @@ __all__ = [
 DEFAULT_PROTOCOL = 2
 FILE_LIKE = str | os.PathLike[str] | IO[bytes]
 MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
-"""What `load` takes, for annotations."""
+"""The argument of `load`, for annotations."""
 _MAGIC = b"PK\x03\x04"
 
 # ---------------------------------------------------------------- saving

@@ -1,4 +1,4 @@
-"""What CuPy lacks of NumPy, or does otherwise: each difference that the kernels would meet, in one place."""
+"""Differences between CuPy and NumPy that the kernels would meet, in one place."""
 
 from __future__ import annotations
 

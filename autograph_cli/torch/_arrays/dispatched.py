@@ -44,8 +44,7 @@ def _tensor(instance: Dispatched) -> Any:
 
 
 class Dispatched(Geometry):
-    """What an instance has instead of an array: how one would are laid out, the class, and the attributes, which copies
-    share.
+    """The stand-in for an array: how an array would be laid out, the class, and the attributes, which copies share.
 
     `memory` is the array that an instance made by `as_subclass` is over; a wrapper has none. While one is alive,
     operations go through full dispatch and backward runs formulas as operations. Whoever reads elements past an

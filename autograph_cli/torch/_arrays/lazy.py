@@ -12,7 +12,7 @@ from . import Array
 from .meta import Geometry, Meta
 
 Bits = tuple[bool, bool]
-"""Whether elements are conjugated, and whether they are negated."""
+"""Two booleans: elements are conjugated, elements are negated."""
 PLAIN: Bits = (False, False)
 
 

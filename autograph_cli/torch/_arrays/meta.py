@@ -44,7 +44,7 @@ def readable(a: Array) -> bool:
 
 
 class _Reserved:
-    """What the views of one array without memory share."""
+    """State that the views of one array without memory share."""
 
     __slots__ = ("nbytes",)
 
@@ -53,7 +53,7 @@ class _Reserved:
 
 
 class Geometry:
-    """What is told of an array by another one, `_geometry`, that is laid out as it would."""
+    """Attributes of an array, read from another one, `_geometry`, that is laid out as it would be."""
 
     __slots__ = ()
 
@@ -307,7 +307,7 @@ def _placed(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtyp
 
 
 class _Claim:
-    """What NumPy asks for the position of an array."""
+    """The object that NumPy asks for the position of an array."""
 
     __slots__ = ("__array_interface__",)
 

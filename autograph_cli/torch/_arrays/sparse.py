@@ -14,7 +14,7 @@ _MISSING = "this is not available for sparse tensors in autograph's engine yet: 
 
 
 class Sparse:
-    """What the layouts have in common. While one is alive, operations go through full dispatch, and device_dispatch.py
+    """The base of the layouts. While one is alive, operations go through full dispatch, and device_dispatch.py
     sees
     it."""
 
@@ -113,7 +113,7 @@ class Coo(Sparse):
         super().__init__(values, shape)
         self.indices = indices
         self.coalesced = coalesced
-        """Whether no place repeats, and all are in order."""
+        """True if no place repeats and all are in order."""
 
     nbytes = property(lambda self: self.values.nbytes + self.indices.nbytes)
 

@@ -20,7 +20,7 @@ _chooser: Any = compiled("_core.running.fast_kernels")
 
 
 class Variant(NamedTuple):
-    """Where a variant stands, and what it takes."""
+    """A variant of a kernel and the arguments that it takes."""
 
     place: str
     """A compiled module, without `fast_`, or `composed`, and the name of a function in it."""

@@ -38,7 +38,7 @@ MOST_DIMS = 64
 """Dimensions of a tensor at most; NumPy has no more."""
 STORAGE_NAMES = {of: name for name, of in STORAGES.items() if of is not None}
 BITS = ("conj", "neg")
-"""What files say of tensors that are conjugated or negated when they are read."""
+"""Attributes in files for tensors that are conjugated or negated when they are read."""
 
 
 class Storage:

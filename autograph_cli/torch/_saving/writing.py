@@ -50,7 +50,7 @@ def _as_plain(tensor: Tensor) -> Tensor:
 
 
 class _InStorage:
-    """Where a tensor's memory is, for `persistent_id`."""
+    """The position of a tensor's memory, for `persistent_id`."""
 
     __slots__ = ("tuple",)
 
@@ -70,9 +70,9 @@ class Pickler(pickle._Pickler):
         super().__init__(file, protocol)
         self._storages = storages
         self._rest = rest
-        """What a reference to a storage ends with: before there were archives, that it is no view of another one."""
+        """The end of a reference to a storage: in files older than archives, that it is no view of another one."""
         self.lengths: dict[str, int] = {}
-        """How many elements each storage has."""
+        """The number of elements of each storage."""
         self._names: dict[str, Global] = {}
 
     def _name(self, module: str, name: str) -> Global:

@@ -154,7 +154,7 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Whether the cast of a leaf is to be kept for its next use."""
+    """Return whether the cast of a leaf is to be kept for its next use."""
     settings.caches = enabled
 
 

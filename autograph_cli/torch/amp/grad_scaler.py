@@ -18,7 +18,7 @@ __all__ = ["GradScaler", "OptState"]
 
 
 class OptState(Enum):
-    """How far an optimizer has come since the last `update`."""
+    """The progress of an optimizer since the last `update`."""
 
     READY = 0
     UNSCALED = 1

@@ -14,7 +14,7 @@ from .function import NOTES, Function, FunctionCtx, without_rule
 
 
 class VmapInfo(NamedTuple):
-    """What a Function's `vmap` is told of the batch."""
+    """The facts of a batch that a Function's `vmap` gets."""
 
     batch_size: int
     randomness: str
@@ -109,7 +109,7 @@ class _Rule:
     def __init__(self, cls: type[Function], size: int, randomness: str, marks: tuple[bool, ...]) -> None:
         self.cls, self.size, self.randomness, self.marks = cls, size, randomness, marks
         self.out_marks: tuple[bool, ...] = ()
-        """Which outputs are batched, once `forward` has run."""
+        """The marks of batched outputs, once `forward` has run."""
 
     def level(self) -> Any:
         return running(BatchLevel(self.size, self.randomness))

@@ -15,7 +15,7 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` gives: `primal`, and `tangent` (None where there is none)."""
+    """The result of `unpack_dual`: `primal`, and `tangent` (None if there is none)."""
 
     primal: Tensor
     tangent: Tensor | None
@@ -106,7 +106,7 @@ class dual_level(ContextDecorator):
 
 
 class _set_fwd_grad_enabled(ContextDecorator):
-    """Whether tangents are computed; as `set_grad_enabled` for backward mode."""
+    """Switch the computation of tangents, as `set_grad_enabled` does for backward mode."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode

@@ -1,4 +1,4 @@
-"""What `gradcheck` does in forward mode: each tangent beside a finite difference."""
+"""`gradcheck` in forward mode: each tangent beside a finite difference."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _fast: Any = compiled("_core.running.fast_tape")
 
 
 class FunctionCtx:
-    """What `forward` may do with its `ctx`."""
+    """The `ctx` of `forward`."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether `backward` gets zeros (the default) or None for outputs that no gradient reached."""
+        """Return whether `backward` gets zeros (the default) or None for outputs that no gradient reached."""
         self.materialize_grads = value
 
     def save_for_forward(self, *tensors: Any) -> None:

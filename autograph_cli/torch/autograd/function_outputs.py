@@ -1,4 +1,4 @@
-"""What becomes of a custom Function's outputs after `forward`: their history, and what the node saves."""
+"""Outputs of a custom Function after `forward`: their history, and what the node saves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether operations are recorded: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`."""
+"""Grad modes: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class set_grad_enabled(ContextDecorator):
 
 
 class set_multithreading_enabled(ContextDecorator):
-    """Whether a backward pass may run devices in threads of their own: at once as a call, for a block as a context
+    """Allow a backward pass to run devices in threads of their own: at once as a call, for a block as a context
     manager. On the CPU, the only device here, a pass runs in the thread that calls it, as in PyTorch.
 
     >>> from autograph_cli import torch

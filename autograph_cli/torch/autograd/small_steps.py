@@ -1,4 +1,4 @@
-"""What checks of derivatives by small steps have in common: the steps, directions, and the error."""
+"""Shared parts of checks by small steps: the steps, directions, and the error."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
 
 class _CudaDeviceProperties:
-    """What is known of a GPU."""
+    """The properties of a GPU."""
 
     def __init__(self, known: dict[str, Any]) -> None:
         self.name = known["name"].decode()

@@ -1,4 +1,4 @@
-"""Which GPU is meant."""
+"""The index of a GPU in an argument."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ __all__ = [
     "set_per_process_memory_fraction",
 ]
 _ROWS = {"allocated_bytes": "Allocated memory", "reserved_bytes": "GPU reserved memory", "allocation": "Allocations"}
-"""What `memory_summary` tells, by the names of the statistics."""
+"""The rows of `memory_summary`, by the names of the statistics."""
 
 
 def empty_cache() -> None:

@@ -55,11 +55,11 @@ class Stream:
         return bool(self._stream.done)
 
     def wait_event(self, event: Event) -> None:
-        """What comes later waits for a mark in another queue."""
+        """Make later work wait for a mark in another queue."""
         event.wait(self)
 
     def wait_stream(self, stream: Stream) -> None:
-        """What comes later waits for what another queue has been told."""
+        """Make later work wait for the work of another queue."""
         self.wait_event(stream.record_event())
 
     def record_event(self, event: Event | None = None) -> Event:
@@ -121,7 +121,7 @@ class Event:
             self._event.record(stream._stream)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """What a queue is told from now on waits until what is before the mark is done; nothing before it is
+        """Make later work of a queue wait until the work before the mark is done; nothing before it is
         recorded."""
         if self._event is not None:
             (current_stream() if stream is None else stream)._stream.wait_event(self._event)

@@ -54,7 +54,7 @@ class Call:
     bytes: int = 0
     peer: int | None = None
     between_two: bool = False
-    """Whether it is for the peer only."""
+    """True if it is for the peer only."""
 
     @property
     def rank(self) -> int:

@@ -82,7 +82,7 @@ def store(tensor: Tensor, flat: Any) -> None:
 
 
 class Landing:
-    """Where a tensor's new numbers arrive: `array` is its memory, or a copy of it that `land` writes back."""
+    """The destination of received numbers: `array` is a tensor's memory, or a copy of it that `land` writes back."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor

@@ -15,7 +15,7 @@ from ._work import Work
 
 
 class _Receipt(Work):
-    """What is received, which knows who sent it."""
+    """A received message, with its sender."""
 
     _source: int | None = None
 

@@ -1,4 +1,4 @@
-"""How a recorder hears of calls between ranks: as operations that leave no node."""
+"""Events for a recorder of calls between ranks: operations that leave no node."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ class Reducer:
         self._mark(index)
 
     def _mark(self, index: int) -> None:
-        """What a parameter adds is there: reduce the buckets that are complete, in their order."""
+        """Mark a parameter's gradient as ready: reduce the buckets that are complete, in their order."""
         if index in self._marked:
             raise RuntimeError(_TWICE.format(index=index, name=self.names[index]))
         self._marked.add(index)

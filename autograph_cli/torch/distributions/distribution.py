@@ -36,7 +36,7 @@ class Distribution:
                 self._ag_check_parameter(name, constraint)
 
     def _ag_checked_constraints(self) -> dict[str, Any]:
-        """Those of parameters that are given, and that can be told by themselves."""
+        """Return the constraints of parameters that are given and that can be checked by themselves."""
         try:
             known = self.arg_constraints
         except NotImplementedError:
@@ -62,7 +62,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether parameters and values are checked where nothing else is said."""
+        """Return whether parameters and values are checked where nothing else is said."""
         if value not in (True, False):
             raise ValueError
         Distribution._validate_args = value

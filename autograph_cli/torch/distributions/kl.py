@@ -1,4 +1,4 @@
-"""How far one distribution is from another: closed forms by pairs of classes."""
+"""Divergence of one distribution from another: closed forms by pairs of classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What distributions and transforms share: parameters of one shape, values worked out at need, probabilities and
+"""Shared parts of distributions and transforms: parameters of one shape, values computed on demand, probabilities and
 logits."""
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
 
 
 class ByOdds:
-    """What is given by a probability or by its log-odds; the other is worked out at need."""
+    """A distribution given by a probability or by its log-odds; the other is computed on demand."""
 
     _given: str
 
@@ -117,7 +117,7 @@ class ByOdds:
 
 
 class OfCategorical:
-    """What is given as `_categorical` is given."""
+    """A distribution given by the arguments of its `_categorical`."""
 
     _categorical: Any
 

@@ -18,7 +18,7 @@ from .utils import lazy_property
 __all__ = ["Wishart"]
 
 _TRIES = 10
-"""How often samples are drawn anew."""
+"""The number of times that samples are drawn again."""
 
 
 def _digamma(x: Any, p: int) -> Any:

@@ -1,4 +1,4 @@
-"""What the transforms of functions share: arguments by number, trees of tensors, checks."""
+"""Shared parts of the transforms of functions: arguments by number, trees of tensors, checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What optimizers refuse when they are made, in PyTorch's words."""
+"""Checks of an optimizer's options, with PyTorch's messages."""
 
 from __future__ import annotations
 

@@ -294,7 +294,7 @@ _ADDED_LATER = {
     "foreach": None,
     "fused": None,
 }
-"""What groups of old checkpoints lack."""
+"""Defaults of options that groups of old checkpoints lack."""
 
 
 def _register(hooks: Any, hook: Callable[..., Any], prepend: bool) -> Handle:

@@ -25,7 +25,7 @@ class SGD(Elementwise):
     counts_steps = False
     sparse_text = None
     _first = False
-    """Whether the parameter at hand has no momentum yet."""
+    """True if the parameter at hand has no momentum yet."""
 
     def __init__(
         self,

@@ -67,7 +67,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "std": partial(_positive, "Standard deviation"),
     "beta": partial(_not_negative, "beta"),
 }
-"""What is asked of a parameter, even where the window has no element."""
+"""The check of each parameter, which runs even if the window has no element."""
 
 
 def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:

@@ -118,7 +118,8 @@ def _placed(tree: Any) -> tuple[list[tuple[SequenceKey, Any]], Any]:
 
 
 class NodeDef(NamedTuple):
-    """How a class of containers is taken apart, put together, and taken apart with the keys of its children."""
+    """The functions of a class of containers: take apart, put together, and take apart with the keys of its
+    children."""
 
     type: Any
     flatten_fn: Callable[[Any], _Parts]

@@ -111,7 +111,7 @@ class FlopCounterMode(TorchDispatchMode):
         return sum(self.flop_counts["Global"].values())
 
     def get_flop_counts(self) -> dict[str, dict[Any, int]]:
-        """Those of each module, by operation; "Global" for all."""
+        """Return those of each module, by operation; "Global" for all."""
         return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:

@@ -128,12 +128,12 @@ _WRONG_KIND = (
     r"object has no attribute|not supported between|unsupported operand|is not iterable|not subscriptable|has no len"
 )
 _PYTHONS = (TypeError, AttributeError, IndexError)
-"""What Python raises where an argument is not what a function makes of it."""
+"""Errors that Python raises where an argument does not fit."""
 _OUR_NAMES = r"\b_[a-z]|'ndim'|ufunc|numpy|array"
 """Names that say nothing to who called a function."""
 _OUR_TYPES = r"'(dtype|device|layout|memory_format)'"
 _UNFIT = r"([\w.<>]+)\(\)( (?:got an unexpected|got multiple|missing \d|takes ).*)"
-"""How Python refuses a call whose arguments do not go with the parameters."""
+"""Python's messages for a call whose arguments do not fit the parameters."""
 PUBLIC = __name__.partition("._core")[0]
 """The module of `torch`, as a script's functions name it."""
 _ENGINE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
@@ -256,7 +256,7 @@ def _key(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
-"""What integers a kernel takes."""
+"""The range of integers that a kernel takes."""
 
 
 def _taken(known: Mapping[Any, tuple[int, ...]], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
@@ -288,7 +288,7 @@ def hands_on(hands: Callable[..., Handed | None]) -> Callable[[F], F]:
 
 
 class Check:
-    """What is known of the arguments of one public function."""
+    """The checks of the arguments of one public function."""
 
     __slots__ = ("_parser", "home", "known", "name", "public", "run", "space")
 

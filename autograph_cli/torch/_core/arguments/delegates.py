@@ -1,4 +1,4 @@
-"""What the functions of `torch.nn.functional` hand their arguments to, and so what errors about arguments name."""
+"""Functions that those of `torch.nn.functional` call with their arguments, and that errors about arguments name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORKED_OUT = frozenset(("reduction", "output_size", "mode"))
 
 
 class Delegate(Check):
-    """What is known of a function that hands its arguments to another one, whose signature they have to fit.
+    """A function that passes its arguments to another one, whose signature they must fit.
 
     `renamed`: what the other one calls some of them.
     """
@@ -71,7 +71,7 @@ class Delegate(Check):
 
 
 class ByIndices(Delegate):
-    """What is known of a pooling: where its indices are asked for, another function gets the arguments."""
+    """A pooling: if indices are wanted, another function gets the arguments."""
 
     __slots__ = ("plain", "with_indices")
 

@@ -1,4 +1,4 @@
-"""What PyTorch says of a call that fits none of several signatures.
+"""PyTorch's messages for a call that fits none of several signatures.
 
 It reads the signatures that it shows once more, as text: of `bool keepdim = False` it takes `False` for the name, the
 star for an argument, and types by their names alone. So an argument may be marked that was not what is wrong.

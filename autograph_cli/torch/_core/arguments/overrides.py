@@ -1,4 +1,4 @@
-"""Who is asked instead of a function: modes, and arguments whose class has a `__torch_function__`.
+"""Overrides: modes, and arguments whose class has a `__torch_function__`, are asked instead of the function.
 
 A public function looks for them once `process_state.asks` says that somebody may be there: from the first class or mode
 on that a program defines. What the engine itself calls looks at nothing.
@@ -107,7 +107,7 @@ class Overridable:
         python = name in BY_KEYWORD or (head == "torch.nn.functional" and last not in AS_CALLED)
         self.by_keyword = signature_of(function) if python else None
         self.whole = python or last in ("__get__", "__set__", "__delete__")
-        """Whether the types of plain tensors are named too."""
+        """True if the types of plain tensors are passed too."""
 
     def ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what those who are asked give; NOBODY where there is none."""
@@ -201,7 +201,7 @@ def _by_keyword(
 # ---------------------------------------------------------------- who is asked
 
 SUBCLASSES, ALL = 1, 2
-"""What is switched off: that classes are asked, or modes as well."""
+"""The states of `overrides_off`: classes are not asked, or classes and modes are not."""
 
 
 def relevant(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
@@ -331,12 +331,12 @@ def _kept() -> frozenset[Any]:
 # ---------------------------------------------------------------- all public functions
 
 found: dict[Any, Overridable] = {}
-"""What can be overridden, by the function that those who are asked are given."""
+"""Functions that can be overridden, by the function that overrides are given."""
 _entries: dict[Any, Overridable] = {}
 """The same by the function that looks."""
 _activating = threading.RLock()
 collect: list[Callable[[], Iterator[Overridable]]] = []
-"""Who knows the public functions (see overrides.py of the namespace)."""
+"""The collector of the public functions (see overrides.py of the namespace)."""
 
 
 def activate() -> None:

@@ -1,4 +1,4 @@
-"""How PyTorch reads the arguments of a call: which calls it takes, and what it says of the others.
+"""Parsing of arguments as PyTorch does it: the calls that it takes, and its messages for the others.
 
 `signatures.txt` lists the signatures of each function in the order in which they are tried. A call that fits none is
 refused with PyTorch's TypeError. `tests/torch/ops/record_signatures.py` writes the list.
@@ -52,7 +52,7 @@ SHOWN = {
     "Dimname": "name",
     "Stream": "Stream",
 }
-"""What messages call the types of the signatures."""
+"""The names of types in messages, by their names in signatures."""
 NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
 TAKE_NUMBERS = frozenset(
     f"{name}{end}"

@@ -14,11 +14,11 @@ NAMES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "
     "mtia, privateuseone"
 )
-"""What PyTorch knows as the types of devices, as its message lists them."""
+"""PyTorch's types of devices, in the order of its message."""
 
 
 class device(metaclass=Named):
-    """Where a tensor lives.
+    """The place where a tensor's memory is.
 
     >>> device("cuda:1")
     device(type='cuda', index=1)

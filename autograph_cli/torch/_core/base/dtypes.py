@@ -113,7 +113,7 @@ NAMED = {t.name: t for t in ALL}
 FROM_NUMPY = {t.numpy: t for t in ALL}
 CATEGORY = {t.numpy: t.category for t in ALL}
 FLOAT8 = frozenset(t.numpy for t in _FLOAT8)
-"""What little is computed in: operations say so (`Traits.float8`)."""
+"""NumPy's dtypes of 8 bits; few operations compute in them (`Traits.float8`)."""
 PYTHON_CATEGORY = {bool: BOOLEAN, int: INTEGRAL, float: FLOATING, complex: COMPLEX}
 
 

@@ -24,4 +24,4 @@ def is_refusal(error: Exception) -> bool:
 
 _UNMARKED = (RuntimeError, AssertionError, Warning)
 _PACKAGES = (__name__.partition(".")[0], "torch")
-"""Where the engine's own classes are, also by the name that they have while a script runs."""
+"""Packages of the engine's own classes, also under the name that they have while a script runs."""

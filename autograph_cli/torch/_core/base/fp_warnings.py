@@ -27,7 +27,7 @@ def is_computing() -> bool:
 
 
 class _Log:
-    """What NumPy writes its errors to."""
+    """The object that NumPy writes its errors to."""
 
     def write(self, text: str) -> None:
         """Warn, in NumPy's words and from the line that computed, unless that is one of the engine's."""

@@ -1,4 +1,4 @@
-"""What follows from shapes, dtypes and numbers alone is worked out once."""
+"""Caching of results that depend on shapes, dtypes and numbers alone."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class _Constant(metaclass=Named):
 
 
 class layout(_Constant):
-    """How a tensor's elements are kept."""
+    """The memory layout of a tensor."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""In which order results are laid out in memory, where PyTorch's order is not the one that NumPy gives.
+"""The order of results in memory, where PyTorch's is not NumPy's.
 
 Strides decide whether a later `reshape` is a view, and so which node the graph has.
 """

@@ -24,7 +24,7 @@ class Parameter:
         self.keyword_only = keyword_only
         self.is_tensor = type in ("Tensor", "Tensor?")
         self.is_list = type.startswith(("Tensor[", "Tensor?["))
-        """Whether it is a tensor, or a list of tensors."""
+        """True if it is a list of tensors."""
 
 
 class Schema(NamedTuple):

@@ -1,4 +1,4 @@
-"""What the engine keeps beside its tensors: settings of the process, and modes of each thread."""
+"""State of the engine beside its tensors: settings of the process, and modes of each thread."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class OpHook(Protocol):
 
 
 class BackwardCall:
-    """What an observer is told of one `backward` or `grad` call."""
+    """One `backward` or `grad` call, as an observer is told of it."""
 
     __slots__ = ("counted", "create_graph", "found", "inputs", "keeps_graph", "kind", "ran", "roots", "watch")
 
@@ -102,11 +102,10 @@ class ProcessState:
     def __init__(self) -> None:
         self.special = 0
         self.transforms = 0
-        """How many of these modes are transforms that leave alone what they do not wrap: all but those of forward mode,
-        of which a plain tensor may be a view."""
+        """The number of modes that are transforms which leave alone what they do not wrap: all but those of forward
+        mode, of which a plain tensor may be a view."""
         self.disordered = False
-        """Whether a node may have been given an edge to one with a higher sequence number, such as the history of a
-        view that was made anew."""
+        """True once a node may have an edge to one with a higher sequence number, such as the new history of a view."""
         self.float8 = False
         """True once a script has asked for a dtype of 8 bits; it counts in `special` then, so that the compiled tape
         need not look at the dtype of each argument."""
@@ -115,9 +114,9 @@ class ProcessState:
         self.asks = False
         """True if there may be classes or modes that are asked instead of public functions (see overrides.py)."""
         self.function_modes = 0
-        """How many such modes are on, in all threads."""
+        """The number of such modes that are on, in all threads."""
         self.without_grad = 0
-        """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
+        """The number of threads with grad mode off; at 0, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
         self.passed: Callable[[], None] | None = None
         """Called after each backward pass that freed its graph, is in no other, and of which no observer is told."""
@@ -155,16 +154,16 @@ class ThreadState(threading.local):
     walk: Any = None
     """The backward pass that is running (a `Pass` of backward.py)."""
     recomputing: bool = False
-    """Whether a checkpoint is running its forward once more."""
+    """True while a checkpoint runs its forward again."""
     unobserved: bool = False
-    """Whether the observer passes over what this thread does."""
+    """True while the observer ignores this thread."""
     saved_hooks: tuple[Any, ...] = ()
     """Pairs of (pack, unpack), the innermost last."""
     saved_hooks_disabled: str | None = None
     on_meta: bool = False
-    """Whether tensors are made without memory."""
+    """True while tensors are created without memory."""
     queued: Callable[[], int] | None = None
-    """What tells the nanoseconds that an operation took on a GPU, while the `op_hook` is told of it."""
+    """The timer of operations on a GPU, in nanoseconds, while `op_hook` is set."""
     place: Any = None
     """The GPU on which tensors are made."""
     before_change: Any = None
@@ -172,11 +171,11 @@ class ThreadState(threading.local):
     levels: tuple[Any, ...] = ()
     """The transforms that are running, the outermost first (`Level`s of interpreter_stack.py)."""
     wrapping: bool = False
-    """Whether one of the transforms wraps tensors: those of reverse mode do not."""
+    """True while a transform wraps tensors; those of reverse mode do not."""
     forward: bool = True
-    """Whether tangents are computed."""
+    """True while tangents are computed."""
     by_hand: bool = False
-    """Whether those that are being computed are of a `dual_level`, not of a transform of a function."""
+    """True if these tangents are those of a `dual_level`, not of a transform of a function."""
     autocast: Any = None
     """The dtype that operations on the CPU may choose, while autocast is on (see autocast.py)."""
     watcher: Any = None
@@ -185,7 +184,7 @@ class ThreadState(threading.local):
     function_modes: tuple[Any, ...] = ()
     """Modes that are asked instead of public functions, the innermost last (see overrides.py)."""
     overrides_off: int = 0
-    """Whether classes, or classes and modes, are not asked instead of functions."""
+    """The overrides that are off: those of classes, or of classes and modes."""
 
     @property
     def anomaly(self) -> bool:

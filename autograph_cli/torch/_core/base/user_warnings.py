@@ -21,7 +21,7 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
 
 _given: set[str] = set()
 always = [False]
-"""Whether `warn_once` warns every time (`torch.set_warn_always`)."""
+"""True if `warn_once` warns every time (`torch.set_warn_always`)."""
 
 
 def warn_once(message: str, about: str = "") -> None:

@@ -1,4 +1,4 @@
-"""How many floating-point operations products take: two for each product of two numbers and the sum that it goes to.
+"""The floating-point operations of products: two for each product of two numbers and its sum.
 
 These are the rules of PyTorch's `FlopCounterMode`. Each is the trait `flops` of operations, and takes their raw results
 (one, or several) and arguments.
@@ -14,19 +14,20 @@ from ..base.op_namespace import table
 
 
 def product(left: int) -> Callable[..., int]:
-    """Of a product of matrices, or of batches of such, whose left factor is the argument of this number."""
+    """Return those of a product of matrices, or of batches of them, whose left factor is the argument of this
+    number."""
     return lambda result, *args: 2 * math.prod(result.shape) * int(args[left].shape[-1])
 
 
 def convolution(
     result: Any, image: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, *_: Any
 ) -> int:
-    """Of a convolution: each number of the kernel for each position."""
+    """Return those of a convolution: each number of the kernel for each position."""
     return _convolved(image.shape, weight.shape, result.shape, transposed)
 
 
 def convolution_backward(results: Any, grad: Any, image: Any, weight: Any, *options: Any) -> int:
-    """Of the gradients of a convolution that are asked for; that of the bias is not counted."""
+    """Return those of the gradients of a convolution that are asked for; that of the bias is not counted."""
     transposed, mask = options[3], options[-1]
     found = 0
     if mask[0]:
@@ -46,17 +47,17 @@ def _swapped(shape: Any) -> tuple[int, ...]:
 
 
 def attention(results: Any, query: Any, key: Any, value: Any, *_: Any) -> int:
-    """Of attention: the scores, and what they choose of the values, also where a mask leaves some out."""
+    """Return those of attention: the scores, and the weighted sum of values, also where a mask leaves some out."""
     return int(2 * math.prod(query.shape[:-1]) * key.shape[-2] * (query.shape[-1] + value.shape[-1]))
 
 
 def attention_backward(results: Any, grad: Any, query: Any, key: Any, value: Any, *_: Any) -> int:
-    """Of its gradients: the scores once more, then two products for the values and two for query and key."""
+    """Return those of its gradients: the scores again, then two products for the values and two for query and key."""
     return int(2 * math.prod(query.shape[:-1]) * key.shape[-2] * (3 * query.shape[-1] + 2 * value.shape[-1]))
 
 
 def count(operation: Any, args: Sequence[Any], results: Sequence[Any]) -> int:
-    """Those that an operation on tensors took; 0 where they are not counted."""
+    """Return the number for an operation on tensors; 0 if it is not counted."""
     if operation.flops is None:
         return 0
     raws = [getattr(result, "_ag_raw", result) for result in results]

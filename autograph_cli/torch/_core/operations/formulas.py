@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .operation import Operation
 
 GRAD, ONLY_GRAD, SAVED_TENSOR, SAVED_LIST, SAVED_VALUE, WANTED, TOTAL = range(7)
-"""Where an argument comes from: the gradient, the gradient of the first of several outputs, what the node saved, which
+"""Sources of an argument: the gradient, the gradient of the first of several outputs, what the node saved, which
 gradients are wanted, or the sum that waits at the edge, which only the compiled tape hands over."""
 
 

@@ -47,7 +47,7 @@ class Traits:
     nondifferentiable: tuple[str, ...] = ()
     """Names of outputs without gradient."""
     memory_format: str | Callable[..., Any] = ""
-    """How results are laid out where PyTorch's order is not the kernel's: "contiguous", "preserve", "channels_last"
+    """The layout of results where PyTorch's order is not the kernel's: "contiguous", "preserve", "channels_last"
     (where those
     of the first argument are); "own": as they come, never the argument's memory; or a function of both."""
 
@@ -80,13 +80,14 @@ class Traits:
 
     # Names
     aten: str = ""
-    """What `torch.ops.aten` and dispatch modes call it ("select.int"), where that is not its name and overload."""
+    """The name in `torch.ops.aten` and in dispatch modes ("select.int"), where that is not its name and overload."""
 
     # Derivatives
     has_derivative: bool = True
     """False: PyTorch has no derivative; its node is called NotImplemented, and has only the edges that need one."""
     saves_all: bool = False
-    """What a formula needs is saved whether its gradient is wanted or not, as PyTorch's backward operations do it."""
+    """True if the arguments of a formula are saved whether its gradient is wanted or not, as PyTorch's operation
+    does."""
     constants: tuple[str, ...] = ()
     """Tensors by which PyTorch refuses to differentiate: one that requires a gradient is an error."""
     complex_gradient: bool = True
@@ -96,14 +97,14 @@ class Traits:
     recomputed: Any = None
     """Saved outputs without a gradient that depend on the inputs all the same (recomputed.py)."""
     saved: Mapping[str, Callable[..., Any] | str | None] = {}
-    """What PyTorch's node shows otherwise than by the names in the formulas: a name of ours, or a function of what the
+    """Attributes of PyTorch's node that are not named as in the formulas: a name of ours, or a function of what the
     node keeps (`{"result1": "indices", "N": lambda input_sizes: input_sizes[0]}`); None: its node has none such."""
 
     # In place
     complex_inplace: bool = True
     """The in-place form takes complex tensors."""
     overlap: str = "same"
-    """Which elements that it writes the in-place form may read as another argument: "none", the "same" or "any"."""
+    """Elements that it writes and that the in-place form may read as another argument: "none", the "same" or "any"."""
     internal_overlap: bool | str = False
     """The in-place form may write one element several times, as it writes one value; a text: PyTorch warns of it, with
     this as another example."""
@@ -113,7 +114,7 @@ class Traits:
     overwrites: bool = False
     """The in-place form copies the second argument into the first."""
     vmap_inplace: str = ""
-    """How PyTorch calls the in-place form where vmap refuses it; "broadcast": it says that shapes do not broadcast."""
+    """PyTorch's name for the in-place form where vmap refuses it; "broadcast": it says that shapes do not broadcast."""
 
     # Kernel
     opmath: bool | str = False

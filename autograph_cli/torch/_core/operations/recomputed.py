@@ -19,7 +19,7 @@ Named = dict[str, Any]
 
 
 class Recomputed(NamedTuple):
-    """How outputs are computed again: of which input they are functions, their names, the function of all arguments."""
+    """A recipe for outputs: the input that they depend on, their names, and the function of all arguments."""
 
     input: str
     outputs: tuple[str, ...]

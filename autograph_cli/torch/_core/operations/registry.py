@@ -58,7 +58,7 @@ def publish(
 
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
-"""What NumPy calls arguments: PyTorch takes these names too."""
+"""NumPy's names of arguments, which PyTorch takes too."""
 
 
 def numpy_names(parameters: Iterable[str]) -> dict[str, str]:

@@ -94,7 +94,7 @@ class Pass:
         self.recorded = call.create_graph or wrapped
         self.kernels: Any = None
         self.elsewhere = False
-        """Whether gradients were met that are not NumPy's arrays."""
+        """True once a gradient was met that is not an array of NumPy."""
         self.captures: dict[Node, dict[int, list[int]]] = {}
         """For `grad` calls: node -> output number -> positions in the result."""
         self.found: list[Any] = [None] * len(call.inputs or ())
@@ -111,7 +111,7 @@ class Pass:
         needed."""
         self._reached: set[Any] | None = None
         self.callbacks: list[Callable[[], Any]] = []
-        """What is to be called when all nodes have run."""
+        """Functions to call when all nodes have run."""
 
     def run(self, edges: list[Edge], grads: list[Tensor]) -> list[Any]:
         if self.call.inputs is not None:

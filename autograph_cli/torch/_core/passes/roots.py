@@ -1,4 +1,4 @@
-"""What a backward pass begins with: the roots, their edges and their gradients."""
+"""The start of a backward pass: the roots, their edges and their gradients."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ DEFAULTS: Mapping[str, dtypes.dtype] = {
 
 
 class Settings(threading.local):
-    """What is set in this thread. `thread_state.autocast` is what follows of it for operations: the lower dtype of each
-    device, None where it is off, and None while it is nowhere."""
+    """The settings of this thread. `thread_state.autocast` is what follows from them for operations: the lower dtype of
+    each device, None where it is off, and None while it is nowhere."""
 
     def __init__(self) -> None:
         self.enabled: frozenset[str] = frozenset()
@@ -43,7 +43,7 @@ class Settings(threading.local):
         self.caches = True
         self.nesting = 0
         self.casts: dict[int, tuple[Tensor, Tensor]] = {}
-        """Of leaves that ask for a gradient, by identity: the leaf and its cast."""
+        """The leaf and its cast, by identity, of leaves that require a gradient."""
 
 
 settings = Settings()

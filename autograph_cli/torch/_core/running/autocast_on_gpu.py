@@ -1,4 +1,4 @@
-"""What autocast does with operations on a GPU: PyTorch's lists for CUDA, which are others than those of the CPU."""
+"""Autocast on a GPU: PyTorch's lists for CUDA, which differ from those for the CPU."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Where operations compute: by the class of their arrays on the CPU, on a GPU, or on `meta`, where arrays have a shape
-and no memory (see _arrays/backends.py)."""
+"""Backends of operations: by the class of their arrays on the CPU, on a GPU, or on `meta`, where arrays have a shape
+and no and no memory (see _arrays/backends.py)."""
 
 from __future__ import annotations
 

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 
 class Transforms:
-    """What takes operations over while a transform runs; interpret.py fills it in. All may answer NotImplemented."""
+    """Functions that run operations while a transform is active; interpret.py sets them. All may answer
+    NotImplemented."""
 
     operation: Callable[..., Any]
     inplace: Callable[..., Any]

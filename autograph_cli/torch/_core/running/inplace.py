@@ -199,7 +199,7 @@ def _check_apart(op: Operation, args: tuple[Any, ...]) -> None:
 
 
 def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
-    """What the node saved was meant as it was before the change."""
+    """Date what the node saved to before the change."""
     items = list(node._ag_saved)
     for i, item in enumerate(items):
         if before is not None and item is before:

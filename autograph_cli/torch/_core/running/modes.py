@@ -26,7 +26,7 @@ _MODES = (
 
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
-    """Whatever default or mode the block changes is put back after it."""
+    """Restore every default and mode that the block changes."""
     settings, casts = (
         (
             process_state.default_dtype,

@@ -61,9 +61,9 @@ SCALAR_NAMES = {
 
 
 default_stream = Stream()
-"""What is drawn from where no generator is given."""
+"""The generator that is used where none is given."""
 _UNSEEN = Stream()
-"""What tensors without memory draw from, so that nothing changes for others."""
+"""The generator of tensors without memory, which leaves the others alone."""
 
 
 def stream_of_gpu(place: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What anomaly mode says of a node whose backward failed or gave nan: where in the forward pass it comes from."""
+"""Messages of anomaly mode for a node whose backward failed or gave nan: where in the forward pass it was created."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How tensors print: PyTorch's choice of digits, its brackets, its line breaks and its suffixes."""
+"""The text of tensors: PyTorch's choice of digits, its brackets, its line breaks and its suffixes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..._arrays import Array
 
 
 class PrintOptions(NamedTuple):
-    """What `set_printoptions` sets, under PyTorch's names and with its defaults."""
+    """The options of `set_printoptions`, with PyTorch's names and defaults."""
 
     precision: int = 4
     threshold: float = 1000
@@ -155,7 +155,7 @@ def format_scalar(data: Array | np.generic, spec: str) -> str:
 
 
 class _Style(NamedTuple):
-    """How one kind of element is written, and the columns it is given."""
+    """The format of one kind of element, and its number of columns."""
 
     width: int
     write: Callable[[Any], str]
@@ -165,7 +165,7 @@ class _Style(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """What the brackets need to know besides the elements."""
+    """The options of brackets."""
 
     cell: Callable[[Any], str]
     cell_width: int

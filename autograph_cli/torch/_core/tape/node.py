@@ -68,7 +68,7 @@ def shape_dtype(like: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 
 class Extra:
-    """What few nodes have: hooks, metadata, expected versions."""
+    """Rare attributes of a node: hooks, metadata, expected versions."""
 
     __slots__ = ("by_operations", "hooks", "metadata", "pre_hooks", "retained", "tensor_hooks", "versions")
 
@@ -89,7 +89,7 @@ class Extra:
 
 
 class Versions(Extra):
-    """What a node has beside nothing else: the versions, other than 0, of what it saved. Such a node runs as any
+    """The versions, other than 0, of saved tensors, for a node that has nothing else. Such a node runs as any
     other."""
 
     __slots__ = ()
@@ -214,7 +214,7 @@ class Node(metaclass=NodeType):
 
 
 _SHOWN = ("__", "_saved_", "_raw_saved_", "_input_metadata", "_sequence_nr", "_set_sequence_nr")
-"""How PyTorch's names of a node begin that begin with an underscore."""
+"""The beginnings of PyTorch's names of nodes that begin with an underscore."""
 
 
 class InputMetadata:
@@ -327,12 +327,13 @@ class View:
     __slots__ = ("base", "creation", "edge", "path", "position", "version")
 
     position: Any
-    """Where the view is in its base, with the arrays that this was asked of (see views.py); unset until then."""
+    """The position of the view in its base, with the arrays for which it was computed (see views.py); unset until
+    then."""
 
     def __init__(self, base: Tensor, edge: Edge | None, version: int, creation: str, path: Any = None) -> None:
         self.base = base
         self.path: tuple[Any, ...] | None = path
-        """How to come from the base to the view, where one window onto its memory does not tell it (see views.py)."""
+        """The way from the base to the view, where one window onto its memory does not tell it (see views.py)."""
         self.edge: Any = edge
         """An edge, None, or LEAF for a view that asks for its own gradient."""
         self.version = version

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..operations.operation import Operation
 
 _SHOWN = {"sizes": "sym_sizes", "strides": "sym_strides"}
-"""How PyTorch calls a property of a tensor that a formula names."""
+"""PyTorch's names for properties of a tensor that a formula names."""
 _HIDDEN = frozenset(("dtype",))
 """Properties that PyTorch's nodes keep, and do not show."""
 _UNSIGNED = 1 << 64

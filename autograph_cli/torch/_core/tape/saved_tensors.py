@@ -83,7 +83,7 @@ class SavedList:
         self._items = list(items)
         given = getattr(items, "given", None)
         self._given = None if given is None else SavedList(given)
-        """What nodes show instead, where it is known."""
+        """Values that nodes show instead, where they are known."""
         counters = [None if t is None else t._ag_counter for t in self._items]
         if [c for c in counters if c is INFERENCE]:
             raise inference_saved()
@@ -317,7 +317,7 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
 
 
 class PackedItems(tuple[Any, ...]):
-    """What a node saved, of which some was taken over by hooks."""
+    """Saved values of a node, some of which hooks took over."""
 
     __slots__ = ()
 

@@ -59,7 +59,7 @@ else:
 
 
 class TensorMeta:
-    """What few tensors have: a gradient, hooks, a base whose memory they view."""
+    """Rare attributes of a tensor: a gradient, hooks, a base whose memory it views."""
 
     __slots__ = ("accumulator", "accumulator_extra", "grad", "hooks", "name", "post_hooks", "retains")
 

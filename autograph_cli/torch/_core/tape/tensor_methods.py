@@ -1,4 +1,4 @@
-"""What is published as a method of Tensor (`registry.methods`), declared for type checkers; nothing runs of it."""
+"""Published methods of Tensor (`registry.methods`), declared for type checkers; nothing here runs."""
 
 from __future__ import annotations
 

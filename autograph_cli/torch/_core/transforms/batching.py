@@ -130,9 +130,9 @@ def aligned(call: Call) -> list[Any]:
 
 
 DIMS = frozenset(("dim", "dims", "dim0", "dim1", "dim2", "dimension", "axis"))
-"""What arguments that name dimensions are called."""
+"""Names of arguments that are dimensions."""
 SIZES = frozenset(("size", "input_sizes", "sizes"))
-"""What arguments that say a whole shape are called."""
+"""Names of arguments that are whole shapes."""
 
 
 def leading(call: Call, more: int = 0, empty: bool = True) -> Any:

@@ -1,4 +1,4 @@
-"""How operations of layers and lookups are batched: convolutions and normalizations by channels, indices by offsets."""
+"""Batching of layers and lookups: convolutions and normalizations by channels, indices by offsets."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ def index(call: Call) -> Any:
 
 
 def _index_shared(call: Call) -> Any:
-    """Of a tensor that all samples share: the indices have one dimension more, which may not come out in front."""
+    """Index a tensor that all samples share: the indices have one dimension more, which may not come out in front."""
     marks = call.marks[call.position("indices")]
     indices = call["indices"]
     given = [d for d, i in enumerate(indices) if i is not None]

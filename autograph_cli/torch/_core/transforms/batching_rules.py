@@ -1,4 +1,4 @@
-"""How single operations are batched that need more than their arguments changed: what their records name as `batch`."""
+"""Batching rules of single operations that need more than changed arguments: the `batch` of their records."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def t_copy(call: Call) -> Any:
 
 
 def unfold(call: Call) -> Any:
-    """Of a number too, which is a vector of one window."""
+    """Unfold a batch of tensors; a number is a vector of one window."""
     if call["self"]._ag_raw.ndim > 1:
         return leading(call)
     windows = dispatch.run(call.op, (f.unsqueeze(call["self"], 1), 1, *call.args[2:]))
@@ -80,7 +80,7 @@ def unfold_backward(call: Call) -> Any:
 
 
 def cdist_backward(call: Call) -> Any:
-    """Of points whose batches are not broadcast."""
+    """Return the gradient of distances between points whose batches are not broadcast."""
     return leading(call) if len(set(call.ranks())) == 1 else loop(call)
 
 
@@ -124,7 +124,7 @@ def _check_reach(x: Tensor, size: tuple[int, ...], stride: tuple[int, ...], offs
 
 
 def cat(call: Call) -> Any:
-    """Of tensors with dimensions; an empty vector may stand among them, and is left out."""
+    """Concatenate tensors with dimensions; empty vectors among them are left out."""
     tensors, dim = call.args
     pairs = list(zip(tensors, call.marks[0], strict=True))
     rank = max(call.ranks())

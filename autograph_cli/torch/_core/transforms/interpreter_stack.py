@@ -27,10 +27,9 @@ class Level:
     __slots__ = ("alive", "depth", "modes", "outer")
 
     follows_all = False
-    """Whether every tensor that is made while the transform runs is one of its own: so it is for derivatives of
-    functions."""
+    """True if every tensor created while the transform runs is one of its own, as for derivatives of functions."""
     leaves_alone = True
-    """Whether plain tensors are computed with as ever."""
+    """True if plain tensors are computed as without the transform."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -38,7 +37,7 @@ class Level:
         self.outer: Level | None = None
         """The transform around this one."""
         self.modes: tuple[tuple[Level, ...], bool] = ((), False)
-        """What `thread_state` says of transforms outside of this one."""
+        """The state of `thread_state` outside this transform."""
 
     def made(self, x: Tensor) -> bool:
         """Return whether `x`, or what it is a view of, was made while this transform ran."""

@@ -24,7 +24,7 @@ from .transforms import Batched, Dual, batched, core, detached, dual, plain_part
 
 
 class GradCall:
-    """What `autograd.grad` was asked: roots, targets, and a cotangent for each root."""
+    """The arguments of `autograd.grad`: roots, targets, and a cotangent for each root."""
 
     __slots__ = ("cotangents", "create_graph", "retain_graph", "roots", "targets")
 

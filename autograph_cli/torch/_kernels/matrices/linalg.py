@@ -28,7 +28,7 @@ _CUTS: dict[str, Callable[[float], bool]] = {
     "gelsd": lambda rcond: 0 < rcond < 1,
     "gelss": lambda rcond: rcond >= 0,
 }
-"""Which values of `rcond` LAPACK's drivers of least squares read, where not all."""
+"""Values of `rcond` that LAPACK's drivers of least squares read, where not all."""
 
 
 class Linalg:

@@ -31,7 +31,7 @@ safe_softmax = operation(
     self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
 )
 KERNELS = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
-"""Which kernels `scaled_dot_product_attention` may take; on the CPU there are the first and the third."""
+"""Kernels of `scaled_dot_product_attention`; the CPU has the first and the third."""
 _FLASH = "_scaled_dot_product_flash_attention_for_cpu"
 flash_attention = operation(
     f"{_FLASH}(Tensor query, Tensor key, Tensor value, bool is_causal, Tensor? attn_mask, float? scale) -> "

@@ -146,7 +146,7 @@ _CHOICES: dict[str, Callable[..., Chosen]] = {
     "view_as_real": lambda x: (complexes.view_as_real_op, x),
     "view_as_complex": lambda x: (complexes.view_as_complex_op, x),
 }
-"""How each function `<name>_copy` chooses the view to copy, and its arguments."""
+"""The function of each `<name>_copy` that chooses the view to copy, and its arguments."""
 _COPIERS = {
     run: _copier(run)
     for run in (

@@ -1,4 +1,4 @@
-"""Where new tensors live: `device=`, the default device, the device of the tensor that they are made like."""
+"""The device of new tensors: `device=`, the default device, or the device of the tensor that they are created like."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How tensors print, plain and inside transforms, and the options of it."""
+"""The text of tensors, plain and inside transforms, and its options."""
 
 from __future__ import annotations
 

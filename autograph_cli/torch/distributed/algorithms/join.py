@@ -16,7 +16,7 @@ _SKEW = 1000
 
 
 class JoinHook:
-    """What a rank does that has no inputs left."""
+    """Work of a rank that has no inputs left."""
 
     def main_hook(self) -> None:
         """Take part in the communication of one iteration of the other ranks."""
@@ -32,7 +32,7 @@ class _JoinConfig(NamedTuple):
 
 
 class Joinable(ABC):
-    """What communicates in each iteration and can be shadowed, as a DistributedDataParallel."""
+    """An object that communicates in each iteration and can be shadowed, such as a DistributedDataParallel."""
 
     @abstractmethod
     def __init__(self) -> None:

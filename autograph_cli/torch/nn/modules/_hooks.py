@@ -1,4 +1,4 @@
-"""What runs around `forward`: hooks of one module and of all, and the node that feels gradients pass a module."""
+"""Calls around `forward`: hooks of one module and of all, and the node through which gradients pass a module."""
 
 from __future__ import annotations
 

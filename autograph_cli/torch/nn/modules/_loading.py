@@ -15,7 +15,7 @@ EXTRA = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What `load_state_dict` did not find, and what it had no place for."""
+    """The result of `load_state_dict`: keys that are missing, and unexpected ones."""
 
     __slots__ = ()
 

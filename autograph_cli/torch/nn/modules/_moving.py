@@ -1,4 +1,4 @@
-"""How a module's parameters and buffers move to another device or dtype."""
+"""Moves of a module's parameters and buffers to another device or dtype."""
 
 from __future__ import annotations
 

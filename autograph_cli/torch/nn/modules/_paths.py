@@ -1,4 +1,4 @@
-"""What a dotted path such as `encoder.layers.0.weight` leads to, from a module on."""
+"""Members of a module by dotted paths such as `encoder.layers.0.weight`."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class _NormBase(Module):
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
     _ag_dimensions: tuple[int, ...] = ()
-    """How many dimensions an input may have."""
+    """The number of dimensions that an input may have."""
     weight: Any
     running_mean: Any
     num_batches_tracked: Any

@@ -21,7 +21,7 @@ def _tuple(x: Any, n: int) -> tuple[Any, ...]:
 
 
 class _ConvNd(Module):
-    """What all convolutions have: a weight, (out, in / groups, *kernel), transposed (in, out / groups, *kernel), and a
+    """The base of convolutions: a weight, (out, in / groups, *kernel), transposed (in, out / groups, *kernel), and a
     bias."""
 
     __constants__ = [

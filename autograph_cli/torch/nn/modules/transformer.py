@@ -54,7 +54,7 @@ def _length(x: Any, batch_first: bool) -> int | None:
 
 
 class _Layer(Module):
-    """What encoder and decoder layers share: attention, then two linear maps, each beside a shortcut."""
+    """The base of encoder and decoder layers: attention, then two linear maps, each beside a shortcut."""
 
     __constants__ = ["norm_first"]
     _ag_attentions: tuple[str, ...]

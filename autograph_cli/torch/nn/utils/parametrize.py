@@ -243,7 +243,7 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
 
 
 def _check_next(module: Any, name: str, parametrization: Any) -> None:
-    """What is registered on top of others must take and give the same kind of tensor."""
+    """Check that a parametrization on top of others takes and gives the same kind of tensor."""
     before = getattr(module, name)
     made = parametrization(before)
     what = "Registering a parametrization may not change the {} of the tensor, unless the `unsafe` flag is enabled."

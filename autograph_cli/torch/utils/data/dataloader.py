@@ -343,7 +343,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         """The worker that gets the next task."""
         self._sent = self._next = 0
         self._owner: dict[int, int] = {}
-        """Which worker has the task of a position."""
+        """The worker of the task of each position."""
         self._arrived: dict[int, Any] = {}
         for _ in range((loader.prefetch_factor or 1) * loader.num_workers):
             self._hand_out()

@@ -20,7 +20,7 @@ from .fetching import FETCHERS, Failure
 
 
 class WorkerInfo:
-    """What a worker knows of itself: `id`, `num_workers`, `seed` and its copy of the `dataset`."""
+    """The facts of a worker: `id`, `num_workers`, `seed` and its copy of the `dataset`."""
 
     def __init__(self, **facts: Any) -> None:
         self._facts = facts

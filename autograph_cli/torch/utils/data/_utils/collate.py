@@ -1,4 +1,4 @@
-"""How samples become a batch."""
+"""Collation: samples become a batch."""
 
 from __future__ import annotations
 
