@@ -60,7 +60,7 @@ def _rebuilt(
 ) -> Tensor:
     size, shape, strides, offset, dtype = position
     memory = np.frombuffer(SharedMemory.of(descriptor.detach(), size), np.uint8)
-    made: Tensor = instance(cls or Tensor, flip(window(memory, shape, strides, offset, dtype), *bits))
-    made._ag_edge = LEAF if requires_grad else None
-    made.__dict__.update(attributes)
-    return made
+    result: Tensor = instance(cls or Tensor, flip(window(memory, shape, strides, offset, dtype), *bits))
+    result._ag_edge = LEAF if requires_grad else None
+    result.__dict__.update(attributes)
+    return result

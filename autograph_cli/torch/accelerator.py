@@ -52,8 +52,8 @@ reset_accumulated_memory_stats = _there(cuda.reset_accumulated_memory_stats)
 def current_device_idx() -> int:
     """The former name of `current_device_index`."""
     warn("Use `current_device_index` instead.", FutureWarning)
-    found: int = current_device_index()
-    return found
+    result: int = current_device_index()
+    return result
 
 
 def set_device_idx(device: Any) -> None:

@@ -114,10 +114,10 @@ def _is_there(name: str) -> bool:
 def _entry(conf: ModuleType, name: str) -> Any:
     if not isinstance(name, str):
         raise ValueError("Invalid input: model should be a string of function name")
-    found = getattr(conf, name, None)
-    if not callable(found):
+    result = getattr(conf, name, None)
+    if not callable(result):
         raise RuntimeError(f"Cannot find callable {name} in hubconf")
-    return found
+    return result
 
 
 def load_state_dict_from_url(

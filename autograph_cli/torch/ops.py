@@ -129,8 +129,8 @@ class Library:
 
 def _slice(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     d = dims.wrap(dim, self.ndim)
-    made: Tensor = views.slice_op(self, d, *views.window(start, end, step, self._ag_raw.shape[d]))
-    return made
+    result: Tensor = views.slice_op(self, d, *views.window(start, end, step, self._ag_raw.shape[d]))
+    return result
 
 
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
@@ -141,8 +141,8 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
 def _to_copy(
     self: Tensor, dtype: Any = None, *, device: Any = None, memory_format: Any = None, **options: Any
 ) -> Tensor:
-    made: Tensor = self.to(device, dtype, copy=True, memory_format=memory_format)
-    return made
+    result: Tensor = self.to(device, dtype, copy=True, memory_format=memory_format)
+    return result
 
 
 def _reduced(self: Tensor, other: Tensor, reduce: str) -> NoReturn:

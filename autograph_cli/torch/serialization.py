@@ -155,21 +155,21 @@ def load(
 def _load_old(file: OldFile, map_location: Any, weights_only: bool) -> Any:
     storages = _OldStorages(file, map_location)
     if weights_only:
-        found = RestrictedMachine(storages.load, _safe).run(file.pickle)
+        result = RestrictedMachine(storages.load, _safe).run(file.pickle)
     else:
-        found = TrustingUnpickler(file.pickle, storages.load).load()
+        result = TrustingUnpickler(file.pickle, storages.load).load()
     file.fill(storages.waiting)
     storages.swap()
-    return found
+    return result
 
 
 def _head(file: Any, length: int) -> bytes:
     if not all(hasattr(file, name) for name in ("read", "seek", "tell")):
         return b""
     start = file.tell()
-    found: bytes = file.read(length)
+    result: bytes = file.read(length)
     file.seek(start)
-    return found
+    return result
 
 
 def _open(file: Any) -> Reader:

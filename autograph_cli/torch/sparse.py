@@ -29,8 +29,8 @@ class _SparseType(tensortype):
         dtype = None
         if given == ("shape",):
             dtype, args = cls.dtype, (args[0] if args and not isinstance(args[0], int) else args or (0,),)
-        made: Tensor = sparse_coo_tensor(*args, dtype=dtype, device=device)
-        return made
+        result: Tensor = sparse_coo_tensor(*args, dtype=dtype, device=device)
+        return result
 
 
 globals().update(

@@ -70,9 +70,9 @@ class Sparse:
     def dense(self) -> Any:
         """The whole array."""
         coo = self.coo()
-        made = np.zeros(self.shape, self.dtype)
-        many_dims.at(np.add, made, tuple(coo.indices), coo.values)
-        return made
+        result = np.zeros(self.shape, self.dtype)
+        many_dims.at(np.add, result, tuple(coo.indices), coo.values)
+        return result
 
     def copy(self) -> Any:
         return self.with_values(self.values.copy())

@@ -65,9 +65,9 @@ class StandIn(Geometry):
         return self._with_geometry(self._geometry.transpose(*axes))
 
     def _with_geometry(self, geometry: Any) -> StandIn:
-        made: StandIn = object.__new__(StandIn)
-        made._geometry, made._whole = geometry, self._whole
-        return made
+        result: StandIn = object.__new__(StandIn)
+        result._geometry, result._whole = geometry, self._whole
+        return result
 
     def __len__(self) -> int:
         return len(self._geometry)

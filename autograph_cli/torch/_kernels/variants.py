@@ -35,8 +35,8 @@ class Variant(NamedTuple):
         """Return the variant itself."""
         module, name = self.place.split(".")
         place = importlib.import_module(f".{module}", __package__) if module == "composed" else None
-        found: Callable[..., Any] = getattr(place or compiled(f"_kernels.fast_{module}"), name)
-        return found
+        result: Callable[..., Any] = getattr(place or compiled(f"_kernels.fast_{module}"), name)
+        return result
 
 
 def _laid(module: str, names: str, function: str = "") -> dict[str, Variant]:

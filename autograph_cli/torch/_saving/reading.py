@@ -114,10 +114,10 @@ def _device(kind: Any, index: Any = None) -> device:
 
 def _layout(name: Any) -> Any:
     known = {repr(x): x for x in (layout.strided, layout.sparse_coo, layout.sparse_csr)}
-    found = known.get(name) if type(name) is str else None
-    if found is None:
+    result = known.get(name) if type(name) is str else None
+    if result is None:
         raise ValueError("there is no such layout")
-    return found
+    return result
 
 
 def _with_attributes(function: Any, kind: Any, args: Any, state: Any) -> Any:
@@ -141,8 +141,8 @@ def _wrapper(
         raise ValueError("a tensor with attributes is not written like this")
     if not are_valid(size, strides, 0, requires_grad):
         raise ValueError("a tensor's size, stride or offset is not valid")
-    made: Tensor = make_wrapper_subclass(kind, size, strides=strides, dtype=of, requires_grad=requires_grad)
-    return made
+    result: Tensor = make_wrapper_subclass(kind, size, strides=strides, dtype=of, requires_grad=requires_grad)
+    return result
 
 
 def _parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:

@@ -78,20 +78,20 @@ def rebuild_tensor(
     said = metadata if metadata.__class__ is dict else {}
     allowed = (raw.dtype.kind == "c", raw.dtype.kind != "b")
     bits = [may and said.get(name) is True for name, may in zip(BITS, allowed, strict=True)]
-    made: Tensor = instance(Tensor, flip(raw, *bits))
+    result: Tensor = instance(Tensor, flip(raw, *bits))
     if requires_grad:
-        made.requires_grad_()
-    return made
+        result.requires_grad_()
+    return result
 
 
 def rebuild_meta(of: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
     """A tensor without memory."""
     if not isinstance(of, dtype) or not are_valid(size, stride, 0, requires_grad):
         raise ValueError("a tensor's size, stride or dtype is not valid")
-    made: Tensor = instance(Tensor, Meta(size, of.numpy, [s * of.itemsize for s in stride]))
+    result: Tensor = instance(Tensor, Meta(size, of.numpy, [s * of.itemsize for s in stride]))
     if requires_grad:
-        made.requires_grad_()
-    return made
+        result.requires_grad_()
+    return result
 
 
 def are_valid(size: Any, stride: Any, offset: Any, requires_grad: Any) -> bool:

@@ -98,9 +98,9 @@ def _by_generated(level: BatchLevel, cls: type[Function], values: tuple[Any, ...
 
 def _generated(rule: _Rule) -> Any:
     members = {"forward": rule.forward, "setup_context": rule.setup_context, "backward": rule.backward, "jvp": rule.jvp}
-    made: Any = type(f"Vmapped{rule.cls.__name__}", (Function,), {k: staticmethod(v) for k, v in members.items()})
-    made.generate_vmap_rule = True
-    return made
+    result: Any = type(f"Vmapped{rule.cls.__name__}", (Function,), {k: staticmethod(v) for k, v in members.items()})
+    result.generate_vmap_rule = True
+    return result
 
 
 class _Rule:

@@ -66,8 +66,8 @@ def tensors_of(given: Any, message: str, error: type[Exception] = RuntimeError) 
     for i, x in enumerate(given):
         if x is not None and not isinstance(x, Tensor):
             raise error(message.format(i=i, kind=type(x).__name__))
-    found: tuple[Any, ...] = given
-    return found
+    result: tuple[Any, ...] = given
+    return result
 
 
 def among(x: Any, tensors: tuple[Any, ...]) -> bool:

@@ -241,9 +241,9 @@ def hessian(
     def first(*xs: Tensor) -> Any:
         if outer_jacobian_strategy == "forward-mode":
             xs = tuple(map(fresh, xs))
-        found = jacobian(value, xs, create_graph=True)
-        _require_grad(found, "jacobian", strict)
-        return found
+        result = jacobian(value, xs, create_graph=True)
+        _require_grad(result, "jacobian", strict)
+        return result
 
     blocks = jacobian(
         first, given, create_graph=create_graph, strict=strict, vectorize=vectorize, strategy=outer_jacobian_strategy

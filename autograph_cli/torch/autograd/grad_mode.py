@@ -209,11 +209,11 @@ class inference_mode(ContextDecorator):
     """
 
     def __new__(cls, mode: Any = True) -> Any:
-        made = object.__new__(cls)
+        result = object.__new__(cls)
         if isinstance(mode, bool):
-            return made
-        made.mode, made._before = True, []
-        return made(mode)
+            return result
+        result.mode, result._before = True, []
+        return result(mode)
 
     def __init__(self, mode: Any = True) -> None:
         self.mode = mode

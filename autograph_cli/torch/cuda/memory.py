@@ -64,10 +64,10 @@ def _counts(device: Any) -> Counts:
     if not is_initialized():
         return Counts()
     backend, index = cuda.opened(), gpu(device).index
-    found: Counts = backend.counts.of[index]
+    result: Counts = backend.counts.of[index]
     with backend.cupy.cuda.Device(index):
-        found.reserve(int(backend.cupy.get_default_memory_pool().total_bytes()))
-    return found
+        result.reserve(int(backend.cupy.get_default_memory_pool().total_bytes()))
+    return result
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -111,12 +111,12 @@ def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
     if not is_initialized():
         return OrderedDict()
     counts = _counts(device)
-    found: OrderedDict[str, Any] = OrderedDict()
+    result: OrderedDict[str, Any] = OrderedDict()
     for name, tally in counts.tallies().items():
         for part in Tally.__slots__:
-            found[f"{name}.all.{part}"] = getattr(tally, part)
-    found["num_ooms"] = counts.num_ooms
-    return found
+            result[f"{name}.all.{part}"] = getattr(tally, part)
+    result["num_ooms"] = counts.num_ooms
+    return result
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:

@@ -91,9 +91,9 @@ class Stream:
 
 def _over(stream: Any, where: _device) -> Stream:
     """A queue that CuPy has."""
-    made = object.__new__(Stream)
-    made._stream, made.device = stream, where
-    return made
+    result = object.__new__(Stream)
+    result._stream, result.device = stream, where
+    return result
 
 
 class Event:

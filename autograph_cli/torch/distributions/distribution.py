@@ -150,14 +150,14 @@ class Distribution:
 
         NotImplementedError for a subclass of a script that has an `__init__` of its own and no `expand`.
         """
-        made = self._ag_blank(_instance)
-        self._ag_expand_into(made, Size(batch_shape))
-        made._batch_shape, made._event_shape, made._validate_args = (
+        result = self._ag_blank(_instance)
+        self._ag_expand_into(result, Size(batch_shape))
+        result._batch_shape, result._event_shape, result._validate_args = (
             Size(batch_shape),
             self._event_shape,
             self._validate_args,
         )
-        return made
+        return result
 
     def _ag_blank(self, instance: Any) -> Any:
         own = next(

@@ -56,9 +56,9 @@ class lazy_property:
         if instance is None:
             return self
         with enable_grad():
-            found = self.wrapped(instance)
-        setattr(instance, self.name, found)
-        return found
+            result = self.wrapped(instance)
+        setattr(instance, self.name, result)
+        return result
 
 
 def standard_normal(shape: Any, dtype: Any) -> Any:

@@ -159,8 +159,8 @@ from .._ops.shaping.pixel_shuffle import (
 @_looks
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(x, 0), element by element."""
-    if _process_state.asks and (found := _asked_instead(relu, (input, inplace), {})) is not _NOBODY:
-        return found
+    if _process_state.asks and (result := _asked_instead(relu, (input, inplace), {})) is not _NOBODY:
+        return result
     return input.relu_() if inplace else _relu(input)
 
 

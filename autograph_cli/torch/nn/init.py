@@ -239,17 +239,7 @@ def _deprecated(name: str) -> Callable[..., Any]:
     return run
 
 
-for _name in (
-    "uniform",
-    "normal",
-    "constant",
-    "eye",
-    "dirac",
-    "xavier_uniform",
-    "xavier_normal",
-    "kaiming_uniform",
-    "kaiming_normal",
-    "orthogonal",
-    "sparse",
-):
+for _name in """
+    uniform normal constant eye dirac xavier_uniform xavier_normal kaiming_uniform kaiming_normal orthogonal sparse
+""".split():
     globals()[_name] = _deprecated(_name)

@@ -57,9 +57,9 @@ _PLACED = {"dtype": None, "layout": layout.strided, "device": None, "requires_gr
 
 
 def _fitting(name: str) -> Parser:
-    found = parser("torch", name)
-    assert found is not None
-    return found
+    result = parser("torch", name)
+    assert result is not None
+    return result
 
 
 _CHECKS: dict[str, Callable[[Any], None]] = {

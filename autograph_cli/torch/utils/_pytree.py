@@ -338,10 +338,10 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec) -> list[Any] | N
     children, context = node.flatten_fn(tree)
     if node.type is not treespec.type or context != treespec.context or len(children) != len(treespec.children_specs):
         return None
-    found: list[Any] = []
+    result: list[Any] = []
     for child, spec in zip(children, treespec.children_specs, strict=True):
         leaves = _broadcast_to_and_flatten(child, spec)
         if leaves is None:
             return None
-        found += leaves
-    return found
+        result += leaves
+    return result

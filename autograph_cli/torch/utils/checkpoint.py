@@ -244,7 +244,7 @@ class _Frame:
         return found.pop(holder.position)
 
     def _run_again(self) -> dict[int, Tensor]:
-        found: dict[int, Tensor] = {}
+        result: dict[int, Tensor] = {}
         kinds: list[dict[str, Any]] = []
 
         def pack(tensor: Tensor) -> Tensor:
@@ -253,7 +253,7 @@ class _Frame:
                 raise refused(_Enough, "all is made")
             kinds.append(_kind(tensor))
             if position < len(self.holders) and self.holders[position]() is not None:
-                found[position] = tensor.detach()
+                result[position] = tensor.detach()
             if self.early_stop and len(kinds) == len(self.holders):
                 raise refused(_Enough, "all is made")
             return tensor.detach()
@@ -265,7 +265,7 @@ class _Frame:
             self._compare(kinds)
         except CheckpointError as error:
             raise self.told(error) from None
-        return found
+        return result
 
     def _compare(self, kinds: list[dict[str, Any]]) -> None:
         if len(kinds) != len(self.kinds):

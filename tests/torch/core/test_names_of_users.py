@@ -14,19 +14,10 @@ from autograph_cli import torch
 from autograph_cli.torch.autograd.function import BackwardCFunction
 
 PRIVATE = "_ag"
-MORE = (
-    "meta",
-    "counter",
-    "edge",
-    "raw",
-    "_name",
-    "_data",
-    "_hooks",
-    "_node",
-    "_tensor",
-    "_parent",
-    "_version_",
-    "_graph",
+MORE = tuple(
+    """
+    meta counter edge raw _name _data _hooks _node _tensor _parent _version_ _graph
+    """.split()
 )
 
 

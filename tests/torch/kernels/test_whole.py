@@ -186,20 +186,11 @@ OPERATIONS = {"cast_in_format": "_to_copy"}
 """The operations of kernels that are named otherwise."""
 ANY_KIND = {"flip"}
 """Kernels that move elements of any kind."""
-VIEWS = {
-    "slice",
-    "select",
-    "unbind",
-    "view",
-    "expand",
-    "diagonal",
-    "windows",
-    "permute",
-    "transpose",
-    "t",
-    "unsqueeze",
-    "reshape",
-}
+VIEWS = set(
+    """
+    slice select unbind view expand diagonal windows permute transpose t unsqueeze reshape
+    """.split()
+)
 """Those that look at no elements (see test_fast_views.py)."""
 
 

@@ -28,99 +28,19 @@ from .parsing import WHOLE, Parser, asked, parser
 
 F = TypeVar("F", bound=Callable[..., Any])
 QUICK = frozenset(
-    (
-        "add",
-        "add_",
-        "argmax",
-        "backward",
-        "bmm",
-        "cat",
-        "clamp",
-        "clone",
-        "contiguous",
-        "copy_",
-        "cross_entropy",
-        "detach",
-        "dim",
-        "div_",
-        "embedding",
-        "eq",
-        "expand",
-        "flatten",
-        "ge",
-        "gelu",
-        "gt",
-        "item",
-        "le",
-        "leaky_relu",
-        "linear",
-        "log_softmax",
-        "lt",
-        "matmul",
-        "mean",
-        "mm",
-        "mse_loss",
-        "mul_",
-        "ne",
-        "numel",
-        "ones",
-        "permute",
-        "pow",
-        "rand",
-        "randn",
-        "relu",
-        "reshape",
-        "select",
-        "size",
-        "softmax",
-        "squeeze",
-        "stack",
-        "std",
-        "sub",
-        "sub_",
-        "sum",
-        "t",
-        "tensor",
-        "to",
-        "transpose",
-        "unsqueeze",
-        "var",
-        "view",
-        "where",
-        "zero_",
-        "zeros",
-        "zeros_like",
-    )
+    """
+    add add_ argmax backward bmm cat clamp clone contiguous copy_ cross_entropy detach dim div_ embedding eq expand
+    flatten ge gelu gt item le leaky_relu linear log_softmax lt matmul mean mm mse_loss mul_ ne numel ones permute pow
+    rand randn relu reshape select size softmax squeeze stack std sub sub_ sum t tensor to transpose unsqueeze var view
+    where zero_ zeros zeros_like
+    """.split()
 )
 """Functions that look at their arguments only after something went wrong."""
 BARE = frozenset(
-    (
-        "abs",
-        "bmm",
-        "cos",
-        "ceil",
-        "div",
-        "erf",
-        "exp",
-        "expm1",
-        "floor",
-        "isnan",
-        "log",
-        "log1p",
-        "maximum",
-        "minimum",
-        "mm",
-        "mul",
-        "neg",
-        "reciprocal",
-        "rsqrt",
-        "sigmoid",
-        "sign",
-        "sin",
-        "sqrt",
-        "square",
-        "tanh",
-    )
+    """
+    abs bmm cos ceil div erf exp expm1 floor isnan log log1p maximum minimum mm mul neg reciprocal rsqrt sigmoid sign
+    sin sqrt square tanh
+    """.split()
 )
 """Operations that nothing stands before, as before those that are quick: their own code finds wrong arguments (see
 `looks_itself`)."""
@@ -178,8 +98,8 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
     if check.name in QUICK or looks_itself(run):
 
         def explained(*args: Any, **kwargs: Any) -> Any:
-            if process_state.asks and (found := asked_instead(explained, args, kwargs)) is not NOBODY:
-                return found
+            if process_state.asks and (result := asked_instead(explained, args, kwargs)) is not NOBODY:
+                return result
             try:
                 if kwargs:
                     if (len(args), *kwargs, *map(type, kwargs.values())) not in named:
@@ -200,8 +120,8 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
     known = check.known
 
     def checked(*args: Any, **kwargs: Any) -> Any:
-        if process_state.asks and (found := asked_instead(checked, args, kwargs)) is not NOBODY:
-            return found
+        if process_state.asks and (result := asked_instead(checked, args, kwargs)) is not NOBODY:
+            return result
         try:
             if not taken(known, args, kwargs):
                 check(args, kwargs)
@@ -241,11 +161,11 @@ def _named_as(check: Check, made: Any, home: str) -> Callable[..., Any]:
 
 def argument_types(args: Any) -> tuple[Any, ...]:
     """The types of arguments, and of the first element of lists."""
-    found = tuple(map(type, args))
-    if tuple in found or list in found:
-        each = zip(found, args, strict=True)
+    result = tuple(map(type, args))
+    if tuple in result or list in result:
+        each = zip(result, args, strict=True)
         return tuple([(k, type(x[0]) if x else None) if k is tuple or k is list else k for k, x in each])
-    return found
+    return result
 
 
 def _key(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:

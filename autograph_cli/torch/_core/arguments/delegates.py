@@ -98,43 +98,12 @@ class ByIndices(Delegate):
 
 HOME = f"{PUBLIC}.nn.functional"
 BOUND = frozenset(
-    (
-        "adaptive_avg_pool1d",
-        "avg_pool1d",
-        "avg_pool2d",
-        "avg_pool3d",
-        "bilinear",
-        "celu_",
-        "channel_shuffle",
-        "conv1d",
-        "conv2d",
-        "conv3d",
-        "conv_tbc",
-        "conv_transpose1d",
-        "conv_transpose2d",
-        "conv_transpose3d",
-        "cosine_similarity",
-        "elu_",
-        "gelu",
-        "hardshrink",
-        "hardtanh_",
-        "leaky_relu_",
-        "linear",
-        "native_channel_shuffle",
-        "one_hot",
-        "pairwise_distance",
-        "pdist",
-        "pixel_shuffle",
-        "pixel_unshuffle",
-        "prelu",
-        "relu_",
-        "rrelu_",
-        "scaled_dot_product_attention",
-        "selu_",
-        "softplus",
-        "softshrink",
-        "threshold_",
-    )
+    """
+    adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc
+    conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity elu_ gelu hardshrink hardtanh_ leaky_relu_
+    linear native_channel_shuffle one_hot pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_ rrelu_
+    scaled_dot_product_attention selu_ softplus softshrink threshold_
+    """.split()
 )
 """Functions that are PyTorch's compiled ones themselves."""
 OTHERS = {
@@ -180,9 +149,9 @@ def guard(functions: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check(name: str, run: Any) -> Check:
-    found = _checked_by(name, run)
-    found.public = name
-    return found
+    result = _checked_by(name, run)
+    result.public = name
+    return result
 
 
 def _checked_by(name: str, run: Any) -> Check:

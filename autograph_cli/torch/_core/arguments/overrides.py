@@ -23,57 +23,22 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 BY_KEYWORD = frozenset(
-    [
-        "torch.Tensor.__array__",
-        "torch.Tensor.__repr__",
-        "torch.Tensor.backward",
-        "torch.Tensor.norm",
-        "torch.Tensor.split",
-        "torch.Tensor.unique",
-        "torch.autograd.backward",
-        "torch.autograd.grad",
-        "torch.functional.broadcast_tensors",
-        "torch.functional.cdist",
-        "torch.functional.meshgrid",
-        "torch.functional.norm",
-        "torch.functional.split",
-        "torch.functional.unique",
-    ]
+    """
+    torch.Tensor.__array__ torch.Tensor.__repr__ torch.Tensor.backward torch.Tensor.norm torch.Tensor.split
+    torch.Tensor.unique torch.autograd.backward torch.autograd.grad torch.functional.broadcast_tensors
+    torch.functional.cdist torch.functional.meshgrid torch.functional.norm torch.functional.split
+    torch.functional.unique
+    """.split()
 )
 """Functions that PyTorch writes in Python: they hand on by keyword what has a default; so do those of `nn.functional`,
 but for `AS_CALLED`."""
 AS_CALLED = frozenset(
-    [
-        "adaptive_avg_pool1d",
-        "avg_pool1d",
-        "avg_pool2d",
-        "avg_pool3d",
-        "bilinear",
-        "channel_shuffle",
-        "conv1d",
-        "conv2d",
-        "conv3d",
-        "conv_tbc",
-        "conv_transpose1d",
-        "conv_transpose2d",
-        "conv_transpose3d",
-        "cosine_similarity",
-        "gelu",
-        "hardshrink",
-        "linear",
-        "logsigmoid",
-        "native_channel_shuffle",
-        "one_hot",
-        "pairwise_distance",
-        "pdist",
-        "pixel_shuffle",
-        "pixel_unshuffle",
-        "prelu",
-        "scaled_dot_product_attention",
-        "selu_",
-        "softplus",
-        "softshrink",
-    ]
+    """
+    adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear channel_shuffle conv1d conv2d conv3d conv_tbc
+    conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity gelu hardshrink linear logsigmoid
+    native_channel_shuffle one_hot pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu
+    scaled_dot_product_attention selu_ softplus softshrink
+    """.split()
 )
 
 
@@ -144,8 +109,8 @@ def looking(run: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(run)
     def public(*args: Any, **kwargs: Any) -> Any:
-        if process_state.asks and (found := asked_instead(public, args, kwargs)) is not NOBODY:
-            return found
+        if process_state.asks and (result := asked_instead(public, args, kwargs)) is not NOBODY:
+            return result
         return run(*args, **kwargs)
 
     vars(public)["looks"] = True
@@ -214,16 +179,16 @@ def relevant(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
 
 def overloaded(given: Any, plain: bool = False) -> list[Any]:
     """One argument of each class that is to be asked, subclasses before their bases; `plain`: of Tensor too."""
-    found: list[Any] = []
+    result: list[Any] = []
     seen: set[type] = set()
     for x in given:
         kind: Any = type(x)
         if kind in seen or not (_asks(kind) or (plain and kind is Tensor)):
             continue
         seen.add(kind)
-        position = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))
-        found.insert(position, x)
-    return found
+        position = next((i for i, other in enumerate(result) if issubclass(kind, type(other))), len(result))
+        result.insert(position, x)
+    return result
 
 
 @functools.lru_cache(4096)
@@ -241,9 +206,9 @@ def ask(
     if thread_state.function_modes:
         mode = thread_state.function_modes[-1]
         with without_mode():
-            found = mode.__torch_function__(func, types, args, *more)
-        if found is not NotImplemented:
-            return found
+            result = mode.__torch_function__(func, types, args, *more)
+        if result is not NotImplemented:
+            return result
     for x in asked:
         handler = x.__torch_function__
         if getattr(handler, "__self__", None) is x:
@@ -251,9 +216,9 @@ def ask(
                 "Defining your `__torch_function__` as a plain method is deprecated and will be an error in future, "
                 "please define it as a classmethod."
             )
-        found = handler(func, types, args, *more)
-        if found is not NotImplemented:
-            return found
+        result = handler(func, types, args, *more)
+        if result is not NotImplemented:
+            return result
     if python:
         text = f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}"
         raise refused(TypeError, text + (f" nor in mode {mode}" if thread_state.function_modes else ""))

@@ -261,10 +261,10 @@ _ABSENT: Any = object()
 
 
 def _keyword(parameter: Parameter, kwargs: Mapping[str, Any]) -> Any:
-    found = kwargs.get(parameter.name, _ABSENT)
-    for name in NUMPY_NAMES.get(parameter.name, ()) if found is _ABSENT else ():
-        found = kwargs.get(name, found)
-    return found
+    result = kwargs.get(parameter.name, _ABSENT)
+    for name in NUMPY_NAMES.get(parameter.name, ()) if result is _ABSENT else ():
+        result = kwargs.get(name, result)
+    return result
 
 
 def _missing(function: str, signature: Signature, start: int) -> str:
@@ -394,15 +394,15 @@ _TAKES: dict[str, Callable[[Any, int, bool], Any]] = {
 @functools.cache
 def _listed() -> dict[str, dict[str, list[str]]]:
     """Space -> name -> signatures as they stand in the file."""
-    found: dict[str, dict[str, list[str]]] = {}
+    result: dict[str, dict[str, list[str]]] = {}
     with open(os.path.join(os.path.dirname(__file__), "signatures.txt"), encoding="utf-8") as file:
         lines = file.read().splitlines()
     for line in lines:
         if line.startswith("["):
-            names = found[line.strip("[]")] = {}
+            names = result[line.strip("[]")] = {}
         else:
             names.setdefault(line.partition("(")[0], []).append(line)
-    return found
+    return result
 
 
 _PARAMETER = r"(?P<kind>[^?\[ ]+)(?:\[(?P<size>\d+)\])?(?P<none>\??) (?P<name>\w+)(?:=(?P<default>.+))?$"

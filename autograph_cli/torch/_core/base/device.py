@@ -94,12 +94,12 @@ META = device("meta")
 
 def check(where: Any) -> device:
     """The device, if the engine has it; an error that names it otherwise. A GPU comes with its number."""
-    found: device = where if where is CPU or isinstance(where, device) else device(where)
-    if found is CPU:
-        return found
-    if found.type in ("cpu", "meta"):
-        return CPU if found.type == "cpu" else META
-    if found.type == "cuda":
-        gpu: device = above("_arrays.cuda", "place")(found)
+    result: device = where if where is CPU or isinstance(where, device) else device(where)
+    if result is CPU:
+        return result
+    if result.type in ("cpu", "meta"):
+        return CPU if result.type == "cpu" else META
+    if result.type == "cuda":
+        gpu: device = above("_arrays.cuda", "place")(result)
         return gpu
-    raise RuntimeError(f"device {str(found)!r} is not available in autograph's engine")
+    raise RuntimeError(f"device {str(result)!r} is not available in autograph's engine")

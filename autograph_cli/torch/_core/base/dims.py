@@ -21,9 +21,9 @@ class Given(int):
 @functools.lru_cache(4096)
 def given(number: int, shown: int | None) -> Given:
     """`number`, of which nodes show what was given in its place."""
-    found = Given(number)
-    found.given = shown
-    return found
+    result = Given(number)
+    result.given = shown
+    return result
 
 
 class GivenSizes(tuple[int, ...]):
@@ -34,9 +34,9 @@ class GivenSizes(tuple[int, ...]):
 
 def given_sizes(sizes: Iterable[int], shown: tuple[int, ...] | None) -> GivenSizes:
     """`sizes`, of which nodes show what was given in their place."""
-    found = GivenSizes(sizes)
-    found.given = shown
-    return found
+    result = GivenSizes(sizes)
+    result.given = shown
+    return result
 
 
 def _wrap_one(dim: int, ndim: int, scalar_ok: bool = True) -> int:

@@ -46,10 +46,10 @@ class dtype(metaclass=Named):
 
     def to_complex(self) -> dtype:
         """The dtype of complex numbers with such parts. RuntimeError for integers and booleans."""
-        found = {float32: complex64, float64: complex128, bfloat16: complex64, float16: complex64}.get(self, self)
-        if found.category < COMPLEX:
+        result = {float32: complex64, float64: complex128, bfloat16: complex64, float16: complex64}.get(self, self)
+        if result.category < COMPLEX:
             raise RuntimeError(f"Unknown Complex ScalarType for {cpp_name(self.numpy)}")
-        return found
+        return result
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"

@@ -48,11 +48,11 @@ def strides_of(raw: Array) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=1 << 12)
 def _in_elements(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> tuple[int, ...]:
-    found = tuple([s // size for s in strides])
-    if 0 not in found:
-        return found
+    result = tuple([s // size for s in strides])
+    if 0 not in result:
+        return result
     # NumPy says nothing of the steps in a new array without elements.
-    return dense_strides(shape) if 0 in shape else _stepped(shape, found)
+    return dense_strides(shape) if 0 in shape else _stepped(shape, result)
 
 
 def _stepped(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
@@ -230,9 +230,9 @@ def _in_bytes(strides: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 def copied(raw: Array, strides: Sequence[int]) -> Any:
     """A copy of `raw` with these strides (in elements)."""
-    made = ELSEWHERE.get(raw.__class__, NUMPY).empty_strided(raw.shape, strides, raw.dtype)
-    made[...] = raw
-    return made
+    result = ELSEWHERE.get(raw.__class__, NUMPY).empty_strided(raw.shape, strides, raw.dtype)
+    result[...] = raw
+    return result
 
 
 def elementwise_strides(shape: tuple[int, ...], operands: Sequence[Any]) -> Sequence[int]:

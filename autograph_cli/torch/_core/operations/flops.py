@@ -29,13 +29,13 @@ def convolution(
 def convolution_backward(results: Any, grad: Any, image: Any, weight: Any, *options: Any) -> int:
     """Return those of the gradients of a convolution that are asked for; that of the bias is not counted."""
     transposed, mask = options[3], options[-1]
-    found = 0
+    result = 0
     if mask[0]:
-        found += _convolved(grad.shape, weight.shape, results[0].shape, not transposed)
+        result += _convolved(grad.shape, weight.shape, results[0].shape, not transposed)
     if mask[1]:
         given, kernel = (grad.shape, image.shape) if transposed else (image.shape, grad.shape)
-        found += _convolved(_swapped(given), _swapped(kernel), _swapped(results[1].shape), False)
-    return found
+        result += _convolved(_swapped(given), _swapped(kernel), _swapped(results[1].shape), False)
+    return result
 
 
 def _convolved(image: Any, weight: Any, result: Any, transposed: bool) -> int:
@@ -77,9 +77,9 @@ class Counted:
     def __getattr__(self, name: str) -> Any:
         kernel = getattr(self._kernels, name)
         operation = table.get(name)
-        found = kernel if operation is None or operation.flops is None else self._telling(kernel, operation.flops)
-        setattr(self, name, found)
-        return found
+        result = kernel if operation is None or operation.flops is None else self._telling(kernel, operation.flops)
+        setattr(self, name, result)
+        return result
 
     def _telling(self, kernel: Any, flops: Callable[..., int]) -> Any:
         def run(*args: Any, **options: Any) -> Any:

@@ -104,10 +104,10 @@ class _Filled(ast.NodeTransformer):
 @functools.cache
 def _definitions(file: str) -> dict[int, tuple[_Found, ...]]:
     """The functions of a file by the line on which they start."""
-    found: dict[int, tuple[_Found, ...]] = {}
+    result: dict[int, tuple[_Found, ...]] = {}
     for each in ast.walk(ast.parse("".join(linecache.getlines(file)))):
         if isinstance(each, (ast.Lambda, ast.FunctionDef)):
             decorators = each.decorator_list if isinstance(each, ast.FunctionDef) else []
             line = min([each.lineno, *(one.lineno for one in decorators)])
-            found[line] = (*found.get(line, ()), each)
-    return found
+            result[line] = (*result.get(line, ()), each)
+    return result

@@ -116,8 +116,8 @@ def in_place_operator(op: Operation) -> Callable[[Tensor, Any], Any]:
     """`x += y` and its like: leaves operands that it does not know to the other side."""
 
     def change(args: Any, kwargs: Any) -> Any:
-        if process_state.asks and (found := asked_instead(operator, args, kwargs)) is not NOBODY:
-            return found
+        if process_state.asks and (result := asked_instead(operator, args, kwargs)) is not NOBODY:
+            return result
         target, other, *more = in_order(op, args, kwargs)
         if not isinstance(other, Tensor) and not is_operand(other):
             return NotImplemented

@@ -466,11 +466,11 @@ def _collect(stack: list[Node], pending: dict[Node, Any], leaves: dict[Node, int
 
 def _leading(order: list[Node], captures: dict[Node, Any]) -> set[Node]:
     """The nodes that lead to one of those of `captures`, out of all in the order in which they run."""
-    found: set[Node] = set()
+    result: set[Node] = set()
     for node in reversed(order):
-        if node in captures or any(e is not None and (e[0] in found or e[0] in captures) for e in node._ag_edges):
-            found.add(node)
-    return found
+        if node in captures or any(e is not None and (e[0] in result or e[0] in captures) for e in node._ag_edges):
+            result.add(node)
+    return result
 
 
 def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> None:

@@ -53,11 +53,11 @@ def gradients_for(given: Any, count: int) -> list[Any]:
 
 def root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[Tensor]:
     """A gradient for each root: the given one, checked, or ones for a scalar."""
-    made = [_root_gradient(i, root, g) for i, (root, g) in enumerate(zip(roots, grads, strict=True))]
+    result = [_root_gradient(i, root, g) for i, (root, g) in enumerate(zip(roots, grads, strict=True))]
     for i, root in enumerate(roots):
         if root_edge(root) is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-    return made
+    return result
 
 
 def _root_gradient(i: int, root: Any, g: Any) -> Any:

@@ -115,15 +115,15 @@ def _goal(policy: str, args: Iterable[Any], where: str) -> np.dtype[Any]:
 
 
 def _widest(args: Iterable[Any], lower: np.dtype[Any], where: str) -> np.dtype[Any]:
-    found = lower
+    result = lower
     for x in _tensors(args):
         kind = x._ag_raw.dtype
-        if not _takes_part(x, where) or kind == found:
+        if not _takes_part(x, where) or kind == result:
             continue
-        if dtypes.float32.numpy not in (kind, found):
+        if dtypes.float32.numpy not in (kind, result):
             raise RuntimeError("Unexpected floating ScalarType in at::autocast::prioritize")
-        found = dtypes.float32.numpy
-    return found
+        result = dtypes.float32.numpy
+    return result
 
 
 def _tensors(args: Iterable[Any]) -> Iterator[Tensor]:
@@ -151,9 +151,9 @@ def _cast(x: Any, goal: np.dtype[Any], where: str) -> Any:
     known = settings.casts.get(id(x))
     if known is not None and (known[1].requires_grad or not thread_state.records):
         return known[1]
-    made = operations._to_copy(x, goal)
-    settings.casts[id(x)] = x, made
-    return made
+    result = operations._to_copy(x, goal)
+    settings.casts[id(x)] = x, result
+    return result
 
 
 # ---------------------------------------------------------------- functions that are composed of operations

@@ -38,8 +38,8 @@ def public_function(op: Operation, check: Callable[..., None] | None = None) -> 
     name = f"torch.{op.name}"
 
     def look(args: Any, kwargs: Any) -> Any:
-        if process_state.asks and (found := asked_instead(function, args, kwargs)) is not NOBODY:
-            return found
+        if process_state.asks and (result := asked_instead(function, args, kwargs)) is not NOBODY:
+            return result
         if check is not None and (len(args) != 1 or kwargs):
             check(args, kwargs)
         try:
@@ -60,8 +60,8 @@ def operator_of(op: Operation) -> Any:
     know."""
 
     def look(args: Any, kwargs: Any) -> Any:
-        if process_state.asks and (found := asked_instead(operator, args, kwargs)) is not NOBODY:
-            return found
+        if process_state.asks and (result := asked_instead(operator, args, kwargs)) is not NOBODY:
+            return result
         given = in_order(op, args, kwargs)
         first, second = given[:2]
         if (second.__class__ is not Tensor and not is_operand(second)) or not isinstance(first, Tensor):
@@ -102,8 +102,8 @@ def detach(self: Tensor) -> Tensor:
     tape = fast_tape()
     if tape is not None and (plain := tape.detached(self)) is not None:
         return plain  # type: ignore[no-any-return]
-    if process_state.asks and (found := asked_instead(detach, (self,), {})) is not NOBODY:
-        return found  # type: ignore[no-any-return]
+    if process_state.asks and (result := asked_instead(detach, (self,), {})) is not NOBODY:
+        return result  # type: ignore[no-any-return]
     return detached(self)
 
 

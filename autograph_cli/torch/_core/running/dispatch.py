@@ -71,13 +71,13 @@ def _run_in_modes(op: Operation, args: tuple[Any, ...]) -> Any:
     if thread_state.autocast is not None:
         args = autocast.adapted(op, args)
     if thread_state.wrapping:
-        found = Transforms.operation(op, args)
-        if found is not NotImplemented:
-            return found
+        result = Transforms.operation(op, args)
+        if result is not NotImplemented:
+            return result
     if process_state.special == process_state.transforms and Transforms.plain is not None:
-        found = Transforms.plain(op, args)
-        if found is not None:
-            return found
+        result = Transforms.plain(op, args)
+        if result is not None:
+            return result
     watcher = thread_state.watcher
     number, edges = numbered_edges(op, args)
     begun = None if process_state.op_hook is None else timing(args)
@@ -297,9 +297,9 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
     """Run `op` for `out=`: results go into given tensors, outside the graph."""
     args = operands(op, args)
     if thread_state.levels:
-        found = Transforms.out(op, args, out)
-        if found is not NotImplemented:
-            return found
+        result = Transforms.out(op, args, out)
+        if result is not NotImplemented:
+            return result
     if not op.multiple and not isinstance(out, Tensor):
         raise refused(TypeError, f"{op.name}(): argument 'out' must be Tensor, not {type_name(out)}")
     targets = [out] if isinstance(out, Tensor) else list(out)

@@ -154,9 +154,9 @@ def in_layout(g: Any, like: Any) -> Any:
     """A copy of a raw gradient, laid out like the leaf it belongs to where that has no gaps, else row by row."""
     if g.__class__ not in DENSE or like.flags.c_contiguous or not is_dense(like):
         return g.copy()
-    made = kernels(g).xp.empty_like(like, g.dtype)
-    made[...] = g
-    return made
+    result = kernels(g).xp.empty_like(like, g.dtype)
+    result[...] = g
+    return result
 
 
 def _kept(g: Any, like: Any) -> bool:

@@ -8,19 +8,11 @@ from collections.abc import Iterator
 from ..base.state import process_state, thread_state
 from .autocast import settings as casting
 
-_MODES = (
-    "grad",
-    "inference",
-    "saved_hooks",
-    "saved_hooks_disabled",
-    "anomaly",
-    "check_nan",
-    "levels",
-    "forward",
-    "autocast",
-    "wrapping",
-    "function_modes",
-    "overrides_off",
+_MODES = tuple(
+    """
+    grad inference saved_hooks saved_hooks_disabled anomaly check_nan levels forward autocast wrapping function_modes
+    overrides_off
+    """.split()
 )
 
 

@@ -60,15 +60,15 @@ _new = object.__new__
 
 def along(path: tuple[Any, ...], base: Tensor) -> Tensor:
     """A view of `base`, or of memory that is like it, by the operations and windows by which another one was made."""
-    f, found, start = operations, base, address(base._ag_raw)
+    f, result, start = operations, base, address(base._ag_raw)
     for step in path:
         if isinstance(step, tuple):
             shape, strides, offset = step
-            apart = (address(found._ag_raw) - start) // found._ag_raw.itemsize
-            found = f.as_strided(found, shape, strides, offset - apart)
+            apart = (address(result._ag_raw) - start) // result._ag_raw.itemsize
+            result = f.as_strided(result, shape, strides, offset - apart)
         else:
-            found = step.function(found)
-    return found
+            result = step.function(result)
+    return result
 
 
 MULTIPLE, NO_GRAD, INFERENCE_MODE, CUSTOM = "multiple", "no_grad", "inference", "custom"
@@ -162,8 +162,8 @@ class CopySlices(Node):
         """The node of the change itself, which sees the changed part only."""
         if self._ag_saved is None:
             raise freed()
-        found: Node = self._ag_saved[0]
-        return found
+        result: Node = self._ag_saved[0]
+        return result
 
     def _change(self, f: Any, part: Any, edges: Any, recorded: bool) -> tuple[Any, ...]:
         """The gradients of what the change was computed from, out of that of the changed part; with `edges`, only those
@@ -171,11 +171,11 @@ class CopySlices(Node):
         function = self.function()
         run: Any = function._ag_run_recorded if recorded else function._ag_run_raw
         if edges is None or function._ag_operation is None:
-            found: tuple[Any, ...] = run(f, part)
-            return found
+            result: tuple[Any, ...] = run(f, part)
+            return result
         check_versions(function)
-        found = run(f, part, edges)
-        return found
+        result = run(f, part, edges)
+        return result
 
     def _ag_run_raw(self, f: Any, grad: Any, edges: Any = None) -> tuple[Any, ...]:
         result = empty_strided(*self.base, grad.dtype, grad)

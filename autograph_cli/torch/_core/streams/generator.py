@@ -107,8 +107,8 @@ def uniform(stream: Stream, shape: Shape, dtype: npt.DTypeLike, low: float = 0.0
         _check_uniform_bounds(dtype, low, high)
     if isinstance(stream, Philox):
         return stream.uniform(shape, dtype, low, high)
-    if _fast and (found := _fast.uniform(stream.twister, shape, dtype, low, high)) is not None:
-        return found
+    if _fast and (result := _fast.uniform(stream.twister, shape, dtype, low, high)) is not None:
+        return result
     wide = dtype == FLOAT64
     unit: Array = _unit53(stream, math.prod(shape)) if wide else _unit24(stream, math.prod(shape))
     if low == 0.0 and high == 1.0 and dtype not in REDUCED:
@@ -148,9 +148,9 @@ def normal(
     if not std >= 0.0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if _fast and not serially and stream.__class__ is Stream:
-        found = _fast.normal(stream.twister, shape, dtype, mean, std)
-        if found is not None:
-            return found
+        result = _fast.normal(stream.twister, shape, dtype, mean, std)
+        if result is not None:
+            return result
     dtype, size = np.dtype(dtype), math.prod(shape)
     if dtype.kind == "c":
         return _as_complex(normal(stream, (*shape, 2), _real_of(dtype), mean, std / math.sqrt(2.0), serially), dtype)
@@ -168,8 +168,8 @@ def normal_around(stream: Stream, mean: Array, std: float) -> Array | None:
     """Normal numbers around an array, as `normal(...) * std + mean`; None where that is to be worked out so."""
     if not _fast or stream.__class__ is not Stream:
         return None
-    found: Array | None = _fast.normal_around(stream.twister, mean, std)
-    return found
+    result: Array | None = _fast.normal_around(stream.twister, mean, std)
+    return result
 
 
 def random(stream: Stream, shape: Shape, dtype: npt.DTypeLike) -> Array:
@@ -247,8 +247,8 @@ def bernoulli(stream: Stream, shape: Shape, dtype: npt.DTypeLike, p: float = 0.5
         raise _not_implemented(dtype, "bernoulli_scalar_cpu_")
     if isinstance(stream, Philox):
         return stream.bernoulli(shape, dtype, p)
-    if _fast and (found := _fast.bernoulli(stream.twister, shape, dtype, p)) is not None:
-        return found
+    if _fast and (result := _fast.bernoulli(stream.twister, shape, dtype, p)) is not None:
+        return result
     return (_unit53(stream, math.prod(shape)) < p).astype(dtype).reshape(shape)
 
 
@@ -256,8 +256,8 @@ def bernoulli_each(stream: Stream, p: Array, dtype: npt.DTypeLike) -> Array:
     """`bernoulli(p)` for a probability per element; the dtype of `p` decides how many bits are drawn."""
     if isinstance(stream, Philox):
         return stream.bernoulli_each(p, np.dtype(dtype))
-    if _fast and (found := _fast.bernoulli_each(stream.twister, p, dtype)) is not None:
-        return found
+    if _fast and (result := _fast.bernoulli_each(stream.twister, p, dtype)) is not None:
+        return result
     p = np.asarray(p)
     _require_floating(p.dtype, "bernoulli_tensor_cpu_p_")
     if not bool(((p >= 0) & (p <= 1)).all()):

@@ -240,9 +240,9 @@ def extra_of(node: Node) -> Extra:
     """The node's `Extra`, made at first need."""
     extra = node._ag_extra
     if extra is None or extra.__class__ is Versions:
-        node._ag_extra = made = Extra()
-        made.versions = None if extra is None else extra.versions
-        return made
+        node._ag_extra = result = Extra()
+        result.versions = None if extra is None else extra.versions
+        return result
     return extra
 
 
@@ -377,9 +377,9 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
     meta = leaf._ag_meta or leaf._ag_need_meta()
     reference = meta.accumulator
     if reference is not None:
-        found: AccumulateGrad | None = reference()
-        if found is not None:
-            return found
+        result: AccumulateGrad | None = reference()
+        if result is not None:
+            return result
     node: AccumulateGrad = _new(AccumulateGrad)
     raw = leaf._ag_raw
     node.variable, node._ag_edges, node._ag_saved = leaf, (), ()

@@ -45,32 +45,32 @@ def needs(show: Callable[..., Any] | str | None) -> tuple[str, ...]:
 def members(op: Operation) -> dict[str, Any]:
     """The attributes of an operation's node."""
     formulas = dict.fromkeys(n for d in op.derivatives for n in d.needs)
-    found: dict[str, Any] = {"_ag_frees": any(map(op.is_tensor, op.saved_names)) and (_keeper(op) or True)}
+    result: dict[str, Any] = {"_ag_frees": any(map(op.is_tensor, op.saved_names)) and (_keeper(op) or True)}
     for index, name in enumerate(op.saved_names):
         tail = name.rpartition("_")[2]
         if name in op.saved or name not in formulas or (tail in _HIDDEN and op.saving[index][3]):
             continue
         shown = attribute(name)
         if op.is_tensor(name):
-            found[shown] = _tensor(index)
-            found[f"_raw{shown}"] = _raw_tensor(index)
+            result[shown] = _tensor(index)
+            result[f"_raw{shown}"] = _raw_tensor(index)
         else:
-            found[shown] = _plain(op, name)
+            result[shown] = _plain(op, name)
     for name, show in op.saved.items():
         if show is None:
             continue
         shown = f"_saved_{name}"
         if not isinstance(show, str):
             sources = [n for n in needs(show) if op.is_tensor(n)]
-            found[shown] = _derived(op, show) if sources else _made(op, show, needs(show))
+            result[shown] = _derived(op, show) if sources else _made(op, show, needs(show))
             if sources:
-                found[f"_raw{shown}"] = _raw_tensor(op.saved_names.index(sources[0]), name)
+                result[f"_raw{shown}"] = _raw_tensor(op.saved_names.index(sources[0]), name)
         elif op.is_tensor(show):
             index = op.saved_names.index(show)
-            found[shown], found[f"_raw{shown}"] = _tensor(index), _raw_tensor(index)
+            result[shown], result[f"_raw{shown}"] = _tensor(index), _raw_tensor(index)
         else:
-            found[shown] = _plain(op, show)
-    return found
+            result[shown] = _plain(op, show)
+    return result
 
 
 def _positions(op: Operation) -> list[int]:

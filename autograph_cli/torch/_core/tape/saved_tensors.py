@@ -98,9 +98,9 @@ class SavedList:
             return [t.tensor() if t.__class__ is Packed else t for t in self._items]
         given = self._given.tensors()
         packed = any(t.__class__ is Packed for t in self._given._items)
-        found = Indices(_positions(given) if packed else self._items)
-        found.given = given
-        return found
+        result = Indices(_positions(given) if packed else self._items)
+        result.given = given
+        return result
 
     @property
     def shown(self) -> SavedList:
@@ -114,11 +114,11 @@ class SavedList:
 
 def _positions(given: list[Any]) -> list[Any]:
     """Tensors to pick with: a mask is as many as it has dimensions."""
-    found: list[Any] = []
+    result: list[Any] = []
     for t in given:
         mask = t is not None and t._ag_raw.dtype.kind != "i"
-        found += [make(positions) for positions in t._ag_raw.nonzero()] if mask else [t]
-    return found
+        result += [make(positions) for positions in t._ag_raw.nonzero()] if mask else [t]
+    return result
 
 
 class Packed:
@@ -134,14 +134,14 @@ class Packed:
         self._ag_counter = None
 
     def tensor(self) -> Tensor:
-        found = self.unpack(self.packed)
-        if not hasattr(found, "_ag_raw"):
+        result = self.unpack(self.packed)
+        if not hasattr(result, "_ag_raw"):
             raise refused(
                 TypeError,
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                f"{type(found).__name__}",
+                f"{type(result).__name__}",
             )
-        return found
+        return result
 
     @property
     def _ag_raw(self) -> Any:

@@ -31,9 +31,9 @@ class SharedMemory(mmap.mmap):
     @classmethod
     def of(cls, descriptor: int, size: int) -> SharedMemory:
         """The memory behind a file descriptor, which is this object's from then on."""
-        made = cls(descriptor, size)
-        made.descriptor = descriptor
-        return made
+        result = cls(descriptor, size)
+        result.descriptor = descriptor
+        return result
 
     def __del__(self) -> None:
         os.close(self.descriptor)

@@ -138,8 +138,8 @@ class Tensor(Methods, metaclass=Named):
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        found: int = self._ag_raw.ndim
-        return found
+        result: int = self._ag_raw.ndim
+        return result
 
     @property
     def device(self) -> Any:
@@ -243,10 +243,10 @@ class Tensor(Methods, metaclass=Named):
     def grad(self) -> Tensor | None:
         """The gradient that backward passes have accumulated for this leaf; None before the first."""
         meta = self._ag_meta
-        found = None if meta is None else meta.grad
-        if found is None and not has_no_history(self) and not (meta is not None and meta.retains):
+        result = None if meta is None else meta.grad
+        if result is None and not has_no_history(self) and not (meta is not None and meta.retains):
             _warn_non_leaf_grad()
-        return found
+        return result
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
@@ -268,14 +268,14 @@ class Tensor(Methods, metaclass=Named):
     @property
     def data(self) -> Tensor:
         """The same memory outside of the graph; changes of it are not seen by version checks."""
-        made = share(self, counts=False)
+        result = share(self, counts=False)
         if process_state.observer is None:
-            return made
+            return result
         if self.requires_grad:
-            process_state.observer.becomes(made, self)
+            process_state.observer.becomes(result, self)
         else:
-            process_state.observer.untracked("detach", None, (self,), (made,))
-        return made
+            process_state.observer.untracked("detach", None, (self,), (result,))
+        return result
 
     @data.setter
     def data(self, new: Tensor) -> None:
@@ -428,10 +428,10 @@ _DETACH = (
 
 def blank(cls: type[Any]) -> Any:
     """A tensor with nothing in it yet; one made while transforms run knows the innermost one."""
-    made = object.__new__(cls)
+    result = object.__new__(cls)
     if thread_state.levels:
-        made._ag_born = thread_state.levels[-1]
-    return made
+        result._ag_born = thread_state.levels[-1]
+    return result
 
 
 def make(raw: Array, edge: Any = None) -> Tensor:
@@ -459,9 +459,9 @@ def inference_result(tensor: Tensor) -> Tensor:
 def detached(x: Tensor) -> Tensor:
     """`Tensor.detach` of any tensor."""
     if process_state.special and thread_state.watcher is not None:
-        found: Tensor | None = thread_state.watcher._ag_detached(x)
-        if found is not None:
-            return found
+        result: Tensor | None = thread_state.watcher._ag_detached(x)
+        if result is not None:
+            return result
     made = share(x, counts=True)
     if process_state.observer is not None:
         process_state.observer.untracked("detach", None, (x,), (made,))
@@ -535,8 +535,8 @@ def counter(tensor: Tensor) -> list[int]:
     """The tensor's version counter, made at first need."""
     if tensor._ag_counter is None:
         tensor._ag_counter = [0]
-    found: list[int] = tensor._ag_counter
-    return found
+    result: list[int] = tensor._ag_counter
+    return result
 
 
 def share(tensor: Tensor, counts: bool) -> Tensor:

@@ -37,11 +37,11 @@ def wrap_number(number: Any, beside: Tensor, floating: bool = False, exact: bool
     elif exact and dtype.itemsize == 2 and dtype in NARROW:
         dtype = np.dtype(np.float32)
     key = (number.__class__, number, dtype)
-    found = numbers_made.get(key)
+    result = numbers_made.get(key)
     if (
-        found is not None and number and not (found._ag_counter and found._ag_counter[0])
+        result is not None and number and not (result._ag_counter and result._ag_counter[0])
     ):  # nobody wrote into its memory
-        return found
+        return result
     wanted = dtypes.number_dtype(number, dtype)
     wrapped = make(dtypes.cast_number(number, wanted))
     wrapped._ag_number = number

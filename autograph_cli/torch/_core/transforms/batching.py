@@ -70,9 +70,9 @@ class Call:
 
     def ranks(self) -> list[int]:
         """The number of dimensions of one sample of each tensor."""
-        found: list[int] = []
-        self.every(lambda t, batched: found.append(t._ag_raw.ndim - batched))
-        return found
+        result: list[int] = []
+        self.every(lambda t, batched: result.append(t._ag_raw.ndim - batched))
+        return result
 
 
 Rule = Callable[[Call], Any]
@@ -86,8 +86,8 @@ def sample_shape(tensor: Tensor, batched: bool) -> tuple[int, ...]:
 
 def expanded(tensor: Tensor, batched: bool, size: int) -> Tensor:
     """The tensor with the batch in front, at no cost in memory."""
-    found: Tensor = tensor if batched else f.expand(tensor, (size, *tensor._ag_raw.shape))
-    return found
+    result: Tensor = tensor if batched else f.expand(tensor, (size, *tensor._ag_raw.shape))
+    return result
 
 
 def raised(tensor: Tensor, batched: bool, rank: int) -> Tensor:
@@ -96,14 +96,14 @@ def raised(tensor: Tensor, batched: bool, rank: int) -> Tensor:
     missing = rank + 1 - len(shape)
     if not batched or not missing:
         return tensor
-    found: Tensor = f.view(tensor, (shape[0], *[1] * missing, *shape[1:]))
-    return found
+    result: Tensor = f.view(tensor, (shape[0], *[1] * missing, *shape[1:]))
+    return result
 
 
 def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The tensor in this shape; itself where it has it."""
-    found: Tensor = tensor if tensor._ag_raw.shape == shape else f.reshape(tensor, shape)
-    return found
+    result: Tensor = tensor if tensor._ag_raw.shape == shape else f.reshape(tensor, shape)
+    return result
 
 
 # ---------------------------------------------------------------- general rules

@@ -41,19 +41,19 @@ def convolution(call: Call) -> Any:
     if not call.has("weight"):
         rank = len(call.shape("input"))
         if not call.has("input"):
-            found = expanded(f.convolution(image, kernel, None, *geometry, groups), False, size)
+            result = expanded(f.convolution(image, kernel, None, *geometry, groups), False, size)
         else:
             shared = None if call.has("bias") else bias
-            found = apart(f.convolution(first_two(image), kernel, shared, *geometry, groups), size)
+            result = apart(f.convolution(first_two(image), kernel, shared, *geometry, groups), size)
         if not call.has("bias"):
-            return found
+            return result
         row = (size, 1, bias._ag_raw.shape[1], *[1] * (rank - 2))
-        return f.add(found, f.view(bias, row))
+        return f.add(result, f.view(bias, row))
     bias = None if bias is None else first_two(call.full("bias"))
-    found = f.convolution(
+    result = f.convolution(
         by_channels(call.full("input")), first_two(call.full("weight")), bias, *geometry, groups * size
     )
-    return from_channels(found, size)
+    return from_channels(result, size)
 
 
 def convolution_backward(call: Call) -> Any:
@@ -286,11 +286,11 @@ def index(call: Call) -> Any:
     if not call.has("self"):
         return _index_shared(call)
     indices, made, before, rest = _layout(call)
-    found = f.index(call.full("self"), indices)
+    result = f.index(call.full("self"), indices)
     if not before:
-        return found
+        return result
     front = range(1 + made, 1 + made + before)
-    return f.permute(found, (0, *front, *range(1, 1 + made), *range(1 + made + before, 1 + made + rest)))
+    return f.permute(result, (0, *front, *range(1, 1 + made), *range(1 + made + before, 1 + made + rest)))
 
 
 def _index_shared(call: Call) -> Any:
@@ -300,13 +300,13 @@ def _index_shared(call: Call) -> Any:
     given = [d for d, i in enumerate(indices) if i is not None]
     made = max(i._ag_raw.ndim - m for i, m in zip(indices, marks, strict=True) if i is not None)
     laid = [None if i is None else raised(i, m, made) for i, m in zip(indices, marks, strict=True)]
-    found = f.index(call["self"], laid)
+    result = f.index(call["self"], laid)
     together = given[-1] - given[0] == len(given) - 1
     before = given[0] if together else 0
     if not before:
-        return found
-    order = (before, *range(before), *range(before + 1, found._ag_raw.ndim))
-    return f.permute(found, order)
+        return result
+    order = (before, *range(before), *range(before + 1, result._ag_raw.ndim))
+    return f.permute(result, order)
 
 
 def index_put(call: Call) -> Any:

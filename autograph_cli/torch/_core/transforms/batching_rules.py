@@ -203,11 +203,11 @@ def arg_reduction(call: Call) -> Any:
     x, dim, keep = call.args
     if dim is not None:
         return leading(call)
-    found = dispatch.run(call.op, (flat(x), 1, False))
+    result = dispatch.run(call.op, (flat(x), 1, False))
     if not keep:
-        return found
+        return result
     shape = (call.size, *[1] * (x._ag_raw.ndim - 1))
-    return reshaped(found, shape) if isinstance(found, Tensor) else tuple(reshaped(r, shape) for r in found)
+    return reshaped(result, shape) if isinstance(result, Tensor) else tuple(reshaped(r, shape) for r in result)
 
 
 def trace(call: Call) -> Any:

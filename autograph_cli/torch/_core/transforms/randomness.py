@@ -32,10 +32,10 @@ NOT_DIFFERENT = (
 
 def innermost() -> BatchLevel | None:
     """The vmap that says what random numbers are."""
-    found = next((level for level in reversed(thread_state.levels) if isinstance(level, BatchLevel)), None)
-    if found is not None and found.randomness == "error":
+    result = next((level for level in reversed(thread_state.levels) if isinstance(level, BatchLevel)), None)
+    if result is not None and result.randomness == "error":
         raise RuntimeError(NO_RANDOMNESS)
-    return found
+    return result
 
 
 def drawn(shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Any]) -> Tensor:

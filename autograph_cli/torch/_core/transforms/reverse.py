@@ -71,12 +71,12 @@ def of_duals(level: DualLevel, call: GradCall) -> list[Tensor | None]:
         return first
     once, cotangents = zip(*pairs, strict=True)
     second = call.of(once, targets, cotangents)
-    found: list[Tensor | None] = []
+    result: list[Tensor | None] = []
     for p, t, target, own in zip(first, second, targets, target_tangents, strict=True):
         if t is not None and own is not None and own.requires_grad and core(own)._ag_edge is not LEAF:
             t = _without(own, target, t, call, once, cotangents)
-        found.append(p if p is None or t is None else pair(level, p, t))
-    return found
+        result.append(p if p is None or t is None else pair(level, p, t))
+    return result
 
 
 def _without(tangent: Any, target: Any, g: Any, call: GradCall, roots: Any, cotangents: Any) -> Any:
@@ -133,18 +133,18 @@ def of_batches(level: BatchLevel, call: GradCall) -> list[Tensor | None]:
     roots = [r._ag_value for r, _ in inner]
     seeds = [laid_out(level, c, r._ag_bdim, r._ag_value._ag_raw.shape) for r, c in inner]
     targets = [x._ag_value if inside else x for x, inside in zip(call.targets, within, strict=True)]
-    found = call.of(roots, targets, seeds, call.retain_graph)
-    if any(g is not None and not inside for g, inside in zip(found, within, strict=True)):
+    result = call.of(roots, targets, seeds, call.retain_graph)
+    if any(g is not None and not inside for g, inside in zip(result, within, strict=True)):
         raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
-    found = [None if g is None else wrapped(level, g, x._ag_bdim) for g, x in zip(found, call.targets, strict=True)]
+    result = [None if g is None else wrapped(level, g, x._ag_bdim) for g, x in zip(result, call.targets, strict=True)]
     if outer:
         positions = [i for i, inside in enumerate(within) if not inside]
         others = call.of(
             [r for r, _ in outer], [call.targets[i] for i in positions], [c for _, c in outer], call.retain_graph
         )
         for i, g in zip(positions, others, strict=True):
-            found[i] = g
-    return found
+            result[i] = g
+    return result
 
 
 def in_front(level: BatchLevel, x: Tensor) -> Any:
@@ -210,11 +210,11 @@ def fresh(x: Tensor, depth: int | None = None) -> Tensor:
 
 
 def _own_alias(x: Tensor) -> Tensor:
-    made = operations.alias(x)
-    edge = edge_of(made)
+    result = operations.alias(x)
+    edge = edge_of(result)
     if edge is not None:
         edge[0].__class__ = _own_alias_node()
-    return made
+    return result
 
 
 @functools.cache
@@ -222,8 +222,8 @@ def _own_alias_node() -> type[Node]:
     """The node of an alias by which a transform differentiates."""
     node = table["alias"].node
     kind: Any = type(node)
-    made: type[Node] = kind(node.__name__, (node,), {"__slots__": (), "_ag_unseen": True})
-    return made
+    result: type[Node] = kind(node.__name__, (node,), {"__slots__": (), "_ag_unseen": True})
+    return result
 
 
 def _innermost_batch(depth: int) -> BatchLevel | None:

@@ -81,9 +81,9 @@ _SLOTS = ("_ag_raw", "_ag_edge", "_ag_counter", "_ag_meta")
 
 def dual(level: Level, primal: Tensor, tangent: Tensor) -> Dual:
     """The pair as a tensor of `level`."""
-    made: Dual = blank(Dual)
-    made._ag_level, made._ag_primal, made._ag_tangent = level, primal, tangent
-    return made
+    result: Dual = blank(Dual)
+    result._ag_level, result._ag_primal, result._ag_tangent = level, primal, tangent
+    return result
 
 
 class Batched(Wrapped):
@@ -139,9 +139,9 @@ Dual.__name__ = Dual.__qualname__ = Batched.__name__ = Batched.__qualname__ = "T
 
 def batched(level: BatchLevel, value: Tensor, bdim: int) -> Batched:
     """`value`, whose dimension `bdim` is the batch, as a tensor of `level`."""
-    made: Batched = blank(Batched)
-    made._ag_level, made._ag_value, made._ag_bdim = level, value, bdim
-    return made
+    result: Batched = blank(Batched)
+    result._ag_level, result._ag_value, result._ag_bdim = level, value, bdim
+    return result
 
 
 def beside(x: Tensor, run: Callable[..., Tensor], size: tuple[int, ...] | None = None) -> Tensor:
@@ -157,14 +157,14 @@ def beside(x: Tensor, run: Callable[..., Tensor], size: tuple[int, ...] | None =
 
 def top_level(args: Any) -> Level | None:
     """The highest living level among tensors, in arguments and in lists of them."""
-    found: Level | None = None
+    result: Level | None = None
     for x in args:
         if x.__class__ is Tensor and x._ag_edge.__class__ is not View:
             continue
         level = x._ag_level if isinstance(x, Wrapped) else _level_of_other(x)
-        if level is not None and level.alive and (found is None or level.depth > found.depth):
-            found = level
-    return found
+        if level is not None and level.alive and (result is None or level.depth > result.depth):
+            result = level
+    return result
 
 
 def _level_of_other(x: Any) -> Level | None:

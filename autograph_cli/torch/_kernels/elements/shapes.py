@@ -174,11 +174,11 @@ class Shapes:
         """A window; `reshape` asks for the strides that the array has in that shape anyway."""
         if a.__class__ is np.ndarray:
             try:
-                found = in_shape(a, tuple(size))
+                result = in_shape(a, tuple(size))
             except (AttributeError, ValueError):
                 return self.as_strided(a, size, stride, 0)
-            if found.strides == tuple([s * a.itemsize for s in stride]):
-                return found
+            if result.strides == tuple([s * a.itemsize for s in stride]):
+                return result
         return self.as_strided(a, size, stride, 0)
 
     def alias(self, a: Array) -> Any:

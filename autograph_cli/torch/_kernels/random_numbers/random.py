@@ -68,8 +68,8 @@ def _normal_around(mean: Any, std: Any, generator: Any) -> Any:
             if np.ndim(std)
             else f"normal expects std >= 0.0, but found std {std:g}"
         )
-    if std.__class__ is float and (found := samplers.normal_around(stream_of(generator), mean, std)) is not None:
-        return found
+    if std.__class__ is float and (result := samplers.normal_around(stream_of(generator), mean, std)) is not None:
+        return result
     like = mean if hasattr(mean, "dtype") else std
     shape = mean.shape if std.__class__ is float else dims.broadcast(shape_of(mean), shape_of(std))
     drawn = samplers.normal(stream_of(generator), shape, like.dtype)

@@ -130,10 +130,10 @@ def _as_numbers(mask: Tensor, query: Tensor) -> Tensor:
 
 def _told(name: str, inputs: tuple[Tensor, ...], raw: Array) -> Tensor:
     """The tensor of an array that was computed without dispatch; what listens is told."""
-    made = make(raw)
+    result = make(raw)
     if process_state.observer is not None:
-        process_state.observer.untracked(name, None, inputs, (made,))
-    return made
+        process_state.observer.untracked(name, None, inputs, (result,))
+    return result
 
 
 def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, gqa: bool) -> bool:
@@ -237,8 +237,8 @@ def scaled_dot_product_attention(
                 make(kernels(rows._ag_raw).xp.where(rows._ag_raw, mask._ag_raw, query._ag_raw.dtype.type(-math.inf))),
                 False,
             )
-        found: Tensor = flash_attention(query, key, value, is_causal, mask, scale)[0]
-        return found
+        result: Tensor = flash_attention(query, key, value, is_causal, mask, scale)[0]
+        return result
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if not KERNELS["math"]:

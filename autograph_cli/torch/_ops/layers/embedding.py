@@ -256,7 +256,7 @@ def embedding_bag(
             "embedding_bag)"
         )
     padding = -1 if padding_idx is None else _padding(padding_idx, weight._ag_raw.shape[0])
-    found: Tensor = bag_op(
+    result: Tensor = bag_op(
         weight,
         input,
         starts,
@@ -267,7 +267,7 @@ def embedding_bag(
         include_last_offset,
         padding,
     )[0]
-    return found
+    return result
 
 
 def _check_sample_weights(input: Tensor, weights: Tensor, mode: str) -> None:

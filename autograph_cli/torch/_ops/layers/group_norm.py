@@ -117,8 +117,8 @@ def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = N
     )
     _check_groups(*shapes, num_groups)
     parameters_fit(input, weight, bias)
-    found: Tensor = group_norm_op(input, weight, bias, num_groups, eps)[0]
-    return found
+    result: Tensor = group_norm_op(input, weight, bias, num_groups, eps)[0]
+    return result
 
 
 @kept

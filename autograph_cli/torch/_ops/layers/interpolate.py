@@ -191,10 +191,10 @@ def interpolate(
     if not input.is_floating_point() and (number != "uint8" or mode in ("linear", "trilinear")):
         kernel = _REFUSING.get((mode, dims), f"upsample_{mode}{dims}d")
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(number)}'")
-    found: Tensor = resizings[kind, dims](
+    result: Tensor = resizings[kind, dims](
         input, output, bool(align_corners), (None,) * dims if scales is None else tuple(map(float, scales))
     )
-    return found
+    return result
 
 
 _LISTS = frozenset((tuple, list, Size))
@@ -433,8 +433,8 @@ def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, corners:
     check_grid(input, grid)
     if input.ndim == 5 and mode == "bicubic":
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    found: Tensor = grid_samplers[input.ndim - 2](input, grid, _INTERPOLATION[mode], _PADDING[padding_mode], corners)
-    return found
+    result: Tensor = grid_samplers[input.ndim - 2](input, grid, _INTERPOLATION[mode], _PADDING[padding_mode], corners)
+    return result
 
 
 def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:

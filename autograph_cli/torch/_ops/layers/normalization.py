@@ -297,8 +297,8 @@ def layer_norm(
     cudnn_enable: bool = True,
 ) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, which have `normalized_shape`; then weight and bias."""
-    found: Tensor = native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
-    return found
+    result: Tensor = native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+    return result
 
 
 @composite(method=False)
@@ -496,10 +496,10 @@ def _batch_norm_any(
             raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {t.ndim}")
     if not raw.size:
         return _empty_batch(input, weight, bias)
-    found: Tensor = _moved_on(
+    result: Tensor = _moved_on(
         batch_norm_op, input, weight, bias, running_mean, running_var, training, momentum, float(eps)
     )[0]
-    return found
+    return result
 
 
 @kept

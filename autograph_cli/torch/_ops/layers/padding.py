@@ -113,8 +113,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
         return constant_pad(input, padding, 0 if value is None else value)
     if mode == "circular":
         return _circular(input, padding)
-    found: Tensor = (reflection if mode == "reflect" else replication)[len(padding) // 2](input, padding)
-    return found
+    result: Tensor = (reflection if mode == "reflect" else replication)[len(padding) // 2](input, padding)
+    return result
 
 
 @kept

@@ -291,13 +291,13 @@ def max_pool1d(
     if not return_indices:
         _check_line(input, kernel_size, stride, padding, dilation, ceil_mode)
         refuse("max_pool1d_impl", input._ag_raw, "biu")
-    found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    result = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     if return_indices:
-        return found
+        return result
     return (
-        found[0]
+        result[0]
         if (thread_state.grad and input.requires_grad) or thread_state.levels
-        else inference_result(make(found[0]._ag_raw))
+        else inference_result(make(result[0]._ag_raw))
     )
 
 

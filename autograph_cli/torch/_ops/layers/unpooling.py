@@ -87,8 +87,8 @@ def _put_back(dims: int, input: Tensor, indices: Tensor, size: Sizes) -> Tensor:
             f"Found an invalid max index: {int(indices._ag_raw.max())} (output volumes are of size "
             f"{'x'.join(map(str, size))}"
         )
-    found: Tensor = unpooled[dims](input, indices, size)
-    return found
+    result: Tensor = unpooled[dims](input, indices, size)
+    return result
 
 
 def max_unpool1d(

@@ -56,5 +56,5 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     """v with its norm along `dim` replaced by g."""
     if dim not in (0, v.ndim - 1):
         return v * (g / norm_except_dim(v, 2, dim))
-    found: Tensor = weight_norm_op(v.contiguous(), g.contiguous(), dim)[0]
-    return found
+    result: Tensor = weight_norm_op(v.contiguous(), g.contiguous(), dim)[0]
+    return result

@@ -169,8 +169,8 @@ def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: in
     scores, labels = input._ag_raw, target._ag_raw
     plain = weight is None and scores.ndim == 2 and scores.dtype.kind == "f" and labels.dtype is _LABELS[0]
     if plain and labels.ndim == 1 and scores.shape[0] == labels.shape[0]:
-        found: Tensor = nll(input, target, None, reduction, ignore_index)[0]
-        return found
+        result: Tensor = nll(input, target, None, reduction, ignore_index)[0]
+        return result
     if input._ag_raw.ndim < 1:
         raise refused(ValueError, f"Expected 1 or more dimensions (got {input.ndim})")
     if input._ag_raw.ndim != 1 and target._ag_raw.ndim == 0:
@@ -181,8 +181,8 @@ def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: in
     if input._ag_raw.ndim in (1, 2):
         if input._ag_raw.ndim == 2 and target._ag_raw.ndim != 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-        found = nll(input, target, weight, reduction, ignore_index)[0]
-        return found
+        result = nll(input, target, weight, reduction, ignore_index)[0]
+        return result
     shape, wanted = input._ag_raw.shape, (input._ag_raw.shape[0], *input._ag_raw.shape[2:])
     if target._ag_raw.shape[1:] != wanted[1:]:
         if input._ag_raw.ndim == 4:
@@ -193,14 +193,14 @@ def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: in
             )
         raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target._ag_raw.shape)}")
     if input._ag_raw.ndim == 4:
-        found = nll2d(input, target, weight, reduction, ignore_index)[0]
-        return found
+        result = nll2d(input, target, weight, reduction, ignore_index)[0]
+        return result
     rows = math.prod(shape[2:])
     flat = views.view if input._ag_raw.flags.c_contiguous else views.reshape
     pixels = flat(operations.contiguous(input), (shape[0], shape[1], 1, rows))
     labels = views.reshape(target, (shape[0], 1, rows))
-    found = nll2d(pixels, labels, weight, reduction, ignore_index)[0]
-    return views.view(found, wanted) if reduction == NONE else found
+    result = nll2d(pixels, labels, weight, reduction, ignore_index)[0]
+    return views.view(result, wanted) if reduction == NONE else result
 
 
 def nll_loss(
@@ -293,8 +293,8 @@ def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: in
     if weight is not None:
         products = arithmetic.mul(products, _weight_beside(weight, scores, d))
     if code == NONE:
-        found: Tensor = operations.neg(reductions.sum(products, (d,)))
-        return found
+        result: Tensor = operations.neg(reductions.sum(products, (d,)))
+        return result
     total = operations.neg(reductions.sum(products))
     return (
         total if code == SUM else operations.div_Scalar(total, input._ag_raw.size // classes if classes else math.nan)
@@ -378,8 +378,8 @@ def multilabel_margin_loss(
         raise RuntimeError(f"inconsistent target size: {list(target._ag_raw.shape)} for input of size: {list(shape)}")
     refuse("min_all", target._ag_raw, "c")
     _check_long(target)
-    found: Tensor = multilabel_margin(input, target, code)[0]
-    return found
+    result: Tensor = multilabel_margin(input, target, code)[0]
+    return result
 
 
 @hands_on(lambda input, *_, **__: ("functional", "log_sigmoid", (input,), {}))

@@ -356,8 +356,8 @@ def mse_loss(
 
 @autocasts("fp32")
 def _absolute(input: Tensor, target: Tensor) -> Tensor:
-    found: Tensor = operations.abs(arithmetic.sub(input, target))
-    return found
+    result: Tensor = operations.abs(arithmetic.sub(input, target))
+    return result
 
 
 @autocasts("")

@@ -50,8 +50,8 @@ def det_gradient(f: Any, grad: Any, det: Any, A: Any) -> Any:
         return f.zeros_of(tuple(A.shape), grad)
     if A.shape[-1] == 1:
         return f.expand(column(f, column(f, grad)), tuple(A.shape))
-    if (found := f.adjugate(A, grad)) is not None:
-        return found
+    if (result := f.adjugate(A, grad)) is not None:
+        return result
     if not f.is_singular(det):
         return f.solve(mH(f, A), _spread_on_diagonal(f, grad * f.conj(det), A.shape[-1]))
     u, s, vh = f.linalg_svd(A, True)
@@ -68,8 +68,8 @@ def slogdet_gradient(f: Any, grads: Any, A: Any, sign: Any) -> Any:
     if turning:
         phase = None if by_sign is None else f.mul_Scalar(f.cast_like(f.imag(f.conj(by_sign) * sign), A), 1j)
         g = f.cast_like(either(f, by_size, phase, -1), A)
-    if (found := f.scaled_inverse(A, g)) is not None:
-        return found
+    if (result := f.scaled_inverse(A, g)) is not None:
+        return result
     return f.solve(mH(f, A), _spread_on_diagonal(f, g, A.shape[-1]))
 
 

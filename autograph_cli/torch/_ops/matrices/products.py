@@ -451,8 +451,8 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
     powers = cumprod_op(broadcasting.expand_op(views.unsqueeze(x, -1), (*shape, n - 1)), dims.wrap(-1, x.ndim + 1))
-    found: Tensor = functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
-    return found
+    result: Tensor = functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
+    return result
 
 
 @composite(method=False, name="vander")

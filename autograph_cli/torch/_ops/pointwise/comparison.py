@@ -67,12 +67,12 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
 
     @looks
     def equal(self: Tensor, other: Any) -> Any:
-        if process_state.asks and (found := asked_instead(equal, (self, other), {})) is not NOBODY:
-            return found
-        found = between.op.operator(self, other)
-        if found is NotImplemented and isinstance(other, np.ndarray):
+        if process_state.asks and (result := asked_instead(equal, (self, other), {})) is not NOBODY:
+            return result
+        result = between.op.operator(self, other)
+        if result is NotImplemented and isinstance(other, np.ndarray):
             return between(self, functions["from_numpy"](other))
-        return found
+        return result
 
     choose.__name__ = change.__name__ = name
     change.__doc__ = docstrings.in_place(name)
@@ -106,8 +106,8 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if not tolerance >= 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
-    made: Tensor = isclose_op(input, other, rtol, atol, equal_nan)
-    return made
+    result: Tensor = isclose_op(input, other, rtol, atol, equal_nan)
+    return result
 
 
 @composite()

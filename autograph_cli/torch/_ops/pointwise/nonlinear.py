@@ -373,8 +373,8 @@ rrelu_in_place = operation(
 
 def _apply(run: Any, changed: Any, input: Tensor, *args: Any, inplace: bool) -> Tensor:
     """An activation, or its in-place form (`changed`, where PyTorch has a node of its own for it)."""
-    found: Tensor = run_inplace(changed.op, (input, *args)) if inplace else run(input, *args)
-    return found
+    result: Tensor = run_inplace(changed.op, (input, *args)) if inplace else run(input, *args)
+    return result
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -481,8 +481,8 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of sigmoid(x), computed without overflow."""
-    found: Tensor = log_sigmoid_op(input)[0]
-    return found
+    result: Tensor = log_sigmoid_op(input)[0]
+    return result
 
 
 @composite()
@@ -544,8 +544,8 @@ def _in_place_of(run: Any) -> Any:
     """`elu_`, `selu_`, ...: the function with `inplace=True`."""
 
     def changed(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        found: Tensor = run(input, *args, inplace=True, **kwargs)
-        return found
+        result: Tensor = run(input, *args, inplace=True, **kwargs)
+        return result
 
     return documented(changed, in_place(run.__name__), f"{run.__name__}_")
 

@@ -426,8 +426,8 @@ def clone_(input: Tensor, *, memory_format: Any = None) -> Tensor:
         memory_format is contiguous_format and input._ag_raw.flags.c_contiguous
     ):
         return clone(input)
-    made: Tensor = operations.clone_format(input, memory_format)
-    return made
+    result: Tensor = operations.clone_format(input, memory_format)
+    return result
 
 
 @composite()

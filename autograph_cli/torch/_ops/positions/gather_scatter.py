@@ -361,8 +361,8 @@ composite(method=False, name="_unsafe_masked_index_put_accumulate")(unsafe_maske
 @composite()
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not 0, one row each."""
-    made: Tensor = indexing.nonzero(input)
-    return made
+    result: Tensor = indexing.nonzero(input)
+    return result
 
 
 @composite(out=True)

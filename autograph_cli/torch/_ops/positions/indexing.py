@@ -344,13 +344,13 @@ def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
     """The indices, with masks on `meta`, whose positions nobody knows, as so many positions as are written."""
     if len(indices) > input._ag_raw.ndim:
         raise refused(IndexError, f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
-    found: list[Any] = []
+    result: list[Any] = []
     for item in indices:
         if item is not None and item._ag_raw.dtype.kind == "b" and not readable(item._ag_raw):
-            found += [make(positions.astype(np.int64)) for positions in mask_positions(item._ag_raw, writes)]
+            result += [make(positions.astype(np.int64)) for positions in mask_positions(item._ag_raw, writes)]
         else:
-            found.append(item)
-    return found
+            result.append(item)
+    return result
 
 
 @composite(out="apart exact")

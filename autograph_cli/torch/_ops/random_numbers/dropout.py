@@ -253,8 +253,8 @@ def _dropping(drop: Any, feature: bool, inplace: bool) -> Any:
     def run(input: Tensor, p: float, train: bool) -> Tensor:
         if not 0 <= p <= 1:
             raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-        found: Tensor = drop(input, p, train, inplace, feature)
-        return found
+        result: Tensor = drop(input, p, train, inplace, feature)
+        return result
 
     return run
 

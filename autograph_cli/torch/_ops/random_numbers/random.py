@@ -422,9 +422,9 @@ def normal(
         raise RuntimeError("normal expects standard deviation to be non-complex")
     if not isinstance(mean, Tensor):
         dtypes.check_held(mean, std._ag_raw.dtype)
-    made: Tensor = run(mean, std, generator)
+    result: Tensor = run(mean, std, generator)
     if out is None:
-        return made
-    dispatch.put(out, made)
+        return result
+    dispatch.put(out, result)
     written: Tensor = out
     return written

@@ -68,10 +68,10 @@ def laid_side_by_side(parts: list[Tensor], dim: int) -> Tensor:
     if parts[0].is_meta:
         return operations.stack(parts, dim)
     shape = parts[0]._ag_raw.shape
-    made: Tensor = operations.zeros_of((*shape[:dim], len(parts), *shape[dim:]), parts[0])
+    result: Tensor = operations.zeros_of((*shape[:dim], len(parts), *shape[dim:]), parts[0])
     for k, part in enumerate(parts):
-        operations.select(made, dim, k).copy_(part)
-    return made
+        operations.select(result, dim, k).copy_(part)
+    return result
 
 
 operations.cumprod_around_zeros = _cumprod_around_zeros

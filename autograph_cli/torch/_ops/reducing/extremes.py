@@ -156,8 +156,8 @@ def _extreme_index(name: str, op: Any, input: Tensor, dim: int | None, keepdim: 
         raise refused(IndexError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     if d is not None:
         check_elements(name, input, d)
-    found: Tensor = op(input, d, keepdim)
-    return found
+    result: Tensor = op(input, d, keepdim)
+    return result
 
 
 @composite(out=True)

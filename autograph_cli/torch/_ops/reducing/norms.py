@@ -111,8 +111,8 @@ def matrix_norm(
     # Sums over `second`, then an extreme over `first`.
     first -= first > second and not keepdim
     sums = vector_norm_op(A, 1.0, (second,), keepdim, dtype=_numpy(dtype))
-    found: Tensor = functions["amax" if ord > 0 else "amin"](sums, first, keepdim)
-    return found
+    result: Tensor = functions["amax" if ord > 0 else "amin"](sums, first, keepdim)
+    return result
 
 
 def _spectral(A: Tensor, ord: Any, first: int, second: int, keepdim: bool, dtype: Any) -> Tensor:

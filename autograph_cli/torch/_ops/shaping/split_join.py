@@ -120,8 +120,8 @@ def _split_indices(given: Tensor) -> Any:
 
 def _window(input: Tensor, dim: int, start: int, end: int) -> Tensor:
     lo, hi, _ = slice(start, end).indices(input._ag_raw.shape[dim])
-    made: Tensor = views.slice_op(input, dim, lo, max(lo, hi), 1)
-    return made
+    result: Tensor = views.slice_op(input, dim, lo, max(lo, hi), 1)
+    return result
 
 
 def _fixed_split(name: str, dim: int, ndim: int) -> None:
@@ -270,11 +270,11 @@ def chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Any = None) -> Te
         if not x._ag_raw.size:
             raise RuntimeError("_chunk_cat expects non-empty tensor")
         rows.append(_padded_chunks(x._ag_raw, d, num_chunks))
-    found = make(kernels(*rows).xp.concatenate(rows, axis=d + 1))
+    result = make(kernels(*rows).xp.concatenate(rows, axis=d + 1))
     if out is None:
-        return found
+        return result
 
-    put(out, found)
+    put(out, result)
     made: Tensor = out
     return made
 

@@ -192,14 +192,14 @@ def _view_dtype(input: Tensor, dtype: Any) -> Tensor:
     ):
         if dtype is not input.dtype and bit(input):
             raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
-    made = share(input, counts=True)
-    if isinstance(made, Wrapped):
-        return made._ag_lower(lambda lower: _view_dtype(lower, dtype))  # type: ignore[no-any-return]
+    result = share(input, counts=True)
+    if isinstance(result, Wrapped):
+        return result._ag_lower(lambda lower: _view_dtype(lower, dtype))  # type: ignore[no-any-return]
     raw = materialize(input)
     if raw.itemsize != dtype.itemsize:
         _check_other_size(raw, dtype)
-    made._ag_raw = raw.view(dtype.numpy)
-    return made
+    result._ag_raw = raw.view(dtype.numpy)
+    return result
 
 
 def _check_other_size(raw: Any, dtype: Any) -> None:

@@ -133,8 +133,8 @@ def _by_category(category: int) -> np.dtype[Any]:
 
 def _dtype_of(x: Any) -> np.dtype[Any]:
     if isinstance(x, Tensor):
-        found: np.dtype[Any] = x._ag_raw.dtype
-        return found
+        result: np.dtype[Any] = x._ag_raw.dtype
+        return result
     if isinstance(x, (np.generic, np.ndarray)):
         return supported(x)
     for kind, category in dtypes.PYTHON_CATEGORY.items():

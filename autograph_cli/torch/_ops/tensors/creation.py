@@ -66,17 +66,17 @@ def placed(
             "on this system."
         )
     try:
-        found = target_dtype(dtype, out._ag_raw.dtype if out is not None and dtype is None else otherwise)
+        result = target_dtype(dtype, out._ag_raw.dtype if out is not None and dtype is None else otherwise)
     except TypeError:
         raise refused(
             TypeError, f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
         ) from None
-    if out is not None and found != out._ag_raw.dtype:
+    if out is not None and result != out._ag_raw.dtype:
         raise RuntimeError(
-            f"dtype {dtypes.cpp_name(found)} does not match dtype of out parameter "
+            f"dtype {dtypes.cpp_name(result)} does not match dtype of out parameter "
             f"({dtypes.cpp_name(out._ag_raw.dtype)})"
         )
-    return found
+    return result
 
 
 def lengths(name: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
@@ -94,13 +94,13 @@ def lengths(name: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, .
     for position, n in enumerate(given):
         if n.__class__ is not int and not _is_length(n):
             raise _bad_length(name, n, position, single, len(given))
-    found = tuple(n if n.__class__ is int else int(n) for n in given)
-    if any(n < 0 for n in found):
+    result = tuple(n if n.__class__ is int else int(n) for n in given)
+    if any(n < 0 for n in result):
         if name == "zeros":
             raise RuntimeError("zeros: Dimension size must be non-negative.")
-        negative = next(n for n in found if n < 0)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {list(found)}")
-    return found
+        negative = next(n for n in result if n < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {list(result)}")
+    return result
 
 
 def _is_length(n: Any) -> bool:
@@ -153,12 +153,12 @@ def finish(name: str, raw: Any, requires_grad: bool, out: Any = None, drawn: Dra
             raw = moved(raw, thread_state.place)
     if requires_grad and dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    made = make(raw if raw.ndim else raw[()], LEAF if requires_grad else None)
+    result = make(raw if raw.ndim else raw[()], LEAF if requires_grad else None)
     if thread_state.inference:
-        made = inference_result(made)
+        result = inference_result(result)
     if process_state.observer is not None:
-        process_state.observer.untracked(name, None, (), (made,), drawn)
-    return made
+        process_state.observer.untracked(name, None, (), (result,), drawn)
+    return result
 
 
 # ---------------------------------------------------------------- from data

@@ -20,8 +20,8 @@ def _guarded(run: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
 
     @looks
     def operator(self: Tensor, other: Any) -> Any:
-        if process_state.asks and (found := asked_instead(operator, (self, other), {})) is not NOBODY:
-            return found
+        if process_state.asks and (result := asked_instead(operator, (self, other), {})) is not NOBODY:
+            return result
         return run(self, plain_number(other)) if is_operand(other) else NotImplemented
 
     return operator
@@ -32,8 +32,8 @@ def _of_tensors(run: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
 
     @looks
     def operator(self: Tensor, other: Any) -> Any:
-        if process_state.asks and (found := asked_instead(operator, (self, other), {})) is not NOBODY:
-            return found
+        if process_state.asks and (result := asked_instead(operator, (self, other), {})) is not NOBODY:
+            return result
         return run(self, other) if isinstance(other, Tensor) else NotImplemented
 
     return operator

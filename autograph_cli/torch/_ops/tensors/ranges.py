@@ -238,14 +238,14 @@ def _line_ends(name: str, start: Any, end: Any, dtype: Any) -> tuple[Any, Any]:
     if any(many.values()):
         shown = " and ".join(f"{what} with {n} dimension(s)" for what, n in many.items())
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {shown}.")
-    found = number(name, "start", 1, start), number(name, "end", 2, end)
+    result = number(name, "start", 1, start), number(name, "end", 2, end)
     kind = None if dtype is None else dtypes.numpy_dtype(dtype)
-    if kind is not None and kind.kind != "c" and any(isinstance(x, complex) for x in found):
+    if kind is not None and kind.kind != "c" and any(isinstance(x, complex) for x in result):
         shown = dtypes.c_name(dtypes.complex_default())
         raise RuntimeError(
             f"torch.{name}(): inferred dtype {shown} can't be safely cast to passed dtype {dtypes.cpp_name(kind)}"
         )
-    return found
+    return result
 
 
 def _count(name: str, steps: Any) -> int:

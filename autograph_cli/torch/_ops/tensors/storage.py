@@ -67,8 +67,8 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """All elements as Python numbers."""
-        found: list[Any] = self._row.tolist()
-        return found
+        result: list[Any] = self._row.tolist()
+        return result
 
     def fill_(self, value: Any) -> TypedStorage:
         """Every element becomes `value`."""
@@ -246,8 +246,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 @composite(function=True, name="resize_as_")
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """`resize_` to the shape of another tensor."""
-    made: Tensor = resize_(self, the_template._ag_raw.shape)
-    return made
+    result: Tensor = resize_(self, the_template._ag_raw.shape)
+    return result
 
 
 # ---------------------------------------------------------------- element by element

@@ -90,8 +90,8 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """All bytes."""
-        found: list[int] = self._row.tolist()
-        return found
+        result: list[int] = self._row.tolist()
+        return result
 
     def untyped(self) -> UntypedStorage:
         """Itself."""

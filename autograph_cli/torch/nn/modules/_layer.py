@@ -49,10 +49,10 @@ class Layer(Module):
 
     @classmethod
     def _ag_signature(cls) -> inspect.Signature:
-        found: inspect.Signature = next(
+        result: inspect.Signature = next(
             c.__dict__["__signature__"] for c in cls.__mro__ if "__signature__" in c.__dict__
         )
-        return found
+        return result
 
     def _ag_settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__constants__}

@@ -76,9 +76,9 @@ class _Numbered(Module):
 
     def pop(self: Any, key: Any) -> Any:
         """Take out the module at a position."""
-        found = self[key]
+        result = self[key]
         del self[key]
-        return found
+        return result
 
     def _ag_extend(self, modules: Any) -> Any:
         for module in list(modules):

@@ -59,9 +59,9 @@ class _Table(Module):
         """A table over given vectors, (num_embeddings, embedding_dim), that training leaves alone if `freeze`."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        made = cls(*embeddings.shape, _weight=embeddings, **settings)
-        made.weight.requires_grad = not freeze
-        return made
+        result = cls(*embeddings.shape, _weight=embeddings, **settings)
+        result.weight.requires_grad = not freeze
+        return result
 
     def extra_repr(self) -> str:
         unless = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}

@@ -174,11 +174,11 @@ def _no_pickle(self: Any) -> None:
 
 
 def _copied(self: Any, memo: dict[int, Any]) -> Any:
-    made = memo.get(id(self))
-    if made is None:
-        made = memo[id(self)] = object.__new__(type(self))
-        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
-    return made
+    result = memo.get(id(self))
+    if result is None:
+        result = memo[id(self)] = object.__new__(type(self))
+        result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return result
 
 
 def _give_own_class(module: Any) -> None:
@@ -301,8 +301,8 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 
 def type_before_parametrizations(module: Any) -> type:
     """The class that a module had before it was parametrized."""
-    found: type = type(module).__bases__[0] if is_parametrized(module) else type(module)
-    return found
+    result: type = type(module).__bases__[0] if is_parametrized(module) else type(module)
+    return result
 
 
 def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tensor_name: str | None = None) -> Any:

@@ -142,8 +142,8 @@ class Subset(Dataset[Any]):
     def __getitems__(self, indices: list[int]) -> list[Any]:
         chosen = [self.indices[i] for i in indices]
         if callable(getattr(self.dataset, "__getitems__", None)):
-            found: list[Any] = self.dataset.__getitems__(chosen)
-            return found
+            result: list[Any] = self.dataset.__getitems__(chosen)
+            return result
         return [self.dataset[i] for i in chosen]
 
     def __len__(self) -> int:

@@ -10,20 +10,9 @@ from pathlib import Path
 from typing import Any
 
 EXPECTED = Path(__file__).with_name("tables.json")
-USUAL = [
-    "bool",
-    "uint8",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-]
+USUAL = """
+    bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128
+""".split()
 ALL = [*USUAL, "uint16", "uint32", "uint64"]
 NUMBERS = (True, 3, 2.5, 1j)
 PAIRS = {
@@ -50,25 +39,9 @@ BESIDE = {
     "pow": lambda torch, x, s: (x**s).dtype,
     "mul_": lambda torch, x, s: x.clone().mul_(s).dtype,
 }
-ALONE = [
-    "sin",
-    "sqrt",
-    "neg",
-    "sum",
-    "prod",
-    "mean",
-    "cumsum",
-    "round",
-    "argmax",
-    "exp",
-    "any",
-    "all",
-    "count_nonzero",
-    "logical_not",
-    "angle",
-    "cumprod",
-    "square",
-]
+ALONE = """
+    sin sqrt neg sum prod mean cumsum round argmax exp any all count_nonzero logical_not angle cumprod square
+""".split()
 
 
 def _half(pair: set[str]) -> bool:

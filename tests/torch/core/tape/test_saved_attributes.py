@@ -19,21 +19,13 @@ def test_nodes_show_what_pytorchs_show(code):
 
 def test_dir_of_a_node_is_pytorchs():
     x = torch.ones(2, requires_grad=True)
-    assert [name for name in dir((x * x).grad_fn) if not name.startswith("__")] == [
-        "_input_metadata",
-        "_raw_saved_other",
-        "_raw_saved_self",
-        "_saved_other",
-        "_saved_self",
-        "_sequence_nr",
-        "_set_sequence_nr",
-        "metadata",
-        "name",
-        "next_functions",
-        "register_hook",
-        "register_prehook",
-        "requires_grad",
-    ]
+    assert (
+        [name for name in dir((x * x).grad_fn) if not name.startswith("__")]
+        == """
+            _input_metadata _raw_saved_other _raw_saved_self _saved_other _saved_self _sequence_nr _set_sequence_nr
+            metadata name next_functions register_hook register_prehook requires_grad
+        """.split()
+    )
 
 
 def test_an_item_of_a_saved_list_takes_hooks():
