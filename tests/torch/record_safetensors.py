@@ -1,7 +1,5 @@
 """Writes package.safetensors with the safetensors package and PyTorch: `python tests/torch/record_safetensors.py`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

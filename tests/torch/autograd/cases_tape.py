@@ -1,7 +1,5 @@
 """The tape itself: versions and layout of gradients, views that become leaves, views turned in place, nodes that no gradient reached."""
 
-from __future__ import annotations
-
 import threading
 
 from tests.torch.autograd.behaviours import case, err, graph, leaf, made

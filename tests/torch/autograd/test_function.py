@@ -1,7 +1,5 @@
 """Custom Functions: what ctx offers, what their nodes are, and PyTorch's errors."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from typing import Any

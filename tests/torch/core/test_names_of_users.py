@@ -1,7 +1,5 @@
 """Any name that PyTorch leaves to the user is the user's, on tensors, nodes of custom Functions and modules."""
 
-from __future__ import annotations
-
 import copy
 import io
 import itertools

@@ -1,7 +1,5 @@
 """Arrays for compiled kernels, and the comparison of these with NumPy's way."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

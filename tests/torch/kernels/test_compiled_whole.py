@@ -1,7 +1,5 @@
 """Compiled kernels of whole arrays give the bits that NumPy's give: folds, orders, matrices, random numbers."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

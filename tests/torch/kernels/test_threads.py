@@ -1,7 +1,5 @@
 """Large arrays, whose elements several threads share."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from typing import Any

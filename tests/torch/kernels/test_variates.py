@@ -1,7 +1,5 @@
 """The compiled loops that draw variates and permutations, beside Python's steps: the same numbers and the same stream."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Compiled kernels that do an operation as a whole give the bits and the layout that its steps give."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A checkpoint as PyTorch writes it: `python -m tests.torch.saving.record_file` renews pytorch.pt."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tensors beside NumPy's arrays and numbers: `python -m tests.torch.core.arguments.record_numpy_operands` records what PyTorch gives."""
 
-from __future__ import annotations
-
 import json
 import re
 import warnings

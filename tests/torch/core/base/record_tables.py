@@ -1,7 +1,5 @@
 """Which dtype comes of every pair of dtypes and of every number beside a tensor: `python -m tests.torch.core.base.record_tables` records it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import warnings

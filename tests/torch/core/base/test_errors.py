@@ -1,7 +1,5 @@
 """Errors that the engine raises on purpose have its mark; those of Python and NumPy inside it have none."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What follows from numbers and names is worked out once, what may change each time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 At the very start of `__exit__` it does, as in PyTorch: Python runs handlers there.
 """
 
-from __future__ import annotations
-
 import sys
 import traceback
 import warnings

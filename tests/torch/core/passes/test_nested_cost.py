@@ -1,7 +1,5 @@
 """Derivatives within derivatives: a gradient by something on the way does not look through what that was made of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

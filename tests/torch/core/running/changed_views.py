@@ -3,8 +3,6 @@
 `python -m tests.torch.core.running.changed_views` records them into changed_views.json.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

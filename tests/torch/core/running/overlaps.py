@@ -4,8 +4,6 @@ and what others leave there.
 `python -m tests.torch.core.running.overlaps` records them into overlaps.json.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

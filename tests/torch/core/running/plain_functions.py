@@ -5,8 +5,6 @@
 prints, as JSON, what each of these programs prints.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

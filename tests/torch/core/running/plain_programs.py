@@ -5,8 +5,6 @@
 prints, as JSON, what each program prints and the text of its snapshot.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

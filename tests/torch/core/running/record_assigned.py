@@ -1,7 +1,5 @@
 """What is written into tensors of each dtype, by kinds of index: `python -m tests.torch.core.running.record_assigned` records it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import warnings

@@ -1,7 +1,5 @@
 """Indices that are lists, read and written: `python -m tests.torch.core.running.record_list_indices` records what PyTorch makes of them."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

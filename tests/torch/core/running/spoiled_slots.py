@@ -6,8 +6,6 @@ runs every STEP-th try from FIRST on in this process and prints the number of ea
 not matter, that the process lives does. The slots are those that compiled code reads in place, as it tells them.
 """
 
-from __future__ import annotations
-
 import copy
 import gc
 import itertools

@@ -1,7 +1,5 @@
 """Functions of operations take their arguments as functions of Python do, and refuse them in the same words."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 from typing import Any

@@ -1,7 +1,5 @@
 """The compiled tape does what Python's code does."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

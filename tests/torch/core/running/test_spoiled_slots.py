@@ -1,8 +1,6 @@
 """Compiled code trusts nothing that Python can write: what a script puts into a slot of the engine may be an error, never
 the end of the process."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

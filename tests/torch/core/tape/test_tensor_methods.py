@@ -1,7 +1,5 @@
 """What type checkers are told of Tensor's methods is what it has."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from pathlib import Path
