@@ -6,7 +6,7 @@ import math
 
 from ..._arrays import Array
 from ..._core.base import dims, dtypes
-from ..._core.base.kept import kept
+from ..._core.base.caching import cached
 from ..._core.base.memory_format import strides_of
 from ..._core.base.state import process_state
 from ..._core.operations import flops
@@ -152,7 +152,7 @@ def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, 
     )
 
 
-@kept
+@cached
 def _flash_shapes(query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...], gqa: bool) -> bool:
     """`gqa`: several heads of the query may share one of the keys and values."""
     if not len(query) == len(key) == len(value) == 4:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..._core.arguments.arg_check import Handed, hands_on
+from ..._core.base.caching import cached
 from ..._core.base.dims import WHOLE, given_sizes
 from ..._core.base.dtypes import c_name, cpp_name
-from ..._core.base.kept import kept
 from ..._core.base.memory_format import channels_last
 from ..._core.base.user_warnings import warn_once
 from ..._core.operations import flops
@@ -282,7 +282,7 @@ def _same(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Sizes, Sizes]:
     return tuple([t // 2 for t in total]), extra if any(extra) else ()
 
 
-@kept
+@cached
 def _geometry(
     dim: int,
     size: Sizes,
@@ -338,7 +338,7 @@ def _check_size(size: Iterable[int], kernel: Sizes, padding: Sizes, dilation: Si
         )
 
 
-@kept
+@cached
 def _geometry_back(
     dim: int,
     size: Sizes,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..._core.arguments.arg_check import hands_on
+from ..._core.base.caching import cached
 from ..._core.base.dtype_checks import parameters_fit
-from ..._core.base.kept import kept
 from ..._core.base.state import thread_state
 from ..._core.operations.operation import operation, operations
 from ..._core.running.views import bump, changes
@@ -121,7 +121,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = N
     return result
 
 
-@kept
+@cached
 def _check_groups(size: Sizes, weight: Sizes | None, bias: Sizes | None, num_groups: int) -> None:
     if len(size) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(size)}")

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..._core.arguments.arg_check import hands_on
 from ..._core.arguments.parsing import parser
+from ..._core.base.caching import cached
 from ..._core.base.dtype_checks import refuse, same_scalar
 from ..._core.base.dtypes import cpp_name
 from ..._core.base.errors import refused
-from ..._core.base.kept import kept
 from ..._core.base.size import Size
 from ..._core.base.user_warnings import warn
 from ..._core.operations.operation import camel, operation, operations
@@ -227,7 +227,7 @@ def _fitting(
     return kind, given, scales, _output(shape, given, scales)
 
 
-_kept_fitting = kept(_fitting)
+_kept_fitting = cached(_fitting)
 
 
 def _output(shape: Sizes, given: Any, scales: Any) -> Sizes:

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..._core.arguments.arg_check import hands_on
 from ..._core.base import dtypes
+from ..._core.base.caching import cached
 from ..._core.base.dtype_checks import no_integers, parameters_fit, refuse
 from ..._core.base.errors import refused
-from ..._core.base.kept import kept
 from ..._core.base.memory_format import as_input
 from ..._core.base.state import thread_state
 from ..._core.operations import recomputed
@@ -256,7 +256,7 @@ def _normalized_sizes(input: Tensor, shape: Any, weight: Any, bias: Any, comma: 
     return _check_normalized(input._ag_raw.shape, shape, *parts, comma)
 
 
-@kept
+@cached
 def _check_normalized(size: Any, shape: Any, weight: Any, bias: Any, comma: str) -> tuple[int, ...]:
     sizes = tuple(int(n) for n in shape)
     if not sizes:
@@ -319,7 +319,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: floa
     return result if kind.itemsize != 2 else operations._to_copy(result, kind)
 
 
-@kept
+@cached
 def _smallest(kind: np.dtype[Any]) -> float:
     """Return what is added to a mean of squares unless it is given."""
     return finfo(dtypes.FROM_NUMPY[kind]).eps
@@ -502,7 +502,7 @@ def _batch_norm_any(
     return result
 
 
-@kept
+@cached
 def _few(shape: tuple[int, ...]) -> bool:
     """Return whether channels may have too few values to tell their deviation."""
     return len(shape) < 2 or math.prod((shape[0], *shape[2:])) == 1

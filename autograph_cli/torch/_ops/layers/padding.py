@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._core.arguments.arg_check import hands_on
-from ..._core.base.kept import kept
+from ..._core.base.caching import cached
 from ..._core.base.memory_format import as_input
 from ..._core.operations.operation import operation
 from ..._core.operations.registry import functions
@@ -117,7 +117,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     return result
 
 
-@kept
+@cached
 def _widths(shape: tuple[int, ...], pad: Any, mode: str, valued: bool) -> Pad:
     """`pad` in whole numbers; an error where it does not fit."""
     padding, rank = tuple([int(n) for n in pad]), len(shape)

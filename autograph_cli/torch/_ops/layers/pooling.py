@@ -8,9 +8,9 @@ from typing import Any
 
 from ..._core.arguments.arg_check import hands_on
 from ..._core.base import dims as dim_sizes
+from ..._core.base.caching import cached
 from ..._core.base.dtype_checks import refuse
 from ..._core.base.errors import refused
-from ..._core.base.kept import kept
 from ..._core.base.layout import channels_last, channels_last_3d, contiguous_format
 from ..._core.base.memory_format import as_input
 from ..._core.base.state import thread_state
@@ -144,7 +144,7 @@ def windows(
     return _windows(input._ag_raw.shape, dims, name, kernel, stride, padding, dilation, ceil)
 
 
-@kept
+@cached
 def _windows(
     shape: Sizes, dims: int, name: str, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
 ) -> Windows:
@@ -351,7 +351,7 @@ def adaptive_size(input: Tensor, size: Any, dims: int, name: str) -> Sizes:
     return _adaptive_size(input._ag_raw.shape, size, dims, name)
 
 
-@kept
+@cached
 def _adaptive_size(shape: Sizes, size: Any, dims: int, name: str) -> Sizes:
     given = (size,) * dims if isinstance(size, int) else tuple(size)
     rank = len(shape)

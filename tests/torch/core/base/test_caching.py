@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from autograph_cli.torch._core.base.kept import kept
+from autograph_cli.torch._core.base.caching import cached
 
 
 def test_what_is_kept() -> None:
     asked = []
 
-    @kept
+    @cached
     def run(*args: Any) -> Any:
         asked.append(args)
         return args

@@ -15,9 +15,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 _LASTING = frozenset((int, bool, float, str, NoneType))
 
 
-def kept(run: F) -> F:
-    """A function whose last results are kept, where its arguments are numbers, names, dtypes and tuples of these; it
-    works out anew what it is given in lists, and what changes, such as a tensor."""
+def cached(run: F) -> F:
+    """Cache the results of a function for arguments that are numbers, names, dtypes and tuples of these; with others,
+    such as lists and tensors, it runs each time."""
 
     @functools.lru_cache(maxsize=256, typed=True)
     def known(*args: Any) -> Any:
