@@ -91,7 +91,7 @@ VARIANTS: dict[str, Variant] = {
     **_direct("rows", "_added_rows", "row_sums", 0),
     **_direct("composed", "sum sum_dim_IntList", "total"),
     **_direct("composed", "mean mean_dim", "mean"),
-    **_direct("composed", "var std any all amax amin cumsum cumprod"),
+    **_direct("composed", "var std amax amin cumsum cumprod"),
     **_direct("elements", "_products_of_rows", "row_products", 0),
     **_direct("composed", "vector_norm linalg_vector_norm", "norm"),
     # Orders.
@@ -113,7 +113,6 @@ VARIANTS: dict[str, Variant] = {
     **_laid("pooling", "_adaptive_avg_pool2d", "adaptive_avg_pool2d"),
     **_direct("pooling", "put_planes", "", 0),
     **_direct("pooling", "_window_shares", "window_sums_backward", 0),
-    **_laid("padding", "constant_pad_nd"),
     **_laid("padding", "reflection_pad1d reflection_pad2d", "reflection"),
     **_laid("padding", "reflection_pad1d_backward reflection_pad2d_backward", "reflection_backward"),
     **_laid("padding", "replication_pad1d replication_pad2d", "replication"),

@@ -82,15 +82,6 @@ def around(stream: Stream, mean: Any, std: float) -> Any:
     return generator.normal(stream, mean.shape, mean.dtype) * std + mean if found is None else found
 
 
-@pytest.mark.parametrize("shape", [(1,), (5,), (0,), (4, 4), (64, 64), (3, 0, 2), (2, 3, 40), (2, 5, 3, 33)])
-@pytest.mark.parametrize("of", [lambda a: a > 0, lambda a: a == a, lambda a: a != a, lambda a: spread_out(a > 1)])
-def test_truths(shape: Any, of: Any) -> None:
-    a = of(numbers("float32", *shape))
-    cases = [(dim, keep) for dim in (None, (0,), (-1,), (-2,)[: len(shape) - 1], (0, 1), ()) for keep in (False, True)]
-    cases = [case for case in cases if case[0] != (0, 1) or len(shape) > 1]
-    both(lambda: tuple(np.asarray(f(a, *case)) for case in cases for f in (cpu.any, cpu.all)))
-
-
 def with_zeros(kind: str, *shape: int) -> Any:
     """Few numbers, many times, with zeros of both signs among them."""
     made = np.random.default_rng(5).integers(-2, 3, shape).astype(kind)

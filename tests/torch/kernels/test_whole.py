@@ -167,7 +167,6 @@ CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     "flip": turns,
     "lerp_Scalar": between,
     "dot": vectors,
-    "constant_pad_nd": lambda make: ((*call, value) for call in pads(make) for value in (0, 1.5, -3, float("inf"))),
 }
 MAY_BE_LEFT = {
     "convolution",
