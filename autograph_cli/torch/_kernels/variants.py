@@ -128,7 +128,6 @@ VARIANTS: dict[str, Variant] = {
     **_laid("joining", "flip"),
     **_direct("joining", "cat", "joined"),
     **_direct("composed", "stack"),
-    **_direct("joining", "unsafe_split", "parts"),
     # Matrices.
     **_laid("products", "dot"),
     **_direct("products", "matmul mm bmm mv", "product"),
