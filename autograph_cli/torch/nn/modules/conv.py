@@ -24,17 +24,9 @@ class _ConvNd(Module):
     """The base of convolutions: a weight, (out, in / groups, *kernel), transposed (in, out / groups, *kernel), and a
     bias."""
 
-    __constants__ = [
-        "stride",
-        "padding",
-        "dilation",
-        "groups",
-        "padding_mode",
-        "output_padding",
-        "in_channels",
-        "out_channels",
-        "kernel_size",
-    ]
+    __constants__ = """
+        stride padding dilation groups padding_mode output_padding in_channels out_channels kernel_size
+    """.split()
     _ag_dimensions = 0
     _ag_transposed = False
     bias: Any

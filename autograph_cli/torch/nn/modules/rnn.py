@@ -26,17 +26,9 @@ class RNNBase(Module):
     hidden_size).
     """
 
-    __constants__ = [
-        "mode",
-        "input_size",
-        "hidden_size",
-        "num_layers",
-        "bias",
-        "batch_first",
-        "dropout",
-        "bidirectional",
-        "proj_size",
-    ]
+    __constants__ = """
+        mode input_size hidden_size num_layers bias batch_first dropout bidirectional proj_size
+    """.split()
 
     def __init__(
         self,

@@ -77,15 +77,9 @@ class Embedding(_Table):
     torch.Size([1, 2, 3])
     """
 
-    __constants__ = [
-        "num_embeddings",
-        "embedding_dim",
-        "padding_idx",
-        "max_norm",
-        "norm_type",
-        "scale_grad_by_freq",
-        "sparse",
-    ]
+    __constants__ = """
+        num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse
+    """.split()
 
     def __init__(
         self,
@@ -115,17 +109,9 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """Sum, mean or maximum of the vectors of each bag of numbers: (B, N) to (B, embedding_dim)."""
 
-    __constants__ = [
-        "num_embeddings",
-        "embedding_dim",
-        "max_norm",
-        "norm_type",
-        "scale_grad_by_freq",
-        "mode",
-        "sparse",
-        "include_last_offset",
-        "padding_idx",
-    ]
+    __constants__ = """
+        num_embeddings embedding_dim max_norm norm_type scale_grad_by_freq mode sparse include_last_offset padding_idx
+    """.split()
 
     def __init__(
         self,
