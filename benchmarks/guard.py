@@ -23,7 +23,7 @@ from rows import ROWS
 
 import autograph_cli
 from autograph_cli import torch
-from autograph_cli.torch._core.calling import fast_tape
+from autograph_cli.torch._core.running.calling import fast_tape
 
 FIGURES = Path(__file__).with_name("guard.json")
 PACKAGE = str(Path(autograph_cli.__file__).parent)

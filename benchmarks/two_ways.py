@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from autograph_cli import torch
-from autograph_cli.torch._core import dispatch
-from autograph_cli.torch._core.op_namespace import table
+from autograph_cli.torch._core.base.op_namespace import table
+from autograph_cli.torch._core.running import dispatch
 
 CALLS = 4000
 ROUNDS = 15

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from autograph_cli.torch._core.parsing import _listed, _signature
+from autograph_cli.torch._core.arguments.parsing import _listed, _signature
 from tests.torch.ops.calls import difference, observe
 from tests.torch.ops.mutations import others, valid_calls
 

@@ -1,9 +1,11 @@
-"""Hold the words of each page to the budget of faults in `style.json`: fails where a page has more.
+"""Hold the words of pages, and the docstrings of folders, to the budget of faults in `style.json`.
 
-The budget goes down by itself; a page that is not in it may have none. `-v PAGE` lists the faults of a page."""
+Fails where one has more. The budget goes down by itself; a page that is not in it may have none. `-v PAGE` lists the
+faults of a page or a folder."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -13,6 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BUDGET = ROOT / "style.json"
 PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/how-to/*.md", "docs/course/*.md")
+FOLDERS = ("autograph_cli/torch",)
+"""Folders whose docstrings are held to it; the others follow."""
 LONGEST = 32
 """Words that a sentence, or a part of it between colons and semicolons, may have; code is one word, brackets none."""
 RULES = {
@@ -27,6 +31,8 @@ RULES = {
     ),
 }
 """The name of each fault, and the pattern that finds it in a sentence."""
+CLAUSE = re.compile(r"(?:What|Whatever|Whether|That|Those|Of|How|Which|Who|When|Where|If|By which|In which)\b")
+"""Beginnings of docstrings that are neither a verb nor a thing."""
 
 
 def sentences(text: str) -> Iterator[tuple[int, str]]:
@@ -58,11 +64,26 @@ def faults(text: str) -> Iterator[tuple[int, str, str]]:
         yield from ((line, name, sentence) for name, rule in RULES.items() if rule.search(sentence))
 
 
-def found() -> dict[str, list[tuple[int, str, str]]]:
-    """The faults of each page that has any."""
-    pages = sorted({page for pattern in PAGES for page in ROOT.glob(pattern)})
-    every = {page.relative_to(ROOT).as_posix(): list(faults(page.read_text("utf-8"))) for page in pages}
-    return {page: each for page, each in every.items() if each}
+def docstring_faults(source: str) -> Iterator[tuple[int, str, str]]:
+    """The line, the name and the text of each docstring of a module that begins with a clause."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Expr(ast.Constant(str(text))) if CLAUSE.match(text.strip()):
+                yield node.lineno, "begins with a clause for a noun", " ".join(text.split())
+
+
+def found() -> dict[str, list[tuple[str, str, str]]]:
+    """The faults of each page and folder that has any, with the file and line of each."""
+    pages = {page: [page] for pattern in PAGES for page in ROOT.glob(pattern)}
+    folders = {ROOT / folder: sorted((ROOT / folder).rglob("*.py")) for folder in FOLDERS}
+    every: dict[str, list[tuple[str, str, str]]] = {}
+    for files, check in ((pages, faults), (folders, docstring_faults)):
+        for page in sorted(files):
+            for file in files[page]:
+                for line, name, sentence in check(file.read_text("utf-8")):
+                    where = f"{file.relative_to(ROOT).as_posix()}:{line}"
+                    every.setdefault(page.relative_to(ROOT).as_posix(), []).append((where, name, sentence))
+    return every
 
 
 def main(arguments: list[str]) -> int:
@@ -71,9 +92,9 @@ def main(arguments: list[str]) -> int:
     now = found()
     over = {page: each for page, each in now.items() if len(each) > budget.get(page, 0)}
     shown = {page: each for page, each in now.items() if page in arguments[1:] or not arguments[1:]}
-    for page, each in (shown if arguments[:1] == ["-v"] else over).items():
-        for line, name, sentence in each:
-            print(f"{page}:{line}: {name}: {sentence[:160]}", file=sys.stderr)
+    for each in (shown if arguments[:1] == ["-v"] else over).values():
+        for where, name, sentence in each:
+            print(f"{where}: {name}: {sentence[:160]}", file=sys.stderr)
     for page in over:
         print(f"{page}: {len(now[page])} faults of style, {budget.get(page, 0)} are allowed", file=sys.stderr)
     kept = {page: min(len(now.get(page, ())), allowed) for page, allowed in budget.items()}

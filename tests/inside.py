@@ -10,7 +10,7 @@ from typing import Any
 
 def modes() -> dict[str, object]:
     """Return how the engine is switched, if it has been imported."""
-    state = sys.modules.get("autograph_cli.torch._core.state")
+    state = sys.modules.get("autograph_cli.torch._core.base.state")
     if state is None:
         return {}
     names = [name for name, x in vars(state.ThreadState).items() if not name.startswith("__") and not callable(x)]
@@ -23,7 +23,7 @@ def modes() -> dict[str, object]:
 
 def observer() -> Any:
     """Return who is told of operations."""
-    from autograph_cli.torch._core.state import process_state
+    from autograph_cli.torch._core.base.state import process_state
 
     return process_state.observer
 
@@ -31,7 +31,7 @@ def observer() -> Any:
 @contextlib.contextmanager
 def unobserved() -> Iterator[None]:
     """Nobody is told of operations within the block."""
-    from autograph_cli.torch._core.state import process_state
+    from autograph_cli.torch._core.base.state import process_state
 
     before, process_state.observer = process_state.observer, None
     try:
@@ -42,7 +42,7 @@ def unobserved() -> Iterator[None]:
 
 def hooks() -> tuple[Any, ...]:
     """Return who watches operations, and how many reasons there are to leave the fast path."""
-    from autograph_cli.torch._core.state import process_state
+    from autograph_cli.torch._core.base.state import process_state
 
     return process_state.op_hook, process_state.change_hook, process_state.special
 

@@ -20,7 +20,7 @@ from autograph_cli.pure import is_pure
 NEEDED = ("numpy", "ml_dtypes", "click", "rich", "pygments", "graphviz", "graphviz-pure")
 OPTIONAL = ("torch",)
 SYSTEM_LAYOUT = ("dot",)
-TAPE = Path(autograph_cli.__file__).parent / "torch" / "_core" / "fast_tape"
+TAPE = Path(autograph_cli.__file__).parent / "torch" / "_core" / "running" / "fast_tape"
 """Where the compiled tape is, without the ending that names Python and platform; its source ends with `.pyx`."""
 
 

@@ -21,7 +21,7 @@ _DIFFERENCES = ("sub", "rsub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_l
 _STEPWISE = frozenset(("round", "sign", "sgn", "floor", "ceil", "trunc", "heaviside", "fix"))
 """Functions whose derivative is zero wherever there is one."""
 _FLAT = frozenset(
-    "relu threshold clamp clamp_min clamp_max hardtanh hardsigmoid hardswish hardshrink sigmoid tanh softmax _softmax "  # noqa: SIM905
+    "relu threshold clamp clamp_min clamp_max hardtanh hardsigmoid hardswish hardshrink sigmoid tanh softmax _softmax "
     "log_softmax elu gelu silu erf softshrink celu".split()
 )
 """Activations that are flat somewhere, or nearly so: far from zero, the derivative is rounded to zero."""

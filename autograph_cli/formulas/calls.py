@@ -14,7 +14,7 @@ from autograph_cli.formulas import functions as fn
 from autograph_cli.formulas.functions import Expr
 from autograph_cli.formulas.operations import Bound
 from autograph_cli.formulas.sheet import Pulled, Shape, Sheet
-from autograph_cli.torch._core.operation import operations
+from autograph_cli.torch._core.operations.operation import operations
 
 _SHORT = {"native_layer_norm": "layer_norm", "native_batch_norm": "batch_norm", "native_group_norm": "group_norm"}
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from autograph_cli import torch
 from autograph_cli.graph.records import Node
-from autograph_cli.torch._core.operation import Operation, table
-from autograph_cli.torch._core.schema import REQUIRED, Parameter
+from autograph_cli.torch._core.base.schema import REQUIRED, Parameter
+from autograph_cli.torch._core.operations.operation import Operation, table
 
 Tensor = Any
 _SLOT = object()

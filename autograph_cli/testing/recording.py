@@ -174,7 +174,7 @@ def value_text(x: Any) -> str:
 
 def formula_lines(trace: Trace) -> Iterator[str]:
     """`mul = self: grad * other; other: grad * self` for each operation of the engine that is in the trace."""
-    from autograph_cli.torch._core.operation import table  # the engine, where formulas are asked for
+    from autograph_cli.torch._core.operations.operation import table  # the engine, where formulas are asked for
 
     graphs = [graph for step in trace.steps for graph in (step.graph, step.double) if graph is not None]
     used = {(node.op, node.name) for graph in graphs for node in graph if node.op}

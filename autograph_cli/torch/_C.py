@@ -6,10 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from ._arrays.cuda import is_available
-from ._core.device import device
-from ._core.overrides import ALL, DisableTorchFunction, DisableTorchFunctionSubclass
-from ._core.state import thread_state
-from ._core.tensor import Tensor, disabled as _disabled_torch_function_impl
+from ._core.arguments.overrides import ALL, DisableTorchFunction, DisableTorchFunctionSubclass
+from ._core.base.device import device
+from ._core.base.state import thread_state
+from ._core.tape.tensor import Tensor, disabled as _disabled_torch_function_impl
 from ._ops.matrices._errors import LinAlgError as _LinAlgError
 
 __all__ = (

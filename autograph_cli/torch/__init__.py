@@ -35,7 +35,8 @@ from . import (
     special as special,
     version as version,
 )
-from ._core import interpret as _interpret, layout as _layout
+from ._core.base import layout as _layout
+from ._core.transforms import interpret as _interpret
 from ._namespace import (
     Size as Size,
     Tensor as Tensor,
@@ -108,38 +109,12 @@ globals().update(_namespace.NAMES)
 globals().update(_FORMER)
 
 
-_AT_NEED = (
-    "accelerator",
-    "backends",
-    "compiler",
-    "cpu",
-    "cuda",
-    "distributed",
-    "distributions",
-    "func",
-    "functional",
-    "futures",
-    "fx",
-    "hub",
-    "jit",
-    "library",
-    "masked",
-    "mps",
-    "multiprocessing",
-    "nn",
-    "onnx",
-    "optim",
-    "profiler",
-    "return_types",
-    "serialization",
-    "signal",
-    "sparse",
-    "storage",
-    "testing",
-    "torch_version",
-    "types",
-    "utils",
-    "xpu",
+_AT_NEED = tuple(
+    """
+    accelerator backends compiler cpu cuda distributed distributions func functional futures fx hub jit library masked
+    mps multiprocessing nn onnx optim profiler return_types serialization signal sparse storage testing torch_version
+    types utils xpu
+    """.split()
 )
 """Parts of the namespace that are imported when a script asks for them."""
 _DEFINED_IN = {
@@ -191,8 +166,8 @@ def __getattr__(name: str) -> Any:
     if name in _AT_NEED:
         return _missing.load(f"{__name__}.{name}")
     if name in _DEFINED_IN:
-        found = globals()[name] = getattr(importlib.import_module(f".{_DEFINED_IN[name]}", __name__), name)
-        return found
+        result = globals()[name] = getattr(importlib.import_module(f".{_DEFINED_IN[name]}", __name__), name)
+        return result
     if f"torch.{name}" in _missing.NOT_REBUILT:
         raise _missing.error(__name__, name, globals())
     other = _missing.sentence(f"torch.{name}", globals())

@@ -13,11 +13,11 @@ from types import ModuleType
 from autograph_cli.pure import is_pure
 
 FILES = os.path.join("autograph_cli", "torch", "")
-"""How tracebacks begin the names of their files, which they know from the root of the project on."""
+"""The beginning of file names in tracebacks of compiled modules, which are relative to the root of the project."""
 
 
 def compiled(name: str, package: str = __package__) -> ModuleType | None:
-    """Return the compiled module of this name within a package, as `_core.fast_tape` of the engine; None without it."""
+    """Return a compiled module of a package, as `_core.running.fast_tape` of the engine; None without it."""
     if is_pure():
         return None
     try:

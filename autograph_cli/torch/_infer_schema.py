@@ -9,9 +9,9 @@ import typing
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ._core.device import device
-from ._core.dtypes import dtype
-from ._core.tensor import Tensor
+from ._core.base.device import device
+from ._core.base.dtypes import dtype
+from ._core.tape.tensor import Tensor
 
 _SINGLE = {
     Tensor: "Tensor",

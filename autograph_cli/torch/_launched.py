@@ -1,4 +1,4 @@
-"""What launchers of several processes (mpiexec, srun, torchrun) say in the environment."""
+"""Variables that launchers of several processes (mpiexec, srun, torchrun) set in the environment."""
 
 from __future__ import annotations
 

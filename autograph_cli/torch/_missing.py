@@ -1,4 +1,4 @@
-"""What is said of a name that the engine lacks, and what stands in for it."""
+"""Messages for names that the engine lacks, and replacements of modules."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ INSTEAD = {
     "torch.Tensor.symeig": "torch.linalg.eigh",
     "torch.testing.assert_allclose": "torch.testing.assert_close",
 }
-"""What does the same, for names that PyTorch removed itself and for some that the engine has under another name."""
+"""Replacements of names that PyTorch removed, and of some that the engine has under another name."""
 
 NOT_REBUILT = {
     "torch.ao": "quantization",
@@ -71,7 +71,7 @@ NOT_REBUILT = {
 autograd."""
 
 _ALIKE = 0.85
-"""How near a name must be to be taken for the one that was meant: `LogNormal` is not `Normal`."""
+"""The least similarity of a suggested name: `LogNormal` is not `Normal`."""
 
 
 def advice(name: str, known: Iterable[str]) -> str:

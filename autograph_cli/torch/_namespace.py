@@ -1,4 +1,4 @@
-"""What stands in `torch` itself: tensors, dtypes and all functions. Packages such as `nn` are written against it, and
+"""The names of `torch` itself: tensors, dtypes and all functions. Packages such as `nn` are written against it, and
 `torch` is made of both."""
 # ruff: noqa: E402  (operations bind their kernels when they are defined)
 
@@ -8,16 +8,17 @@ import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ._core import fp_warnings
+from ._core.base import fp_warnings
 
 fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(autograph_cli\.)?torch\.")
 
-from ._core import arg_check, calling, dtypes, registry
-from ._core.device import device as device
-from ._core.dtypes import dtype as dtype
-from ._core.layout import (
+from ._core.arguments import arg_check
+from ._core.base import dtypes
+from ._core.base.device import device as device
+from ._core.base.dtypes import dtype as dtype
+from ._core.base.layout import (
     channels_last as channels_last,
     channels_last_3d as channels_last_3d,
     contiguous_format as contiguous_format,
@@ -26,89 +27,29 @@ from ._core.layout import (
     sparse_csr as sparse_csr,
     strided as strided,
 )
-from ._core.size import Size as Size
-from ._core.tensor import Tensor as Tensor
+from ._core.base.size import Size as Size
+from ._core.operations import registry
+from ._core.running import calling
+from ._core.tape.tensor import Tensor as Tensor
 from ._ops.tensors import legacy
 
-_OPERATIONS = (
-    "pointwise.arithmetic",
-    "pointwise.unary",
-    "pointwise.clamping",
-    "pointwise.binary",
-    "pointwise.activations",
-    "tensors.creation",
-    "tensors.ranges",
-    "tensors.conversion",
-    "pointwise.comparison",
-    "shaping.views",
-    "shaping.broadcasting",
-    "shaping.as_strided",
-    "shaping.joining",
-    "shaping.rearrange",
-    "positions.indexing",
-    "pointwise.where",
-    "positions.getitem",
-    "positions.gather_scatter",
-    "shaping.split_join",
-    "reducing.reductions",
-    "reducing.extremes",
-    "reducing.cumulative",
-    "positions.sorting",
-    "positions.histograms",
-    "reducing.statistics",
-    "matrices.linear",
-    "pointwise.nonlinear",
-    "pointwise.glu",
-    "loss_functions.losses",
-    "loss_functions.likelihood_losses",
-    "layers.convolution",
-    "layers.pooling",
-    "layers.average_pooling",
-    "layers.unpooling",
-    "layers.normalization",
-    "layers.group_norm",
-    "layers.padding",
-    "reducing.distances",
-    "matrices.solvers",
-    "matrices.determinants",
-    "matrices.decompositions",
-    "matrices.lu",
-    "reducing.norms",
-    "matrices.householder",
-    "matrices.stft",
-    "matrices.ldl",
-    "loss_functions.classification",
-    "loss_functions.chunked",
-    "layers.interpolate",
-    "shaping.pixel_shuffle",
-    "layers.embedding",
-    "random_numbers.dropout",
-    "layers.attention",
-    "layers.aten_layers",
-    "pointwise.complexes",
-    "shaping.view_copy",
-    "reducing.segments",
-    "matrices.finite_difference",
-    "tensors.storage",
-    "tensors.misc",
-    "random_numbers.random",
-    "random_numbers.generators",
-    "layers.recurrent",
-    "shaping.packing",
-    "layers.weight_norm",
-    "tensors.sparse",
-    "tensors.printing",
-    "tensors.protocols",
-    "tensors.other_libraries",
-    "tensors.operators",
-    "pointwise.special",
-    "matrices.fft",
-    "matrices.products",
-    "matrices.einsum",
-    "reducing.cdist",
-    "tensors.default_device",
-    "random_numbers.random_variates",
-    "pointwise.foreach",
+_OPERATIONS = tuple(
+    """
+    pointwise.arithmetic pointwise.unary pointwise.clamping pointwise.binary pointwise.activations tensors.creation
+    tensors.ranges tensors.conversion pointwise.comparison shaping.views shaping.broadcasting shaping.as_strided
+    shaping.joining shaping.rearrange positions.indexing pointwise.where positions.getitem positions.gather_scatter
+    shaping.split_join reducing.reductions reducing.extremes reducing.cumulative positions.sorting positions.histograms
+    reducing.statistics matrices.linear pointwise.nonlinear pointwise.glu loss_functions.losses
+    loss_functions.likelihood_losses layers.convolution layers.pooling layers.average_pooling layers.unpooling
+    layers.normalization layers.group_norm layers.padding reducing.distances matrices.solvers matrices.determinants
+    matrices.decompositions matrices.lu reducing.norms matrices.householder matrices.stft matrices.ldl
+    loss_functions.classification loss_functions.chunked layers.interpolate shaping.pixel_shuffle layers.embedding
+    random_numbers.dropout layers.attention layers.aten_layers pointwise.complexes shaping.view_copy reducing.segments
+    matrices.finite_difference tensors.storage tensors.misc random_numbers.random random_numbers.generators
+    layers.recurrent shaping.packing layers.weight_norm tensors.sparse tensors.printing tensors.protocols
+    tensors.other_libraries tensors.operators pointwise.special matrices.fft matrices.products matrices.einsum
+    reducing.cdist tensors.default_device random_numbers.random_variates pointwise.foreach
+    """.split()
 )
 """The families of operations, which publish what they define when they are imported."""
 for _name in _OPERATIONS:
@@ -137,7 +78,7 @@ from .autograd.grad_mode import is_grad_enabled as is_grad_enabled, no_grad as n
 
 NAMES: dict[str, Any] = dtypes.NAMED | dtypes.ALIASES | legacy.TYPED | registry.functions
 NAMES |= calling.overridable(registry.functions, arg_check.guard("torch", registry.functions))
-"""What the public namespace has beside its packages."""
+"""The names of the public namespace beside its packages."""
 globals().update(NAMES)
 for _part in (fft, linalg, special):
     _members = {name: run for name, run in vars(_part).items() if not name.startswith("_")}

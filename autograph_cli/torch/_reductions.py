@@ -10,10 +10,10 @@ import numpy as np
 
 from ._arrays.lazy import bits_of, flip
 from ._arrays.storages import offset_in, window
-from ._core.memory_format import strides_of
-from ._core.node import LEAF
-from ._core.shared_memory import SharedMemory, share, shared_memory_of
-from ._core.tensor import Tensor
+from ._core.base.memory_format import strides_of
+from ._core.tape.node import LEAF
+from ._core.tape.shared_memory import SharedMemory, share, shared_memory_of
+from ._core.tape.tensor import Tensor
 from ._ops.tensors.legacy import instance
 from .utils.data.worker import get_worker_info
 
@@ -60,7 +60,7 @@ def _rebuilt(
 ) -> Tensor:
     size, shape, strides, offset, dtype = position
     memory = np.frombuffer(SharedMemory.of(descriptor.detach(), size), np.uint8)
-    made: Tensor = instance(cls or Tensor, flip(window(memory, shape, strides, offset, dtype), *bits))
-    made._ag_edge = LEAF if requires_grad else None
-    made.__dict__.update(attributes)
-    return made
+    result: Tensor = instance(cls or Tensor, flip(window(memory, shape, strides, offset, dtype), *bits))
+    result._ag_edge = LEAF if requires_grad else None
+    result.__dict__.update(attributes)
+    return result

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ._arrays import cuda
-from ._core import user_warnings
-from ._core.user_warnings import warn
+from ._core.base import user_warnings
+from ._core.base.user_warnings import warn
 from ._kernels import threads
 
 _settings: dict[str, Any] = {
@@ -86,8 +86,8 @@ def get_deterministic_debug_mode() -> int:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Whether a GPU may multiply float32 in TF32: with "high" and "medium". The CPU computes at the highest precision.
-    An unknown name is warned of."""
+    """Return whether a GPU may multiply float32 in TF32: with "high" and "medium". The CPU computes at the highest
+    precision. An unknown name is warned of."""
     if precision in ("highest", "high", "medium"):
         _settings["precision"] = precision
         cuda.allow_tf32(precision != "highest")
@@ -109,7 +109,7 @@ def is_warn_always_enabled() -> bool:
 
 
 def set_warn_always(b: bool) -> None:
-    """Whether warnings that are given once in a process are given each time."""
+    """Return whether warnings that are given once in a process are given each time."""
     user_warnings.always[0] = bool(b)
 
 

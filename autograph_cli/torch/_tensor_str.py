@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from ._core import formatting
+from ._core.tape import formatting
 from ._ops.tensors import printing
 from ._ops.tensors.printing import set_printoptions
 

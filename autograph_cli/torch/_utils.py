@@ -1,4 +1,4 @@
-"""What plain pickles of PyTorch's tensors call."""
+"""Functions that plain pickles of PyTorch's tensors call."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from . import cuda
 from ._arrays.cuda import is_available as is_available
-from ._core.device import device as _device
-from ._core.user_warnings import warn
+from ._core.base.device import device as _device
+from ._core.base.user_warnings import warn
 
 
 def current_accelerator(check_available: bool = False) -> _device | None:
@@ -52,8 +52,8 @@ reset_accumulated_memory_stats = _there(cuda.reset_accumulated_memory_stats)
 def current_device_idx() -> int:
     """The former name of `current_device_index`."""
     warn("Use `current_device_index` instead.", FutureWarning)
-    found: int = current_device_index()
-    return found
+    result: int = current_device_index()
+    return result
 
 
 def set_device_idx(device: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ._core.registry import functions as _functions
+from ._core.operations.registry import functions as _functions
 
 __all__ = [
     name

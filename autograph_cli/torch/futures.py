@@ -57,16 +57,16 @@ class Future:
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """Return what `callback(self)` gives when this is complete, as another future."""
-        made = self._following()
+        result = self._following()
 
         def run(done: Future) -> None:
             try:
-                made.set_result(callback(done))
+                result.set_result(callback(done))
             except Exception as error:
-                made.set_exception(error)
+                result.set_exception(error)
 
         self.add_done_callback(run)
-        return made
+        return result
 
 
 def wait_all(futures: list[Future]) -> list[Any]:
@@ -76,17 +76,17 @@ def wait_all(futures: list[Future]) -> list[Any]:
 
 def collect_all(futures: Iterable[Future]) -> Future:
     """A future of the list of these futures, complete when all of them are."""
-    waiting, made = list(futures), Future()
+    waiting, result = list(futures), Future()
     left = len(waiting)
 
     def count(_: Future) -> None:
         nonlocal left
         left -= 1
         if not left:
-            made.set_result(waiting)
+            result.set_result(waiting)
 
     for future in waiting:
         future.add_done_callback(count)
     if not waiting:
-        made.set_result([])
-    return made
+        result.set_result([])
+    return result

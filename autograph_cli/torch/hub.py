@@ -24,7 +24,7 @@ __all__ = [
     "set_dir",
 ]
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
-"""What a file's name says of its digest: `resnet18-f37072fd.pth`."""
+"""The digest in a file's name: `resnet18-f37072fd.pth`."""
 _chosen: dict[str, str] = {}
 
 
@@ -114,10 +114,10 @@ def _is_there(name: str) -> bool:
 def _entry(conf: ModuleType, name: str) -> Any:
     if not isinstance(name, str):
         raise ValueError("Invalid input: model should be a string of function name")
-    found = getattr(conf, name, None)
-    if not callable(found):
+    result = getattr(conf, name, None)
+    if not callable(result):
         raise RuntimeError(f"Cannot find callable {name} in hubconf")
-    return found
+    return result
 
 
 def load_state_dict_from_url(

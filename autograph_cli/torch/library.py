@@ -11,12 +11,12 @@ from typing import Any
 
 from . import ops
 from ._arrays.storages import owner
-from ._core.interpreter_stack import BatchLevel, below
-from ._core.state import thread_state
-from ._core.tensor import Tensor, materialize
-from ._core.transforms import Batched, top_level
-from ._core.views import bump
-from ._core.vmap_fallback import per_sample
+from ._core.base.state import thread_state
+from ._core.running.views import bump
+from ._core.tape.tensor import Tensor, materialize
+from ._core.transforms.interpreter_stack import BatchLevel, below
+from ._core.transforms.transforms import Batched, top_level
+from ._core.transforms.vmap_fallback import per_sample
 from ._infer_schema import infer_schema
 from .autograd.batched_function import VmapInfo, wrapped_outputs
 from .autograd.function import Function
@@ -90,10 +90,10 @@ class CustomOpDef:
     def _changing(self, bound: inspect.BoundArguments) -> Any:
         """Call an operator that changes its arguments: their versions count it, autograd does not see it."""
         with no_grad():
-            found = self._run(bound)
+            result = self._run(bound)
         for x in _flat(bound.arguments[name] for name in self._mutated):
             bump(x)
-        return found
+        return result
 
     def _run(self, bound: inspect.BoundArguments) -> Any:
         """Return what the function gives; for tensors without memory, the fake one. RuntimeError if results share
@@ -108,9 +108,9 @@ class CustomOpDef:
             return self._fake(*bound.args, **bound.kwargs)
         if self._kernel is None:
             raise NotImplementedError(f"Could not run '{self._name}' with arguments from the 'CPU' backend.")
-        found = self._kernel(*bound.args, **bound.kwargs)
+        result = self._kernel(*bound.args, **bound.kwargs)
         memory = {id(owner(materialize(x))) for x in given}
-        for x in _flat((found,)):
+        for x in _flat((result,)):
             if id(own := owner(materialize(x))) in memory:
                 raise RuntimeError(
                     f"{self._name}: The output of this custom operator (1) must not also be an input to this custom "
@@ -119,7 +119,7 @@ class CustomOpDef:
                     "custom operator to not return y."
                 )
             memory.add(id(own))
-        return found
+        return result
 
     def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Any = None) -> None:
         """`backward(ctx, *grads)` gives the gradients of the inputs; `setup_context(ctx, inputs, output)` saves for it.
@@ -276,10 +276,10 @@ def custom_op(
     if not (namespace.isidentifier() and last.isidentifier()):
         raise ValueError(f"torch.library.custom_op: expected a name like 'namespace::name', got {name!r}")
     written = schema or infer_schema(fn, mutates_args=mutates_args)
-    made = _DEFINED[name] = CustomOpDef(name, fn, written, device_types)
+    result = _DEFINED[name] = CustomOpDef(name, fn, written, device_types)
     space = vars(ops).setdefault(namespace, ModuleType(f"torch.ops.{namespace}"))
-    setattr(space, last, made)
-    return made
+    setattr(space, last, result)
+    return result
 
 
 def _defined(op: Any) -> CustomOpDef:

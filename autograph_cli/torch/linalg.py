@@ -8,7 +8,7 @@ tensor(5.)
 
 from __future__ import annotations
 
-from ._core.registry import functions, with_out
+from ._core.operations.registry import functions, with_out
 from ._ops.matrices import (
     decompositions as _decompositions,
     determinants as _determinants,
@@ -46,18 +46,10 @@ lu, lu_solve, lu_factor, lu_factor_ex = (
     tensorsolve,
 ) = (
     with_out(getattr(_solvers, _name))
-    for _name in (
-        "solve",
-        "solve_ex",
-        "solve_triangular",
-        "inv",
-        "inv_ex",
-        "pinv",
-        "lstsq",
-        "matrix_exp",
-        "matrix_power",
-        "tensorinv",
-        "tensorsolve",
+    for _name in tuple(
+        """
+        solve solve_ex solve_triangular inv inv_ex pinv lstsq matrix_exp matrix_power tensorinv tensorsolve
+        """.split()
     )
 )
 norm, vector_norm, matrix_norm, cond, matrix_rank = (

@@ -9,9 +9,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ._core import dtypes
-from ._core.registry import functions as torch
-from ._core.tensor import Tensor, make
+from ._core.base import dtypes
+from ._core.operations.registry import functions as torch
+from ._core.tape.tensor import Tensor, make
 
 __all__ = [
     "amax",
@@ -66,8 +66,8 @@ def _kept(kind: str, input: Tensor, mask: Tensor | None) -> Tensor:
     """The input with what the mask leaves out made neutral."""
     if mask is None:
         return input
-    made: Tensor = torch["where"](_spread_mask(input, mask), input, _neutral(kind, input))
-    return made
+    result: Tensor = torch["where"](_spread_mask(input, mask), input, _neutral(kind, input))
+    return result
 
 
 def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
@@ -103,8 +103,8 @@ def sum(
     tensor(4)
     """
     kept = _kept("sum", input, mask)
-    made: Tensor = torch["sum"](kept, _dims(dim, input.ndim), bool(keepdim), dtype=_summed_dtype(input, dtype))
-    return made
+    result: Tensor = torch["sum"](kept, _dims(dim, input.ndim), bool(keepdim), dtype=_summed_dtype(input, dtype))
+    return result
 
 
 def prod(
@@ -120,8 +120,8 @@ def prod(
 def _cumulative(kind: str, name: str) -> Callable[..., Tensor]:
     def run(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
         wanted = _summed_dtype(input, dtype)
-        made: Tensor = torch[name](_kept(kind, input, mask), _dims(dim, input.ndim)[0], dtype=wanted).to(wanted)
-        return made
+        result: Tensor = torch[name](_kept(kind, input, mask), _dims(dim, input.ndim)[0], dtype=wanted).to(wanted)
+        return result
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = f"`torch.{name}` of what the mask keeps."
@@ -182,8 +182,8 @@ def mean(
             f"Got: {wanted}"
         )
     total, count = _counted(input, dim, bool(keepdim), wanted, mask)
-    made: Tensor = torch["div"](total, count)
-    return made
+    result: Tensor = torch["div"](total, count)
+    return result
 
 
 def median(
@@ -191,12 +191,12 @@ def median(
 ) -> Tensor:
     """The median of what the mask keeps, along one dimension."""
     x = input if input.dtype.is_floating_point else input.to(dtypes.float32)
-    found: Tensor = torch["nanmedian"](_kept("median", x, mask), _dims(dim, input.ndim)[0], keepdim)[0]
+    result: Tensor = torch["nanmedian"](_kept("median", x, mask), _dims(dim, input.ndim)[0], keepdim)[0]
     if x is input:
-        return found
-    if bool(found.isnan().any()):
+        return result
+    if bool(result.isnan().any()):
         raise ValueError("masked median of integers where the mask keeps nothing is not defined")
-    return found.to(input.dtype if dtype is None else dtype)
+    return result.to(input.dtype if dtype is None else dtype)
 
 
 def logsumexp(
@@ -231,8 +231,8 @@ def norm(
 ) -> Tensor:
     """The vector norm of what the mask keeps."""
     kept = _kept("amin" if ord == -math.inf else "sum", input, mask)
-    found: Tensor = torch["norm"](kept, ord, _dims(dim, input.ndim), bool(keepdim), dtype=dtype)
-    return found
+    result: Tensor = torch["norm"](kept, ord, _dims(dim, input.ndim), bool(keepdim), dtype=dtype)
+    return result
 
 
 def _spread(input: Tensor, dim: Any, correction: Any, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
@@ -269,8 +269,8 @@ def var(
     mask: Tensor | None = None,
 ) -> Tensor:
     """The variance of what the mask keeps."""
-    made: Tensor = _spread(input, dim, _correction(unbiased, correction), bool(keepdim), dtype, mask)
-    return made
+    result: Tensor = _spread(input, dim, _correction(unbiased, correction), bool(keepdim), dtype, mask)
+    return result
 
 
 def std(
@@ -284,8 +284,8 @@ def std(
     mask: Tensor | None = None,
 ) -> Tensor:
     """The standard deviation of what the mask keeps."""
-    made: Tensor = torch["sqrt"](_spread(input, dim, _correction(unbiased, correction), bool(keepdim), dtype, mask))
-    return made
+    result: Tensor = torch["sqrt"](_spread(input, dim, _correction(unbiased, correction), bool(keepdim), dtype, mask))
+    return result
 
 
 # ---------------------------------------------------------------- normalizations
@@ -295,8 +295,8 @@ def _normalizer(kind: str, name: str, negative: bool = False) -> Callable[..., T
     def run(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
         wanted = input.dtype if dtype is None else dtype
         kept = _kept(kind, input, mask)
-        made: Tensor = torch[name](torch["neg"](kept) if negative else kept, _dims(dim, input.ndim)[0], dtype=wanted)
-        return made
+        result: Tensor = torch[name](torch["neg"](kept) if negative else kept, _dims(dim, input.ndim)[0], dtype=wanted)
+        return result
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = f"`{name}` of {'minus ' if negative else ''}what the mask keeps; the rest gets no share."
@@ -314,5 +314,5 @@ def normalize(
     kept = _kept("sum", input, mask)
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     floor = torch["full"]((), eps, dtype=size.dtype)
-    made: Tensor = torch["div"](kept, torch["maximum"](size, floor))
-    return made
+    result: Tensor = torch["div"](kept, torch["maximum"](size, floor))
+    return result

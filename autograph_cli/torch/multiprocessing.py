@@ -136,10 +136,10 @@ def start_processes(
         errors.append(context.SimpleQueue())
         processes.append(context.Process(target=_run, args=(fn, index, args, errors[-1]), daemon=daemon))
         processes[-1].start()
-    made = ProcessContext(processes, errors)
+    result = ProcessContext(processes, errors)
     if not join:
-        return made
-    while not made.join():
+        return result
+    while not result.join():
         pass
     return None
 

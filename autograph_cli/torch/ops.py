@@ -7,11 +7,11 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ._core import dims
-from ._core.dtypes import dtype
-from ._core.operation import Operation, operations
-from ._core.registry import functions
-from ._core.tensor import Tensor
+from ._core.base import dims
+from ._core.base.dtypes import dtype
+from ._core.operations.operation import Operation, operations
+from ._core.operations.registry import functions
+from ._core.tape.tensor import Tensor
 from ._ops.pointwise import arithmetic
 from ._ops.shaping import views
 
@@ -129,8 +129,8 @@ class Library:
 
 def _slice(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     d = dims.wrap(dim, self.ndim)
-    made: Tensor = views.slice_op(self, d, *views.window(start, end, step, self._ag_raw.shape[d]))
-    return made
+    result: Tensor = views.slice_op(self, d, *views.window(start, end, step, self._ag_raw.shape[d]))
+    return result
 
 
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
@@ -141,8 +141,8 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
 def _to_copy(
     self: Tensor, dtype: Any = None, *, device: Any = None, memory_format: Any = None, **options: Any
 ) -> Tensor:
-    made: Tensor = self.to(device, dtype, copy=True, memory_format=memory_format)
-    return made
+    result: Tensor = self.to(device, dtype, copy=True, memory_format=memory_format)
+    return result
 
 
 def _reduced(self: Tensor, other: Tensor, reduce: str) -> NoReturn:

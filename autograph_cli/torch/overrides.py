@@ -10,10 +10,11 @@ from types import FunctionType
 from typing import Any
 
 from . import _missing
-from ._core import overrides as _overrides, registry
-from ._core.overrides import ALL, Overridable, is_function, overloaded
-from ._core.state import process_state, thread_state
-from ._core.tensor import Tensor
+from ._core.arguments import overrides as _overrides
+from ._core.arguments.overrides import ALL, Overridable, is_function, overloaded
+from ._core.base.state import process_state, thread_state
+from ._core.operations import registry
+from ._core.tape.tensor import Tensor
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -58,105 +59,27 @@ _OPERATORS = {
 }
 """Operators that are methods under another name."""
 _OF_THEMSELVES = frozenset(
-    [
-        "__and__",
-        "__eq__",
-        "__floordiv__",
-        "__iand__",
-        "__ifloordiv__",
-        "__ilshift__",
-        "__ior__",
-        "__ipow__",
-        "__irshift__",
-        "__ixor__",
-        "__lshift__",
-        "__or__",
-        "__pow__",
-        "__rand__",
-        "__rfloordiv__",
-        "__rlshift__",
-        "__rmatmul__",
-        "__rmod__",
-        "__ror__",
-        "__rpow__",
-        "__rrshift__",
-        "__rshift__",
-        "__rsub__",
-        "__rtruediv__",
-        "__rxor__",
-        "__xor__",
-    ]
+    """
+    __and__ __eq__ __floordiv__ __iand__ __ifloordiv__ __ilshift__ __ior__ __ipow__ __irshift__ __ixor__ __lshift__
+    __or__ __pow__ __rand__ __rfloordiv__ __rlshift__ __rmatmul__ __rmod__ __ror__ __rpow__ __rrshift__ __rshift__
+    __rsub__ __rtruediv__ __rxor__ __xor__
+    """.split()
 )
 _NOT_ASKED = frozenset(
-    [
-        "__class__",
-        "__delitem__",
-        "__dir__",
-        "__hash__",
-        "__init__",
-        "__init_subclass__",
-        "__iter__",
-        "__new__",
-        "__str__",
-        "__torch_function__",
-        "_make_subclass",
-        "_make_wrapper_subclass",
-        "as_subclass",
-        "meta",
-        "broadcast_shapes",
-        "can_cast",
-        "finfo",
-        "from_numpy",
-        "get_default_dtype",
-        "get_rng_state",
-        "iinfo",
-        "initial_seed",
-        "is_storage",
-        "is_tensor",
-        "manual_seed",
-        "promote_types",
-        "seed",
-        "set_default_device",
-        "set_default_dtype",
-        "set_default_tensor_type",
-        "set_printoptions",
-        "set_rng_state",
-        "typename",
-    ]
+    """
+    __class__ __delitem__ __dir__ __hash__ __init__ __init_subclass__ __iter__ __new__ __str__ __torch_function__
+    _make_subclass _make_wrapper_subclass as_subclass meta broadcast_shapes can_cast finfo from_numpy get_default_dtype
+    get_rng_state iinfo initial_seed is_storage is_tensor manual_seed promote_types seed set_default_device
+    set_default_dtype set_default_tensor_type set_printoptions set_rng_state typename
+    """.split()
 )
 """Functions that no class and no mode is asked for."""
 _FACTORIES = frozenset(
-    [
-        "arange",
-        "as_tensor",
-        "asarray",
-        "bartlett_window",
-        "blackman_window",
-        "empty",
-        "empty_strided",
-        "eye",
-        "frombuffer",
-        "full",
-        "hamming_window",
-        "hann_window",
-        "kaiser_window",
-        "linspace",
-        "logspace",
-        "normal",
-        "ones",
-        "rand",
-        "randint",
-        "randn",
-        "randperm",
-        "range",
-        "scalar_tensor",
-        "sparse_coo_tensor",
-        "tensor",
-        "tril_indices",
-        "triu_indices",
-        "vander",
-        "zeros",
-    ]
+    """
+    arange as_tensor asarray bartlett_window blackman_window empty empty_strided eye frombuffer full hamming_window
+    hann_window kaiser_window linspace logspace normal ones rand randint randn randperm range scalar_tensor
+    sparse_coo_tensor tensor tril_indices triu_indices vander zeros
+    """.split()
 )
 """Functions that only modes are asked for."""
 
@@ -336,13 +259,13 @@ def _entries() -> dict[Any, Overridable]:
 
 def get_overridable_functions() -> dict[Any, list[Any]]:
     """The functions that classes are asked for, by the module or class that has them."""
-    found: dict[Any, list[Any]] = {}
+    result: dict[Any, list[Any]] = {}
     for func, entry in _entries().items():
         if not entry.modes_only:
             parts = entry.name.split(".")[1:-1]
             home = functools.reduce(getattr, parts, sys.modules[_HERE])
-            found.setdefault(home, []).append(func)
-    return found
+            result.setdefault(home, []).append(func)
+    return result
 
 
 def get_ignored_functions() -> set[Any]:

@@ -23,7 +23,7 @@ __all__ = [
 
 
 class ProfilerActivity(enum.Enum):
-    """What PyTorch's profiler can look at."""
+    """The devices that PyTorch's profiler records."""
 
     CPU = 0
     XPU = 1
@@ -31,7 +31,7 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a profiler does in a step."""
+    """The action of a profiler in a step."""
 
     NONE = 0
     WARMUP = 1

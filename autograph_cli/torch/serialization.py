@@ -17,8 +17,8 @@ import numpy as np
 from ..atomic_files import atomic_write
 from ._arrays import cuda
 from ._arrays.meta import without_memory
-from ._core.device import device
-from ._core.dtypes import dtype
+from ._core.base.device import device
+from ._core.base.dtypes import dtype
 from ._ops.tensors.untyped_storage import UntypedStorage
 from ._saving import before_zip
 from ._saving.archive import Reader, Writer
@@ -40,7 +40,7 @@ __all__ = [
 DEFAULT_PROTOCOL = 2
 FILE_LIKE = str | os.PathLike[str] | IO[bytes]
 MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
-"""What `load` takes, for annotations."""
+"""The argument of `load`, for annotations."""
 _MAGIC = b"PK\x03\x04"
 
 # ---------------------------------------------------------------- saving
@@ -155,21 +155,21 @@ def load(
 def _load_old(file: OldFile, map_location: Any, weights_only: bool) -> Any:
     storages = _OldStorages(file, map_location)
     if weights_only:
-        found = RestrictedMachine(storages.load, _safe).run(file.pickle)
+        result = RestrictedMachine(storages.load, _safe).run(file.pickle)
     else:
-        found = TrustingUnpickler(file.pickle, storages.load).load()
+        result = TrustingUnpickler(file.pickle, storages.load).load()
     file.fill(storages.waiting)
     storages.swap()
-    return found
+    return result
 
 
 def _head(file: Any, length: int) -> bytes:
     if not all(hasattr(file, name) for name in ("read", "seek", "tell")):
         return b""
     start = file.tell()
-    found: bytes = file.read(length)
+    result: bytes = file.read(length)
     file.seek(start)
-    return found
+    return result
 
 
 def _open(file: Any) -> Reader:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._core.layout import sparse_coo
-from ._core.tensor import Tensor
-from ._core.user_warnings import warn_once
+from ._core.base.layout import sparse_coo
+from ._core.base.user_warnings import warn_once
+from ._core.tape.tensor import Tensor
 from ._ops.tensors.legacy import TYPED, tensortype
 from ._ops.tensors.sparse import addmm, log_softmax, mm, softmax, sparse_coo_tensor, sum
 
@@ -29,8 +29,8 @@ class _SparseType(tensortype):
         dtype = None
         if given == ("shape",):
             dtype, args = cls.dtype, (args[0] if args and not isinstance(args[0], int) else args or (0,),)
-        made: Tensor = sparse_coo_tensor(*args, dtype=dtype, device=device)
-        return made
+        result: Tensor = sparse_coo_tensor(*args, dtype=dtype, device=device)
+        return result
 
 
 globals().update(

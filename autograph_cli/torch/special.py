@@ -7,7 +7,7 @@ tensor([0.0000, 0.4769])
 
 from __future__ import annotations
 
-from ._core.registry import functions as functions
+from ._core.operations.registry import functions as functions
 from ._ops.pointwise import special as _ops
 from ._ops.pointwise.special import (
     digamma as digamma,

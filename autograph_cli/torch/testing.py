@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ._core.registry import functions
-from ._core.tensor import Tensor
+from ._core.operations.registry import functions
+from ._core.tape.tensor import Tensor
 
 __all__ = ["assert_close", "make_tensor"]
 
@@ -25,7 +25,7 @@ Message = Any
 
 
 class _Rules:
-    """What `assert_close` was asked to hold two things to."""
+    """The rules of an `assert_close` call."""
 
     def __init__(self, rtol: float | None, atol: float | None, equal_nan: bool, checks: dict[str, bool]) -> None:
         if (rtol is None) != (atol is None):

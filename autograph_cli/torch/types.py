@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Union
 
-from ._core.device import device
-from ._core.size import Size
-from ._core.tensor import Tensor
+from ._core.base.device import device
+from ._core.base.size import Size
+from ._core.tape.tensor import Tensor
 
 Number = Union[int, float, bool]  # noqa: UP007
 Device = Union[device, str, int, None]  # noqa: UP007

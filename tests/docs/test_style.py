@@ -1,4 +1,4 @@
-"""The words of the pages keep to the rules of packaging/style.py, which finds what it is to find."""
+"""The words of pages and docstrings keep to the rules of packaging/style.py, which finds what it is to find."""
 
 from __future__ import annotations
 
@@ -48,6 +48,11 @@ def test_a_fault_is_found_and_named(text: str, named: list[str]) -> None:
 def test_a_fault_has_its_line() -> None:
     text = "# A page\n\nOne. Two\nis two.\n\n- an item\n- `so\nlong`, that of it\n"
     assert [line for line, _, _ in style.faults(text)] == [7]
+
+
+def test_a_docstring_that_begins_with_a_clause_has_its_line() -> None:
+    source = '"""The rules."""\nKINDS = 2\n"""What is counted."""\ndef f():\n    """Return that of `x`."""\n'
+    assert list(style.docstring_faults(source)) == [(3, "begins with a clause for a noun", "What is counted.")]
 
 
 def test_no_page_has_more_faults_than_style_json_allows() -> None:

@@ -18,22 +18,10 @@ from .queues import read, synchronize, tell, transfers
 
 KNOWN = json.loads(Path(__file__).with_name("cupy.json").read_text())
 """What record_cupy.py found in CuPy."""
-DTYPES = (
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-    "bfloat16",
+DTYPES = tuple(
+    """
+    bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 bfloat16
+    """.split()
 )
 """The dtypes that CuPy has."""
 ANY = (bool, int, float, complex, np.generic)
@@ -433,22 +421,9 @@ for _name, _parameters in KNOWN["methods"].items():
     if _name not in vars(ndarray) and hasattr(np.ndarray, _name):
         _method(_name, _parameters)
 
-_OPERATORS = [
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and",
-    "or",
-    "xor",
-    "lshift",
-    "rshift",
-    "divmod",
-]
+_OPERATORS = """
+    add sub mul truediv floordiv mod pow matmul and or xor lshift rshift divmod
+""".split()
 for _name in [f"__{p}{n}__" for n in _OPERATORS for p in ("", "r", "i")] + [
     f"__{n}__" for n in ("eq", "ne", "lt", "le", "gt", "ge")
 ]:

@@ -10,7 +10,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._arrays import cuda
-from autograph_cli.torch._core import generator
+from autograph_cli.torch._core.streams import generator
 from tests.strict_array import arrays, module
 
 

@@ -42,18 +42,9 @@ ATOMIC, ORDERED = "iIQLfdeFD", "iIQLfd"
 ARRAY_FIRST = frozenset(("a", "ar", "arr", "array", "m", "x", "prototype", "val"))
 """How CuPy calls a first argument that has to be an array."""
 MAKE_NO_ARRAY = frozenset(
-    (
-        "broadcast_shapes",
-        "result_type",
-        "can_cast",
-        "promote_types",
-        "finfo",
-        "iinfo",
-        "ndindex",
-        "issubdtype",
-        "min_scalar_type",
-        "common_type",
-    )
+    """
+    broadcast_shapes result_type can_cast promote_types finfo iinfo ndindex issubdtype min_scalar_type common_type
+    """.split()
 )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core.philox import Philox, _philox
+from autograph_cli.torch._core.streams.philox import Philox, _philox
 
 pytestmark = pytest.mark.usefixtures("gpu")
 

@@ -1,7 +1,5 @@
 """What distributions give, written by PyTorch: `python -m tests.torch.record_distributions` renews distributions.json."""
 
-from __future__ import annotations
-
 import json
 import math
 import warnings

@@ -6,25 +6,12 @@ import types
 from pathlib import Path
 
 EXPECTED = Path(__file__).with_name("lacking.json")
-PARTS = (
-    "torch",
-    "torch.Tensor",
-    "torch.nn",
-    "torch.nn.functional",
-    "torch.nn.init",
-    "torch.nn.utils",
-    "torch.linalg",
-    "torch.fft",
-    "torch.special",
-    "torch.signal.windows",
-    "torch.autograd",
-    "torch.utils.data",
-    "torch.optim",
-    "torch.optim.lr_scheduler",
-    "torch.testing",
-    "torch.random",
-    "torch.func",
-    "torch.amp",
+PARTS = tuple(
+    """
+    torch torch.Tensor torch.nn torch.nn.functional torch.nn.init torch.nn.utils torch.linalg torch.fft torch.special
+    torch.signal.windows torch.autograd torch.utils.data torch.optim torch.optim.lr_scheduler torch.testing torch.random
+    torch.func torch.amp
+    """.split()
 )
 
 

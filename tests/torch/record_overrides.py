@@ -1,7 +1,5 @@
 """Who is asked instead of functions, and for which: `python -m tests.torch.record_overrides` records what PyTorch does."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import json

@@ -1,26 +1,13 @@
 """Writes package.safetensors with the safetensors package and PyTorch: `python tests/torch/record_safetensors.py`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 EXPECTED = Path(__file__).with_name("package.safetensors")
-NAMES = (
-    "bool",
-    "uint8",
-    "int8",
-    "int16",
-    "uint16",
-    "float16",
-    "bfloat16",
-    "int32",
-    "uint32",
-    "float32",
-    "complex64",
-    "float64",
-    "int64",
-    "uint64",
+NAMES = tuple(
+    """
+    bool uint8 int8 int16 uint16 float16 bfloat16 int32 uint32 float32 complex64 float64 int64 uint64
+    """.split()
 )
 METADATA = {"format": "pt"}
 

@@ -82,17 +82,11 @@ def test_refusals_are_in_the_words_of_pytorch():
 
 
 def test_modules_have_the_names_of_pytorch():
-    for name in (
-        "normal.Normal",
-        "categorical.Categorical",
-        "kl.kl_divergence",
-        "multivariate_normal.MultivariateNormal",
-        "utils.broadcast_all",
-        "transforms.ExpTransform",
-        "constraint_registry.biject_to",
-        "studentT.StudentT",
-        "relaxed_categorical.ExpRelaxedCategorical",
-    ):
+    for name in """
+        normal.Normal categorical.Categorical kl.kl_divergence multivariate_normal.MultivariateNormal
+        utils.broadcast_all transforms.ExpTransform constraint_registry.biject_to studentT.StudentT
+        relaxed_categorical.ExpRelaxedCategorical
+    """.split():
         module, _, attribute = name.partition(".")
         assert hasattr(importlib.import_module(f"{D.__name__}.{module}"), attribute)
 

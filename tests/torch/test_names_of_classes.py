@@ -1,7 +1,5 @@
 """The engine's own members of classes that users subclass, or put attributes on, have names that no user picks."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The safetensors package runs on the engine: the same bytes and tensors as on PyTorch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -24,13 +24,13 @@ from autograph_cli.engines.protocol import (
     uncounted,
 )
 from autograph_cli.engines.values import shown
-from autograph_cli.torch._core.modes import kept
-from autograph_cli.torch._core.node import Node, View
-from autograph_cli.torch._core.operation import Operation
-from autograph_cli.torch._core.state import process_state, thread_state
-from autograph_cli.torch._core.tensor import Tensor
-from autograph_cli.torch._core.views import CopySlices
-from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
+from autograph_cli.torch._core.base.state import process_state, thread_state
+from autograph_cli.torch._core.operations.operation import Operation
+from autograph_cli.torch._core.running.modes import kept
+from autograph_cli.torch._core.running.views import CopySlices
+from autograph_cli.torch._core.tape.node import Node, View
+from autograph_cli.torch._core.tape.tensor import Tensor
+from autograph_cli.torch._core.tape.wrapped_numbers import is_wrapped_number
 
 
 class Builtin(Tensors, Measuring):

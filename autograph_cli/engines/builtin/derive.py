@@ -16,12 +16,12 @@ from autograph_cli.engines.builtin.saved import bytes_kept
 from autograph_cli.engines.protocol import CannotDerive
 from autograph_cli.torch._arrays import cuda
 from autograph_cli.torch._core.backward import grad
-from autograph_cli.torch._core.device_dispatch import filled
-from autograph_cli.torch._core.generator import default_stream
-from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, output_meta
-from autograph_cli.torch._core.saved_tensors import Packed
-from autograph_cli.torch._core.state import process_state, thread_state
-from autograph_cli.torch._core.tensor import Tensor, make
+from autograph_cli.torch._core.base.state import process_state, thread_state
+from autograph_cli.torch._core.running.device_dispatch import filled
+from autograph_cli.torch._core.streams.generator import default_stream
+from autograph_cli.torch._core.tape.node import AccumulateGrad, Extra, Node, output_meta
+from autograph_cli.torch._core.tape.saved_tensors import Packed
+from autograph_cli.torch._core.tape.tensor import Tensor, make
 
 MOST_BYTES = 256 * 2**20
 """A graph that keeps more is not differentiated unasked: memory could double."""

@@ -8,9 +8,9 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTu
 from autograph_cli.engines.builtin.saved import ARRAYS, BRIEF, as_given, kind_of, noted_of, owner, saved_type
 from autograph_cli.engines.values import saved_value
 from autograph_cli.graph import Node, Output, Saved
-from autograph_cli.torch._core.node import AccumulateGrad, Node as Step
-from autograph_cli.torch._core.saved_tensors import SavedResult
-from autograph_cli.torch._core.tensor import Tensor
+from autograph_cli.torch._core.tape.node import AccumulateGrad, Node as Step
+from autograph_cli.torch._core.tape.saved_tensors import SavedResult
+from autograph_cli.torch._core.tape.tensor import Tensor
 
 cdef extern from *:
     """

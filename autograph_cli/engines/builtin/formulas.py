@@ -7,7 +7,7 @@ from typing import Any
 
 from autograph_cli.engines.builtin.readable import readable, readable_source
 from autograph_cli.engines.operations import source_of
-from autograph_cli.torch._core.node import Node
+from autograph_cli.torch._core.tape.node import Node
 
 SHORT = 8
 """So many lines of a function are shown whole."""
@@ -17,7 +17,7 @@ SHORT = 8
 def formula_of(cls: type[Node]) -> tuple[str, ...]:
     """The lines that tell how this kind of node computes its gradients; none for one that has no formula.
 
-    >>> from autograph_cli.torch._core.operation import table
+    >>> from autograph_cli.torch._core.operations.operation import table
     >>> formula_of(table["tanh"].node)
     ('self: tanh_backward(grad, result)',)
     """

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from autograph_cli.graph import Edge, Graph, Measured, Node, Output, Root, TensorType
-from autograph_cli.torch._core.gradients import fit_recorded, output_meta_at
-from autograph_cli.torch._core.node import Node as EngineNode
-from autograph_cli.torch._core.operation import operations
-from autograph_cli.torch._core.saved_tensors import Packed, without_hooks
-from autograph_cli.torch._core.schema import REQUIRED
-from autograph_cli.torch._core.state import thread_state
-from autograph_cli.torch._core.tensor import Tensor, make
-from autograph_cli.torch._core.views import CopySlices
-from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number, number_of
+from autograph_cli.torch._core.base.schema import REQUIRED
+from autograph_cli.torch._core.base.state import thread_state
+from autograph_cli.torch._core.operations.operation import operations
+from autograph_cli.torch._core.running.gradients import fit_recorded, output_meta_at
+from autograph_cli.torch._core.running.views import CopySlices
+from autograph_cli.torch._core.tape.node import Node as EngineNode
+from autograph_cli.torch._core.tape.saved_tensors import Packed, without_hooks
+from autograph_cli.torch._core.tape.tensor import Tensor, make
+from autograph_cli.torch._core.tape.wrapped_numbers import is_wrapped_number, number_of
 
 _GRADIENTS = ("float", "bfloat", "complex")
 

@@ -9,7 +9,7 @@ from autograph_cli.engines.builtin.saved import kept_outputs, look, saved
 from autograph_cli.engines.protocol import Output, key_of, number_of
 from autograph_cli.graph import Edge, Saved
 from autograph_cli.torch._compiled import compiled
-from autograph_cli.torch._core.node import Node
+from autograph_cli.torch._core.tape.node import Node
 
 Row = tuple[type[Node], Any, tuple[Edge | None, ...], tuple[Saved, ...]]
 """The class of a node, what tells the types of its outputs, where its gradients go, and what it keeps."""

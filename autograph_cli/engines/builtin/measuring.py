@@ -11,13 +11,13 @@ from autograph_cli.engines.builtin.derive import unseen
 from autograph_cli.engines.builtin.inside import Inside
 from autograph_cli.engines.builtin.tensors import readable_array
 from autograph_cli.torch._arrays import cuda
-from autograph_cli.torch._core.dispatch import run
-from autograph_cli.torch._core.flops import count
-from autograph_cli.torch._core.gradients import Misfit, fit, output_meta_at
-from autograph_cli.torch._core.node import Node
-from autograph_cli.torch._core.operation import Operation
-from autograph_cli.torch._core.state import process_state, thread_state
-from autograph_cli.torch._core.tensor import Tensor
+from autograph_cli.torch._core.base.state import process_state, thread_state
+from autograph_cli.torch._core.operations.flops import count
+from autograph_cli.torch._core.operations.operation import Operation
+from autograph_cli.torch._core.running.dispatch import run
+from autograph_cli.torch._core.running.gradients import Misfit, fit, output_meta_at
+from autograph_cli.torch._core.tape.node import Node
+from autograph_cli.torch._core.tape.tensor import Tensor
 
 
 class Measuring:

@@ -14,8 +14,8 @@ from autograph_cli.engines.builtin.living import behind, fast
 from autograph_cli.engines.builtin.saved import as_given, kept_outputs, look, saved, saved_constants, types
 from autograph_cli.engines.protocol import Listener, Output
 from autograph_cli.engines.values import shown
-from autograph_cli.torch._core.node import AccumulateGrad, Node
-from autograph_cli.torch._core.operation import Operation
+from autograph_cli.torch._core.operations.operation import Operation
+from autograph_cli.torch._core.tape.node import AccumulateGrad, Node
 
 
 class Change(Struct, frozen=True):

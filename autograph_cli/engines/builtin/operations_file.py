@@ -8,7 +8,7 @@ import re
 from autograph_cli.engines.builtin.formulas import formula_of
 from autograph_cli.engines.operations import FILE
 from autograph_cli.graph.reordered import SYMMETRIC
-from autograph_cli.torch._core.operation import table
+from autograph_cli.torch._core.operations.operation import table
 
 
 def text() -> str:

@@ -10,9 +10,9 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from autograph_cli.torch._core.formula_text import text_of
-from autograph_cli.torch._core.operation import table
-from autograph_cli.torch._core.tensor import Tensor
+from autograph_cli.torch._core.operations.formula_text import text_of
+from autograph_cli.torch._core.operations.operation import table
+from autograph_cli.torch._core.tape.tensor import Tensor
 
 LONGEST = 100
 """A helper whose text is longer than this is named, not written out."""

@@ -16,13 +16,13 @@ from autograph_cli.graph.records import PACKED
 from autograph_cli.torch._arrays import storages as memory
 from autograph_cli.torch._arrays.backends import ELSEWHERE, device_of
 from autograph_cli.torch._arrays.meta import Meta
-from autograph_cli.torch._core.dims import Given, GivenSizes
-from autograph_cli.torch._core.node import LEAF, Node, device_of_like, likes_on, shape_dtype
-from autograph_cli.torch._core.saved_attributes import attribute, needs
-from autograph_cli.torch._core.saved_tensors import Packed, SavedList, SavedResult, without_hooks
-from autograph_cli.torch._core.tensor import Tensor
-from autograph_cli.torch._core.views import CopySlices
-from autograph_cli.torch._core.wrapped_numbers import number_of
+from autograph_cli.torch._core.base.dims import Given, GivenSizes
+from autograph_cli.torch._core.running.views import CopySlices
+from autograph_cli.torch._core.tape.node import LEAF, Node, device_of_like, likes_on, shape_dtype
+from autograph_cli.torch._core.tape.saved_attributes import attribute, needs
+from autograph_cli.torch._core.tape.saved_tensors import Packed, SavedList, SavedResult, without_hooks
+from autograph_cli.torch._core.tape.tensor import Tensor
+from autograph_cli.torch._core.tape.wrapped_numbers import number_of
 
 _PLAIN = frozenset((bool, int, float, complex, str, type(None), Given))
 """Classes of what can be kept without keeping anything else."""

@@ -16,11 +16,11 @@ from autograph_cli.torch._arrays.backends import ELSEWHERE, WITHOUT_MEMORY, devi
 from autograph_cli.torch._arrays.cuda import on_host
 from autograph_cli.torch._arrays.sparse import Sparse
 from autograph_cli.torch._arrays.stand_in import StandIn
-from autograph_cli.torch._core.node import LEAF, View, marks_leaf, output_meta
-from autograph_cli.torch._core.overrides import DisableTorchFunction
-from autograph_cli.torch._core.saved_tensors import SavedResult
-from autograph_cli.torch._core.state import thread_state
-from autograph_cli.torch._core.tensor import Tensor, Wrapped
+from autograph_cli.torch._core.arguments.overrides import DisableTorchFunction
+from autograph_cli.torch._core.base.state import thread_state
+from autograph_cli.torch._core.tape.node import LEAF, View, marks_leaf, output_meta
+from autograph_cli.torch._core.tape.saved_tensors import SavedResult
+from autograph_cli.torch._core.tape.tensor import Tensor, Wrapped
 
 
 def readable_array(raw: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._above import above
-from .._core.device import CPU, META, device
+from .._core.base.device import CPU, META, device
 from . import Array
 from .lazy import memory_of
 from .meta import Meta
@@ -58,8 +58,8 @@ class Backend:
 
     def address(self, raw: Array) -> int:
         """Return where the first element is."""
-        found: int = raw.__array_interface__["data"][0]
-        return found
+        result: int = raw.__array_interface__["data"][0]
+        return result
 
     def empty(self, shape: Any, dtype: Any) -> Any:
         """New memory, row by row."""

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from .._above import above
-from .._core import device as devices
-from .._core.device import CPU, META, device
-from .._core.philox import BLOCK, Philox
-from .._core.state import process_state, thread_state
-from .._core.stream import DEFAULT_SEED
+from .._core.base import device as devices
+from .._core.base.device import CPU, META, device
+from .._core.base.state import process_state, thread_state
+from .._core.streams.philox import BLOCK, Philox
+from .._core.streams.stream import DEFAULT_SEED
 from . import Array
 from .backends import DENSE, ELSEWHERE, Backend, backend_of, device_of
 from .cupy_functions import Functions, window
@@ -47,7 +47,7 @@ FORKED = (
     "method"
 )
 DTYPES = frozenset(("bfloat16", *(np.dtype(code).name for code in "?bhilBHILefdFD")))
-"""What CuPy's arrays hold."""
+"""The dtypes that CuPy has."""
 
 
 class OutOfMemoryError(RuntimeError):
@@ -123,7 +123,7 @@ class Cuda(Backend):
             yield
 
     def multiply_in_tf32(self, allowed: bool) -> None:
-        """Whether float32 is multiplied in TF32, where the GPU has it."""
+        """Return whether float32 is multiplied in TF32, where the GPU has it."""
         linalg = importlib.import_module("cupy._core._routines_linalg")
         for dtype in ("float32", "complex64"):
             linalg.set_compute_type(dtype, linalg.COMPUTE_TYPE_TF32 if allowed else linalg.COMPUTE_TYPE_DEFAULT)
@@ -192,7 +192,7 @@ def _refused(*_: Any, **__: Any) -> Any:
 
 
 class Forked(Cuda):
-    """What the backend is in a process that was forked from one that uses a GPU: CUDA does not go with it."""
+    """The backend in a process that was forked from one that uses a GPU: CUDA does not survive a fork."""
 
     _refuse: Any = _refused
     computing = to_host = from_host = full = empty = window = strided = _refuse
@@ -241,11 +241,11 @@ def opened() -> Cuda:
 
 
 _tf32 = False
-"""Whether a script has allowed it."""
+"""True once a script has allowed it."""
 
 
 def allow_tf32(allowed: bool) -> None:
-    """Whether GPUs multiply float32 in TF32, those that are used later too."""
+    """Return whether GPUs multiply float32 in TF32, those that are used later too."""
     global _tf32
     _tf32 = allowed
     if opened.cache_info().currsize:

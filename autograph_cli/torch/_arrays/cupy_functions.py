@@ -1,4 +1,4 @@
-"""What CuPy lacks of NumPy, or does otherwise: each difference that the kernels would meet, in one place."""
+"""Differences between CuPy and NumPy that the kernels would meet, in one place."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Functions:
         self.logical_and = _Folding(cupy, cupy.logical_and, cupy.all)
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.cupy, name)
-        setattr(self, name, found)
-        return found
+        result = getattr(self.cupy, name)
+        setattr(self, name, result)
+        return result
 
     def expect(self, holds: Array, sentence: str) -> None:
         """Note what has to hold, as booleans on the GPU: whether it does is asked when numbers are read from there.
@@ -111,21 +111,21 @@ class _Folding:
         """In as many steps as the length has binary digits: each joins what is 1, 2, 4, ... elements before."""
         if self._fold in (self._cupy.sum, self._cupy.prod):
             return self._function.accumulate(a, axis, dtype, out)
-        found = a.copy()
-        rows, step = found.swapaxes(0, axis), 1
+        result = a.copy()
+        rows, step = result.swapaxes(0, axis), 1
         while step < a.shape[axis]:
             rows[step:] = self._function(rows[:-step], rows[step:])
             step *= 2
-        return found
+        return result
 
     def reduceat(self, a: Array, starts: Array, axis: int = 0) -> Any:
         """Rows from each start to the next one joined, the first of them twice where CuPy has no such form: of maxima
         and minima."""
         if self._fold is self._cupy.sum:
             return self._function.reduceat(a, starts, axis)
-        found = a[starts]
-        self.at(found, self._cupy.searchsorted(starts, self._cupy.arange(len(a)), side="right") - 1, a)
-        return found
+        result = a[starts]
+        self.at(result, self._cupy.searchsorted(starts, self._cupy.arange(len(a)), side="right") - 1, a)
+        return result
 
     def at(self, a: Array, indices: Any, values: Any) -> None:
         """Apply it to the elements of `a` at positions, one after the other where a position comes several times."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._above import above
-from .._core.op_namespace import operations
+from .._core.base.op_namespace import operations
 from .meta import Geometry, Meta
 
 _ASKING = "utils._python_dispatch"
@@ -40,12 +40,11 @@ def default(func: Any, args: Any, kwargs: Any) -> Any:
 
 def _tensor(instance: Dispatched) -> Any:
     """Return the tensor of an instance."""
-    return above("_core.tensor", "make")(instance)
+    return above("_core.tape.tensor", "make")(instance)
 
 
 class Dispatched(Geometry):
-    """What an instance has instead of an array: how one would are laid out, the class, and the attributes, which copies
-    share.
+    """The stand-in for an array: how an array would be laid out, the class, and the attributes, which copies share.
 
     `memory` is the array that an instance made by `as_subclass` is over; a wrapper has none. While one is alive,
     operations go through full dispatch and backward runs formulas as operations. Whoever reads elements past an

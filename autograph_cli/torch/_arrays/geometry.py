@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import refused
+from .._core.base.errors import refused
 
 
 def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
@@ -48,10 +48,10 @@ def reshaped_shape(size: int, shape: Any) -> tuple[int, ...]:
     """The shape that is asked for, with its -1 worked out."""
     asked = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(map(int, shape))
     known = math.prod(n for n in asked if n != -1)
-    found = tuple(size // max(known, 1) if n == -1 else n for n in asked)
-    if math.prod(found) != size or asked.count(-1) > 1:
+    result = tuple(size // max(known, 1) if n == -1 else n for n in asked)
+    if math.prod(result) != size or asked.count(-1) > 1:
         raise refused(ValueError, f"cannot reshape array of size {size} into shape {asked}")
-    return found
+    return result
 
 
 def _product_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:

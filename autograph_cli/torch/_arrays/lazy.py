@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import refused
+from .._core.base.errors import refused
 from . import Array
 from .meta import Geometry, Meta
 
 Bits = tuple[bool, bool]
-"""Whether elements are conjugated, and whether they are negated."""
+"""Two booleans: elements are conjugated, elements are negated."""
 PLAIN: Bits = (False, False)
 
 
@@ -112,10 +112,10 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
             raise NotImplementedError(
                 f"numpy.{ufunc.__name__}.at of an array that is conjugated or negated when it is read"
             )
-        made = getattr(ufunc, method)(*map(resolved, inputs), **options)
+        result = getattr(ufunc, method)(*map(resolved, inputs), **options)
         if out is None:
-            return made
-        for target, value in zip(out, made if ufunc.nout > 1 else (made,), strict=True):
+            return result
+        for target, value in zip(out, result if ufunc.nout > 1 else (result,), strict=True):
             if target is not None:
                 target[...] = value
         return out if ufunc.nout > 1 else out[0]

@@ -1,4 +1,4 @@
-"""What NumPy does with arrays of up to 32 dimensions only, or ends the process, for arrays of more."""
+"""Functions of arrays with more than 32 dimensions, for which NumPy fails or ends the process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.dims import broadcast
+from .._core.base.dims import broadcast
 from . import Array
 
 MOST = 32

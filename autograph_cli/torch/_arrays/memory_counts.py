@@ -1,4 +1,4 @@
-"""What is counted of a GPU's memory, by a hook that CuPy calls."""
+"""Counts of a GPU's memory, by a hook that CuPy calls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Tally:
-    """How much there is now, the most that there was, and what came and went in all."""
+    """The amount in use, its peak, and the totals allocated and freed."""
 
     __slots__ = ("allocated", "current", "freed", "peak")
 
@@ -27,7 +27,7 @@ class Tally:
 
 
 class Counts:
-    """What is counted of one GPU."""
+    """The counts of one GPU."""
 
     def __init__(self) -> None:
         self.allocated_bytes, self.allocation, self.reserved_bytes = Tally(), Tally(), Tally()

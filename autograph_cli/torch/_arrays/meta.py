@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import refused
-from .._core.state import process_state, thread_state
+from .._core.base.errors import refused
+from .._core.base.state import process_state, thread_state
 from . import Array
 from .geometry import _product_shape, c_strides, ordered_strides, reduced_shape, reshaped_shape, reshaped_strides
 
@@ -44,7 +44,7 @@ def readable(a: Array) -> bool:
 
 
 class _Reserved:
-    """What the views of one array without memory share."""
+    """State that the views of one array without memory share."""
 
     __slots__ = ("nbytes",)
 
@@ -53,7 +53,7 @@ class _Reserved:
 
 
 class Geometry:
-    """What is told of an array by another one, `_geometry`, that is laid out as it would."""
+    """Attributes of an array, read from another one, `_geometry`, that is laid out as it would be."""
 
     __slots__ = ()
 
@@ -90,17 +90,17 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
         self.bits = (False, False)
 
     def _view(self, geometry: Any) -> Meta:
-        made = object.__new__(Meta)
-        made._geometry = geometry
-        made.memory = self.memory
-        made.bits = self.bits
-        return made
+        result = object.__new__(Meta)
+        result._geometry = geometry
+        result.memory = self.memory
+        result.bits = self.bits
+        return result
 
     def with_bits(self, bits: tuple[bool, bool]) -> Meta:
         """The same with other conjugate and negative bits (see lazy.py)."""
-        made = self._view(self._geometry)
-        made.bits = bits
-        return made
+        result = self._view(self._geometry)
+        result.bits = bits
+        return result
 
     # -- what it is
 
@@ -119,8 +119,8 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def address(self) -> int:
         """The position of the first element, which only makes sense beside that of another view of the same memory."""
-        found: int = self._geometry.__array_interface__["data"][0]
-        return found
+        result: int = self._geometry.__array_interface__["data"][0]
+        return result
 
     def whole(self) -> Meta:
         """All that this is a view of, as bytes."""
@@ -257,8 +257,8 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
 @functools.cache
 def _rules() -> dict[Any, Callable[..., Any]]:
     """Return what stands for a NumPy function that is given an array without memory: most processes have none."""
-    found: dict[Any, Callable[..., Any]] = importlib.import_module(".meta_functions", __package__).functions
-    return found
+    result: dict[Any, Callable[..., Any]] = importlib.import_module(".meta_functions", __package__).functions
+    return result
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -271,30 +271,10 @@ def _method(name: str) -> Callable[..., Any]:
     return run
 
 
-for _name in (
-    "sum",
-    "prod",
-    "max",
-    "min",
-    "mean",
-    "var",
-    "std",
-    "any",
-    "all",
-    "argmax",
-    "argmin",
-    "cumsum",
-    "cumprod",
-    "argsort",
-    "clip",
-    "round",
-    "repeat",
-    "take",
-    "trace",
-    "conj",
-    "conjugate",
-    "dot",
-):
+for _name in """
+    sum prod max min mean var std any all argmax argmin cumsum cumprod argsort clip round repeat take trace conj
+    conjugate dot
+""".split():
     setattr(Meta, _name, _method(_name))
 
 
@@ -307,7 +287,7 @@ def _placed(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtyp
 
 
 class _Claim:
-    """What NumPy asks for the position of an array."""
+    """The object that NumPy asks for the position of an array."""
 
     __slots__ = ("__array_interface__",)
 

@@ -1,5 +1,4 @@
-"""What NumPy's functions make of arrays without memory: a rule for the shape, a miniature for the rest (see
-meta.py)."""
+"""NumPy's functions on arrays without memory: a rule for the shape, a miniature for the rest (see meta.py)."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from .meta import NO_COUNT, NO_DATA, Meta, enlarged, filled, miniature, shape_of
 
 Rule = Callable[..., Any]
 functions: dict[Any, Rule] = {}
-"""What stands for a NumPy function that is given an array without memory."""
+"""The replacement of each NumPy function that is given an array without memory."""
 
 
 def stands_for(*names: Any) -> Callable[[Rule], Rule]:

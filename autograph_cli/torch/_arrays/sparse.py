@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import refused
+from .._core.base.errors import refused
 from . import Array, many_dims
 
 _MISSING = "this is not available for sparse tensors in autograph's engine yet: use `tensor.to_dense()`"
 
 
 class Sparse:
-    """What the layouts have in common. While one is alive, operations go through full dispatch, and device_dispatch.py
+    """The base of the layouts. While one is alive, operations go through full dispatch, and device_dispatch.py
     sees
     it."""
 
@@ -70,9 +70,9 @@ class Sparse:
     def dense(self) -> Any:
         """The whole array."""
         coo = self.coo()
-        made = np.zeros(self.shape, self.dtype)
-        many_dims.at(np.add, made, tuple(coo.indices), coo.values)
-        return made
+        result = np.zeros(self.shape, self.dtype)
+        many_dims.at(np.add, result, tuple(coo.indices), coo.values)
+        return result
 
     def copy(self) -> Any:
         return self.with_values(self.values.copy())
@@ -113,7 +113,7 @@ class Coo(Sparse):
         super().__init__(values, shape)
         self.indices = indices
         self.coalesced = coalesced
-        """Whether no place repeats, and all are in order."""
+        """True if no place repeats and all are in order."""
 
     nbytes = property(lambda self: self.values.nbytes + self.indices.nbytes)
 

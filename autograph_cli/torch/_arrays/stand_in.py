@@ -1,4 +1,4 @@
-"""What a batched tensor shows instead of an array: one sample's shape, dtype and strides, but no element."""
+"""The array of a batched tensor: one sample's shape, dtype and strides, but no element."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class StandIn(Geometry):
         return self._with_geometry(self._geometry.transpose(*axes))
 
     def _with_geometry(self, geometry: Any) -> StandIn:
-        made: StandIn = object.__new__(StandIn)
-        made._geometry, made._whole = geometry, self._whole
-        return made
+        result: StandIn = object.__new__(StandIn)
+        result._geometry, result._whole = geometry, self._whole
+        return result
 
     def __len__(self) -> int:
         return len(self._geometry)
@@ -95,7 +95,7 @@ class StandIn(Geometry):
 
 MISSING = "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
 _whys: dict[CodeType, str] = {}
-"""What is said of functions that cannot be batched, by their code."""
+"""The reason that is given for functions that cannot be batched, by their code."""
 
 
 def cannot_batch(why: str) -> Callable[[F], F]:

@@ -68,7 +68,7 @@ def resized(raw: Array, shape: tuple[int, ...]) -> Any:
 
 
 NEVER_SET = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
-"""Whether NumPy warns where the shape of an array is set, which takes half as long as `reshape`."""
+"""True if NumPy warns where the shape of an array is set, which takes half as long as `reshape`."""
 
 
 def in_shape(raw: Array, size: tuple[int, ...]) -> Any:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from .backward_pass import run
-from .device_dispatch import filled
-from .errors import refused
-from .interpreter_stack import BatchLevel, in_function, running
-from .node import output_meta
-from .reverse import GradCall, backward_parts, in_front
-from .roots import GradientEdge, gradients_for, root_edge, root_gradients, root_shape, sequence
-from .size import Size
-from .state import BackwardCall, thread_state
-from .tensor import Tensor, make
-from .transforms import Batched, batched
-from .user_warnings import warn_once
+from .base.errors import refused
+from .base.size import Size
+from .base.state import BackwardCall, thread_state
+from .base.user_warnings import warn_once
+from .passes.backward_pass import run
+from .passes.roots import GradientEdge, gradients_for, root_edge, root_gradients, root_shape, sequence
+from .running.device_dispatch import filled
+from .tape.node import output_meta
+from .tape.tensor import Tensor, make
+from .transforms.interpreter_stack import BatchLevel, in_function, running
+from .transforms.reverse import GradCall, backward_parts, in_front
+from .transforms.transforms import Batched, batched
 
 
 def backward(

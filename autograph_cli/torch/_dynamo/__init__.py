@@ -19,7 +19,7 @@ __all__ = [
 
 
 class OptimizedModule(Module):
-    """What PyTorch's `torch.compile` makes of a module; the engine's gives the module itself, so nothing is one."""
+    """The class of modules that PyTorch's `torch.compile` returns; the engine's returns the module itself."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         raise RuntimeError("torch._dynamo.OptimizedModule is not available in autograph's engine: nothing is compiled")

@@ -1,4 +1,4 @@
-"""What libraries import to write masks for `torch.vmap`."""
+"""Names that libraries import to write masks for `torch.vmap`."""
 
 from __future__ import annotations
 

@@ -6,11 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._core.batching import value_of
-from .._core.interpreter_stack import BatchLevel, running
-from .._core.operation import operations
-from .._core.tensor import Tensor
-from .._core.transforms import Batched, batched
+from .._core.operations.operation import operations
+from .._core.tape.tensor import Tensor
+from .._core.transforms.batching import value_of
+from .._core.transforms.interpreter_stack import BatchLevel, running
+from .._core.transforms.transforms import Batched, batched
 from .._ops.random_numbers.generators import default_generator
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 

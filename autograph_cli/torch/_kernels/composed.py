@@ -205,14 +205,6 @@ def norm(a: Array, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     return _reductions.norm(a, None if dim == () else dim, keepdim) if ord == 2 and dtype is None else None
 
 
-def any(a: Array, dim: Any = None, keepdim: bool = False) -> Any:
-    return _reductions.truth(a, dim, keepdim, False)
-
-
-def all(a: Array, dim: Any = None, keepdim: bool = False) -> Any:
-    return _reductions.truth(a, dim, keepdim, True)
-
-
 def amax(a: Array, dim: Any = None, keepdim: bool = False) -> Any:
     return _reductions.extreme(a, dim, keepdim, True) if a.ndim else None
 

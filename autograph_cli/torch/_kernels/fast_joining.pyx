@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Arrays joined along a dimension, and cut: elements of any kind are moved in runs, so all arrays lie in one piece.
+"""Arrays joined along a dimension: elements of any kind are moved in runs, so all arrays lie in one piece.
 
 An array is seen as (before, run) around the dimension: `run` bytes of each follow one another in what they are joined to.
 """
@@ -89,36 +89,6 @@ def joined(arrays, Count dim=0, bint new=False):
         move(to, total, <char *>cnp.PyArray_DATA(a), run, run, before)
         to += run
     return out
-
-
-def parts(array, Count size, Count dim):
-    """Copies of the parts of an array that are `size` long along a dimension; None where it is not simple."""
-    cdef cnp.npy_intp shape[MOST]
-    cdef cnp.ndarray a, out
-    cdef Count before, n, run, step, start = 0
-    cdef char *source
-    cdef int d, rank
-    if not in_one_piece(array) or size <= 0:
-        return None
-    a = array
-    rank = cnp.PyArray_NDIM(a)
-    if not 0 <= dim < rank or not cnp.PyArray_SIZE(a):
-        return None
-    for d in range(rank):
-        shape[d] = cnp.PyArray_DIM(a, d)
-    n, before = shape[dim], product(shape, 0, dim)
-    step = cnp.PyArray_NBYTES(a) // before
-    source = <char *>cnp.PyArray_DATA(a)
-    found = []
-    while start < n:
-        shape[dim] = min(size, n - start)
-        out = empty_like(a, rank, shape)
-        run = cnp.PyArray_NBYTES(out) // before
-        move(<char *>cnp.PyArray_DATA(out), run, source, step, run, before)
-        source += run
-        start += size
-        found.append(out)
-    return found
 
 
 cdef int around(object array, object dims, Count *before, Count *n, Count *run) except -2:

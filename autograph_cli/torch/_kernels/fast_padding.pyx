@@ -5,18 +5,15 @@ Arrays of float32 or float64, each in one piece, of which the last dimension or 
 """
 
 cimport numpy as cnp
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from libc.math cimport fabs, isinf
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from autograph_cli.torch._kernels.fast_arrays cimport Count, in_planes, kind_in_rows, number, numbers, real
+from autograph_cli.torch._kernels.fast_arrays cimport Count, in_planes, kind_in_rows, numbers, real
 
 cnp.import_array()
 
 DEF REFLECTED = 0
 DEF REPLICATED = 1
-DEF CONSTANT = 2
 
 
 cdef struct Frame:
@@ -26,34 +23,28 @@ cdef struct Frame:
 
 
 cdef inline Count source(Frame *f, int d, Count i, int how) noexcept nogil:
-    """The position along a dimension that the element `i` of the result is a copy of; -1 for none."""
+    """The position along a dimension that the element `i` of the result is a copy of."""
     cdef Count n = f.size[d], at = i - f.before[d]
     if 0 <= at < n:
         return at
     if how == REFLECTED:
         at = -at if at < 0 else at
         return 2 * (n - 1) - at if at >= n else at
-    if how == REPLICATED:
-        return 0 if at < 0 else n - 1
-    return -1
+    return 0 if at < 0 else n - 1
 
 
-cdef void fill(real *a, real *out, real value, Count planes, Count *across, int how, Frame *f) noexcept nogil:
+cdef void fill(real *a, real *out, Count planes, Count *across, int how, Frame *f) noexcept nogil:
     cdef Count plane, i, j, row, first = f.before[1], width = f.out[1], n = f.size[1]
     cdef Count low = min(max(first, 0), width), high = min(first + n, width)
     for plane in range(planes):
         for i in range(f.out[0]):
             row = source(f, 0, i, how)
-            if row < 0:
-                for j in range(width):
-                    out[j] = value
-            else:
-                for j in range(low):
-                    out[j] = value if across[j] < 0 else a[row * n + across[j]]
-                if high > low:
-                    memcpy(out + low, a + row * n + low - first, (high - low) * sizeof(real))
-                for j in range(max(high, low), width):
-                    out[j] = value if across[j] < 0 else a[row * n + across[j]]
+            for j in range(low):
+                out[j] = a[row * n + across[j]]
+            if high > low:
+                memcpy(out + low, a + row * n + low - first, (high - low) * sizeof(real))
+            for j in range(max(high, low), width):
+                out[j] = a[row * n + across[j]]
             out += width
         a += f.size[0] * n
 
@@ -84,7 +75,7 @@ cdef inline Count planes_of(cnp.ndarray a, int dims) noexcept:
     return many
 
 
-cdef object framed(a, pad, int how, double value):
+cdef object framed(a, pad, int how):
     cdef Frame f
     cdef int kind = kind_in_rows(a), dims = measured(a, pad, how, &f) if kind >= 0 else 0
     cdef Count i, planes
@@ -103,9 +94,9 @@ cdef object framed(a, pad, int how, double value):
     cdef void *target = cnp.PyArray_DATA(made)
     with nogil:
         if kind == cnp.NPY_FLOAT:
-            fill(<float *>given_data, <float *>target, <float>value, planes, across, how, &f)
+            fill(<float *>given_data, <float *>target, planes, across, how, &f)
         else:
-            fill(<double *>given_data, <double *>target, value, planes, across, how, &f)
+            fill(<double *>given_data, <double *>target, planes, across, how, &f)
         free(across)
     return made
 
@@ -171,24 +162,9 @@ def replication_backward(grad, a, pad):
 
 def reflection(a, pad):
     """`Padding.reflection_pad1d` and `2d`; None for other arguments than the engine's."""
-    return framed(a, pad, REFLECTED, 0)
+    return framed(a, pad, REFLECTED)
 
 
 def replication(a, pad):
     """`Padding.replication_pad1d` and `2d`; None for other arguments than the engine's."""
-    return framed(a, pad, REPLICATED, 0)
-
-
-def constant_pad_nd(a, pad, value=0):
-    """`Padding.constant_pad_nd`; None for other arguments than the engine's, and for numbers that it may not hold."""
-    cdef Count whole
-    cdef double of
-    if PyFloat_CheckExact(value):
-        of = PyFloat_AS_DOUBLE(value)
-    elif number(value, &whole):
-        of = <double>whole
-    else:
-        return None
-    if fabs(of) > 1e38 and not isinf(of):
-        return None
-    return framed(a, pad, CONSTANT, of)
+    return framed(a, pad, REPLICATED)

@@ -8,7 +8,7 @@ import numpy as np
 
 cimport numpy as cnp
 from libc.math cimport sqrt, sqrtf
-from libc.string cimport memchr, memcpy, memset
+from libc.string cimport memcpy
 
 from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, real
 
@@ -259,31 +259,4 @@ def extreme(a, dims, bint keepdim, bint largest):
                 pairs(args, &many, steps, NULL)
             source += n * row
             to += row
-    return out if cnp.PyArray_NDIM(out) else out[()]
-
-# ---------------------------------------------------------------- truths
-
-
-def truth(a, dims, bint keepdim, bint every):
-    """Whether one of an array's booleans holds, or `every` one; None of what has to be looked at."""
-    cdef Count before, n, behind, i, j, k
-    cdef cnp.ndarray out
-    if not cnp.PyArray_CheckExact(a) or cnp.PyArray_TYPE(<cnp.ndarray>a) != cnp.NPY_BOOL:
-        return None
-    if not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>a) or not around(a, dims, &before, &n, &behind):
-        return None
-    out = room_for(a, dims, keepdim)
-    cdef const char *source = <const char *>cnp.PyArray_DATA(<cnp.ndarray>a)
-    cdef char *to = <char *>cnp.PyArray_DATA(out)
-    with nogil:
-        for i in range(before):
-            if behind == 1:
-                to[i] = (memchr(source, not every, n) != NULL) != every
-            else:
-                memset(to, every, behind)
-                for j in range(n):
-                    for k in range(behind):
-                        to[k] = (to[k] & source[j * behind + k]) if every else (to[k] | source[j * behind + k])
-                to += behind
-            source += n * behind
     return out if cnp.PyArray_NDIM(out) else out[()]

@@ -12,7 +12,7 @@ from libc.math cimport INFINITY, NAN, ceil, cos, exp, fabs, floor, isnan, lgamma
 
 from autograph_cli.torch._kernels.fast_arrays cimport Count
 
-from autograph_cli.torch._core.stream import Stream
+from autograph_cli.torch._core.streams.stream import Stream
 
 cnp.import_array()
 

@@ -30,14 +30,14 @@ class Updates:
 
     def number(self, value: Any) -> Any:
         """A number as a 0-d array, which array operators take faster than a number."""
-        found = self._numbers.get(value)
-        if found is None:
+        result = self._numbers.get(value)
+        if result is None:
             if len(self._numbers) >= KEPT_NUMBERS:
                 self._numbers.clear()
             # A scalar of NumPy is handed to a GPU with the call; a 0-d array would be a copy of its own.
-            found = np.array(value, self.dtype) if self.xp is np else self.dtype.type(value)
-            self._numbers[value] = found
-        return found
+            result = np.array(value, self.dtype) if self.xp is np else self.dtype.type(value)
+            self._numbers[value] = result
+        return result
 
     def opened(self, raw: Array) -> Any:
         """An array of real numbers, with a dimension at least, that stands for `raw` (and is its memory, if it can
@@ -193,32 +193,16 @@ def _rounded(name: str) -> Callable[..., Any]:
     compute = getattr(Updates, name)
 
     def run(self: ReducedUpdates, a: Array, *args: Any, **named: Any) -> Any:
-        made = compute(self, a, *args, **named)
-        made[...] = made.astype(self.narrow)
-        return made
+        result = compute(self, a, *args, **named)
+        result[...] = result.astype(self.narrow)
+        return result
 
     return run
 
 
-for _name in (
-    "add",
-    "mul",
-    "scale",
-    "addcmul",
-    "sqrt",
-    "by_sign",
-    "add_",
-    "shift_",
-    "mul_",
-    "scale_",
-    "div_",
-    "shrink_",
-    "addcmul_",
-    "addcdiv_",
-    "lerp_",
-    "sqrt_",
-    "clamp_",
-):
+for _name in """
+    add mul scale addcmul sqrt by_sign add_ shift_ mul_ scale_ div_ shrink_ addcmul_ addcdiv_ lerp_ sqrt_ clamp_
+""".split():
     setattr(ReducedUpdates, _name, _rounded(_name))
 
 _REDUCED = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
@@ -229,15 +213,15 @@ def updates(raw: Array) -> Updates:
     """The arithmetic for arrays of the dtype and the device of `raw`."""
     dtype = raw.dtype
     made = _made if raw.__class__ not in ELSEWHERE else ELSEWHERE[raw.__class__].kernels.updates
-    found: Updates | None = made.get(dtype)
-    if found is None:
+    result: Updates | None = made.get(dtype)
+    if result is None:
         kind = ReducedUpdates if dtype in _REDUCED else Updates
         wide = np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
         kernels = backend_of(raw).kernels
-        found = made[dtype] = kind(kernels.xp, wide)
+        result = made[dtype] = kind(kernels.xp, wide)
         if kind is Updates and dtype.kind == "f":
-            found.rules = kernels.rules
-    return found
+            result.rules = kernels.rules
+    return result
 
 
 def orthogonalize(a: Array, coefficients: tuple[float, float, float], steps: int, eps: float) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from .._arrays import Array, many_dims
 from .._arrays.geometry import c_strides
 from .._arrays.meta import NO_COUNT, NO_DATA, Meta, enlarged, miniature, shape_of
-from .._core.state import thread_state
+from .._core.base.state import thread_state
 from . import Kernels, cpu
 from .elements.embedding import MAX
 from .elementwise.bessel import Bessel

@@ -29,7 +29,7 @@ def _at_first() -> int:
 
 
 count = _at_first()
-"""How many there are at most, the one that asks among them."""
+"""The maximal number of threads, the calling one included."""
 
 
 def use(number: int) -> None:

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, TypeVar
 from .._compiled import compiled
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_chooser: Any = compiled("_core.fast_kernels")
+_chooser: Any = compiled("_core.running.fast_kernels")
 
 
 class Variant(NamedTuple):
-    """Where a variant stands, and what it takes."""
+    """A variant of a kernel and the arguments that it takes."""
 
     place: str
     """A compiled module, without `fast_`, or `composed`, and the name of a function in it."""
@@ -35,8 +35,8 @@ class Variant(NamedTuple):
         """Return the variant itself."""
         module, name = self.place.split(".")
         place = importlib.import_module(f".{module}", __package__) if module == "composed" else None
-        found: Callable[..., Any] = getattr(place or compiled(f"_kernels.fast_{module}"), name)
-        return found
+        result: Callable[..., Any] = getattr(place or compiled(f"_kernels.fast_{module}"), name)
+        return result
 
 
 def _laid(module: str, names: str, function: str = "") -> dict[str, Variant]:
@@ -91,7 +91,7 @@ VARIANTS: dict[str, Variant] = {
     **_direct("rows", "_added_rows", "row_sums", 0),
     **_direct("composed", "sum sum_dim_IntList", "total"),
     **_direct("composed", "mean mean_dim", "mean"),
-    **_direct("composed", "var std any all amax amin cumsum cumprod"),
+    **_direct("composed", "var std amax amin cumsum cumprod"),
     **_direct("elements", "_products_of_rows", "row_products", 0),
     **_direct("composed", "vector_norm linalg_vector_norm", "norm"),
     # Orders.
@@ -113,7 +113,6 @@ VARIANTS: dict[str, Variant] = {
     **_laid("pooling", "_adaptive_avg_pool2d", "adaptive_avg_pool2d"),
     **_direct("pooling", "put_planes", "", 0),
     **_direct("pooling", "_window_shares", "window_sums_backward", 0),
-    **_laid("padding", "constant_pad_nd"),
     **_laid("padding", "reflection_pad1d reflection_pad2d", "reflection"),
     **_laid("padding", "reflection_pad1d_backward reflection_pad2d_backward", "reflection_backward"),
     **_laid("padding", "replication_pad1d replication_pad2d", "replication"),
@@ -129,7 +128,6 @@ VARIANTS: dict[str, Variant] = {
     **_laid("joining", "flip"),
     **_direct("joining", "cat", "joined"),
     **_direct("composed", "stack"),
-    **_direct("joining", "unsafe_split", "parts"),
     # Matrices.
     **_laid("products", "dot"),
     **_direct("products", "matmul mm bmm mv", "product"),

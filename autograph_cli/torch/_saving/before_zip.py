@@ -16,7 +16,7 @@ from .storages import StorageTable
 from .writing import Pickler
 
 MAGIC = pickle.dumps(0x1950A86A20F9469CFC6C, protocol=2)
-"""What such a file begins with: the first of its pickles."""
+"""The beginning of such a file: the first of its pickles."""
 VERSION = 1001
 
 

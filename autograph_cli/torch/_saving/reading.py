@@ -9,11 +9,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-from .._core import dtypes, layout
-from .._core.device import device
-from .._core.dtypes import dtype
-from .._core.size import Size
-from .._core.tensor import Tensor
+from .._core.base import dtypes, layout
+from .._core.base.device import device
+from .._core.base.dtypes import dtype
+from .._core.base.size import Size
+from .._core.tape.tensor import Tensor
 from .._ops.tensors.legacy import instance, make_wrapper_subclass
 from .._ops.tensors.sparse import sparse_coo_tensor, sparse_csr_tensor
 from .storages import STORAGES, Storage, are_valid, rebuild_meta, rebuild_parameter, rebuild_tensor
@@ -114,10 +114,10 @@ def _device(kind: Any, index: Any = None) -> device:
 
 def _layout(name: Any) -> Any:
     known = {repr(x): x for x in (layout.strided, layout.sparse_coo, layout.sparse_csr)}
-    found = known.get(name) if type(name) is str else None
-    if found is None:
+    result = known.get(name) if type(name) is str else None
+    if result is None:
         raise ValueError("there is no such layout")
-    return found
+    return result
 
 
 def _with_attributes(function: Any, kind: Any, args: Any, state: Any) -> Any:
@@ -141,8 +141,8 @@ def _wrapper(
         raise ValueError("a tensor with attributes is not written like this")
     if not are_valid(size, strides, 0, requires_grad):
         raise ValueError("a tensor's size, stride or offset is not valid")
-    made: Tensor = make_wrapper_subclass(kind, size, strides=strides, dtype=of, requires_grad=requires_grad)
-    return made
+    result: Tensor = make_wrapper_subclass(kind, size, strides=strides, dtype=of, requires_grad=requires_grad)
+    return result
 
 
 def _parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
@@ -192,13 +192,14 @@ CALLED: dict[str, Callable[..., Any]] = {
     "builtins.complex": _complex,
     "_codecs.encode": _bytes,
 }
-"""What a file may call: our own functions, which check what they get."""
+"""Functions that a file may call: our own, which check their arguments."""
 _OF_KEYS = [CALLED[name] for name in ("collections.Counter", "builtins.set", "builtins.frozenset")]
 _SIZED = (str, bytes, bytearray, tuple, list, dict, set, frozenset)
 _SHOWN = 1_000
 """Characters of what a file is wrong in that an error shows."""
 _COPIED, _SMALL, _COLLIDING = 2, 1 << 16, 100
-"""What calls may copy, for each byte of the file and beside; and keys of one container that may have the same hash."""
+"""Limits: of bytes that calls may copy, for each byte of the file and beside; of keys of one container with the same
+hash."""
 
 NAMED: dict[str, Any] = {
     "torch.Tensor": Tensor,
@@ -206,7 +207,7 @@ NAMED: dict[str, Any] = {
     **{f"torch.{name}": _StorageKind(of) for name, of in STORAGES.items()},
     **{f"torch.storage.{name}": _StorageKind(of) for name, of in STORAGES.items()},
 }
-"""What a file may name beside."""
+"""Names that a file may use beside."""
 
 _OLD_MODULES = {"__builtin__": "builtins"}
 _MARK = object()
@@ -240,9 +241,9 @@ class RestrictedMachine:
     """
 
     steps: ClassVar[dict[str, Callable[[Any, Any], None]]] = {}
-    """What each opcode does; filled in below."""
+    """The function of each opcode; filled in below."""
     advice = ADVICE
-    """How an error begins."""
+    """The beginning of an error."""
 
     def __init__(self, load: LoadStorage, safe: dict[str, Any]) -> None:
         self._find = persistent(load)
@@ -250,7 +251,7 @@ class RestrictedMachine:
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
         self._left = 0
-        """How much may still be copied."""
+        """The bytes that may still be copied."""
         self._hashes: dict[int, tuple[Any, Counter[int]]] = {}
         """By its id, a container, and how many of its keys have the same hash."""
 

@@ -12,10 +12,10 @@ from .._arrays.cuda import on_host
 from .._arrays.lazy import flip, memory_of
 from .._arrays.meta import Meta
 from .._arrays.storages import address, as_strided_raw, owner
-from .._core import dtypes
-from .._core.dtypes import dtype
-from .._core.memory_format import strides_of
-from .._core.tensor import Tensor
+from .._core.base import dtypes
+from .._core.base.dtypes import dtype
+from .._core.base.memory_format import strides_of
+from .._core.tape.tensor import Tensor
 from .._ops.tensors.legacy import instance
 
 _LEGACY = {
@@ -38,7 +38,7 @@ MOST_DIMS = 64
 """Dimensions of a tensor at most; NumPy has no more."""
 STORAGE_NAMES = {of: name for name, of in STORAGES.items() if of is not None}
 BITS = ("conj", "neg")
-"""What files say of tensors that are conjugated or negated when they are read."""
+"""Attributes in files for tensors that are conjugated or negated when they are read."""
 
 
 class Storage:
@@ -78,20 +78,20 @@ def rebuild_tensor(
     said = metadata if metadata.__class__ is dict else {}
     allowed = (raw.dtype.kind == "c", raw.dtype.kind != "b")
     bits = [may and said.get(name) is True for name, may in zip(BITS, allowed, strict=True)]
-    made: Tensor = instance(Tensor, flip(raw, *bits))
+    result: Tensor = instance(Tensor, flip(raw, *bits))
     if requires_grad:
-        made.requires_grad_()
-    return made
+        result.requires_grad_()
+    return result
 
 
 def rebuild_meta(of: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
     """A tensor without memory."""
     if not isinstance(of, dtype) or not are_valid(size, stride, 0, requires_grad):
         raise ValueError("a tensor's size, stride or dtype is not valid")
-    made: Tensor = instance(Tensor, Meta(size, of.numpy, [s * of.itemsize for s in stride]))
+    result: Tensor = instance(Tensor, Meta(size, of.numpy, [s * of.itemsize for s in stride]))
     if requires_grad:
-        made.requires_grad_()
-    return made
+        result.requires_grad_()
+    return result
 
 
 def are_valid(size: Any, stride: Any, offset: Any, requires_grad: Any) -> bool:

@@ -10,11 +10,11 @@ from typing import IO, Any, ClassVar
 from .._arrays.dispatched import Dispatched
 from .._arrays.lazy import bits_of
 from .._arrays.sparse import Sparse
-from .._core.device import device
-from .._core.dtypes import dtype
-from .._core.layout import layout, strided
-from .._core.size import Size
-from .._core.tensor import Tensor, make
+from .._core.base.device import device
+from .._core.base.dtypes import dtype
+from .._core.base.layout import layout, strided
+from .._core.base.size import Size
+from .._core.tape.tensor import Tensor, make
 from .._ops.tensors.legacy import instance
 from .storages import BITS, STORAGE_NAMES, StorageTable, parameters, plain_size
 
@@ -50,7 +50,7 @@ def _as_plain(tensor: Tensor) -> Tensor:
 
 
 class _InStorage:
-    """Where a tensor's memory is, for `persistent_id`."""
+    """The position of a tensor's memory, for `persistent_id`."""
 
     __slots__ = ("tuple",)
 
@@ -70,9 +70,9 @@ class Pickler(pickle._Pickler):
         super().__init__(file, protocol)
         self._storages = storages
         self._rest = rest
-        """What a reference to a storage ends with: before there were archives, that it is no view of another one."""
+        """The end of a reference to a storage: in files older than archives, that it is no view of another one."""
         self.lengths: dict[str, int] = {}
-        """How many elements each storage has."""
+        """The number of elements of each storage."""
         self._names: dict[str, Global] = {}
 
     def _name(self, module: str, name: str) -> Global:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._arrays.cuda import is_available
-from .._core.autocast import DEFAULTS, settings, switch
-from .._core.device import device as _device
-from .._core.dtypes import bfloat16, dtype, float16, float64
-from .._core.tensor import Tensor
-from .._core.user_warnings import warn
+from .._core.base.device import device as _device
+from .._core.base.dtypes import bfloat16, dtype, float16, float64
+from .._core.base.user_warnings import warn
+from .._core.running.autocast import DEFAULTS, settings, switch
+from .._core.tape.tensor import Tensor
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -154,7 +154,7 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Whether the cast of a leaf is to be kept for its next use."""
+    """Return whether the cast of a leaf is to be kept for its next use."""
     settings.caches = enabled
 
 

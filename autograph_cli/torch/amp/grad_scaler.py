@@ -9,16 +9,16 @@ from enum import Enum
 from typing import Any
 
 from .._arrays.cuda import is_available
-from .._core.dtypes import float16, float32, int32
-from .._core.tensor import Tensor
-from .._core.user_warnings import warn
+from .._core.base.dtypes import float16, float32, int32
+from .._core.base.user_warnings import warn
+from .._core.tape.tensor import Tensor
 from .._ops.tensors.creation import full
 
 __all__ = ["GradScaler", "OptState"]
 
 
 class OptState(Enum):
-    """How far an optimizer has come since the last `update`."""
+    """The progress of an optimizer since the last `update`."""
 
     READY = 0
     UNSCALED = 1

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _missing
 from .._core import backward as _backward
-from .._core.overrides import looking as _looking
+from .._core.arguments.overrides import looking as _looking
 from . import anomaly_mode, forward_ad, function, grad_mode, graph, variable
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function

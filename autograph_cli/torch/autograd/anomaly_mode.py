@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.state import thread_state
-from .._core.user_warnings import warn
+from .._core.base.state import thread_state
+from .._core.base.user_warnings import warn
 from .grad_mode import count_special
 
 

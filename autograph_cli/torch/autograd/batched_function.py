@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .._core.batching import value_of
-from .._core.interpreter_stack import BatchLevel, running
-from .._core.tensor import Tensor
-from .._core.transforms import batched
+from .._core.tape.tensor import Tensor
+from .._core.transforms.batching import value_of
+from .._core.transforms.interpreter_stack import BatchLevel, running
+from .._core.transforms.transforms import batched
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .function import NOTES, Function, FunctionCtx, without_rule
 
 
 class VmapInfo(NamedTuple):
-    """What a Function's `vmap` is told of the batch."""
+    """The facts of a batch that a Function's `vmap` gets."""
 
     batch_size: int
     randomness: str
@@ -98,9 +98,9 @@ def _by_generated(level: BatchLevel, cls: type[Function], values: tuple[Any, ...
 
 def _generated(rule: _Rule) -> Any:
     members = {"forward": rule.forward, "setup_context": rule.setup_context, "backward": rule.backward, "jvp": rule.jvp}
-    made: Any = type(f"Vmapped{rule.cls.__name__}", (Function,), {k: staticmethod(v) for k, v in members.items()})
-    made.generate_vmap_rule = True
-    return made
+    result: Any = type(f"Vmapped{rule.cls.__name__}", (Function,), {k: staticmethod(v) for k, v in members.items()})
+    result.generate_vmap_rule = True
+    return result
 
 
 class _Rule:
@@ -109,7 +109,7 @@ class _Rule:
     def __init__(self, cls: type[Function], size: int, randomness: str, marks: tuple[bool, ...]) -> None:
         self.cls, self.size, self.randomness, self.marks = cls, size, randomness, marks
         self.out_marks: tuple[bool, ...] = ()
-        """Which outputs are batched, once `forward` has run."""
+        """The marks of batched outputs, once `forward` has run."""
 
     def level(self) -> Any:
         return running(BatchLevel(self.size, self.randomness))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .._core.forward import apart, joined, paired
-from .._core.interpreter_stack import DualLevel, start, stop
-from .._core.reverse import pair, split
-from .._core.state import thread_state
-from .._core.tensor import Tensor
+from .._core.base.state import thread_state
+from .._core.tape.tensor import Tensor
+from .._core.transforms.forward import apart, joined, paired
+from .._core.transforms.interpreter_stack import DualLevel, start, stop
+from .._core.transforms.reverse import pair, split
 from .grad_mode import ContextDecorator
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` gives: `primal`, and `tangent` (None where there is none)."""
+    """The result of `unpack_dual`: `primal`, and `tangent` (None if there is none)."""
 
     primal: Tensor
     tangent: Tensor | None
@@ -106,7 +106,7 @@ class dual_level(ContextDecorator):
 
 
 class _set_fwd_grad_enabled(ContextDecorator):
-    """Whether tangents are computed; as `set_grad_enabled` for backward mode."""
+    """Switch the computation of tangents, as `set_grad_enabled` does for backward mode."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode

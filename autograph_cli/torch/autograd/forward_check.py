@@ -1,4 +1,4 @@
-"""What `gradcheck` does in forward mode: each tangent beside a finite difference."""
+"""`gradcheck` in forward mode: each tangent beside a finite difference."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays.cuda import moved, on_host
-from .._core.forward import joined, paired
-from .._core.interpreter_stack import DualLevel, running
-from .._core.reverse import split
-from .._core.tensor import Tensor, make
-from .._core.transforms import dual
+from .._core.tape.tensor import Tensor, make
+from .._core.transforms.forward import joined, paired
+from .._core.transforms.interpreter_stack import DualLevel, running
+from .._core.transforms.reverse import split
+from .._core.transforms.transforms import dual
 from .._functorch.vmap import vmap
 from .small_steps import BATCHED, Directions, GradcheckError, as_tuple, mismatch, unit_steps
 

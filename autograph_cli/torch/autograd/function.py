@@ -10,26 +10,26 @@ from typing import Any
 
 from .._arrays.lazy import resolved
 from .._compiled import compiled
-from .._core import dtypes
-from .._core.device_dispatch import filled
-from .._core.gradients import output_meta_at
-from .._core.interpreter_stack import BatchLevel, belongs_here, below, in_function, interprets
-from .._core.node import Node, NodeType, edge_of, shape_dtype
-from .._core.saved_tensors import SavedTensor, freed, unpack
-from .._core.state import next_sequence_nr, process_state, thread_state
-from .._core.tensor import Tensor, make
-from .._core.transforms import top_level
-from .._core.user_warnings import warn
+from .._core.base import dtypes
+from .._core.base.state import next_sequence_nr, process_state, thread_state
+from .._core.base.user_warnings import warn
+from .._core.running.device_dispatch import filled
+from .._core.running.gradients import output_meta_at
+from .._core.tape.node import Node, NodeType, edge_of, shape_dtype
+from .._core.tape.saved_tensors import SavedTensor, freed, unpack
+from .._core.tape.tensor import Tensor, make
+from .._core.transforms.interpreter_stack import BatchLevel, belongs_here, below, in_function, interprets
+from .._core.transforms.transforms import top_level
 from .function_once import once_differentiable as once_differentiable
 from .function_outputs import among, finish, tensors_of, wants_grad
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
 
-_fast: Any = compiled("_core.fast_tape")
+_fast: Any = compiled("_core.running.fast_tape")
 
 
 class FunctionCtx:
-    """What `forward` may do with its `ctx`."""
+    """The `ctx` of `forward`."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether `backward` gets zeros (the default) or None for outputs that no gradient reached."""
+        """Return whether `backward` gets zeros (the default) or None for outputs that no gradient reached."""
         self.materialize_grads = value
 
     def save_for_forward(self, *tensors: Any) -> None:

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._core.dispatch import annotate
-from .._core.node import LEAF, Node, edge_of, output_meta
-from .._core.state import next_sequence_nr, process_state, thread_state
-from .._core.tensor import Tensor, make
+from .._core.base.state import next_sequence_nr, process_state, thread_state
+from .._core.running.dispatch import annotate
+from .._core.tape.node import LEAF, Node, edge_of, output_meta
+from .._core.tape.tensor import Tensor, make
 
 
 class Error(Node):

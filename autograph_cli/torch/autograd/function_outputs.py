@@ -1,18 +1,18 @@
-"""What becomes of a custom Function's outputs after `forward`: their history, and what the node saves."""
+"""Outputs of a custom Function after `forward`: their history, and what the node saves."""
 
 from __future__ import annotations
 
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from .._core import dtypes
-from .._core.dispatch import annotate
-from .._core.node import Edge, View, has_no_history, output_meta
-from .._core.saved_tensors import SavedResult, save
-from .._core.state import process_state, thread_state
-from .._core.tensor import Tensor, counter, make, materialize
-from .._core.user_warnings import warn
-from .._core.views import CUSTOM, MULTIPLE, NO_GRAD, bump, check_inplace, make_view, move_retained, rebase
+from .._core.base import dtypes
+from .._core.base.state import process_state, thread_state
+from .._core.base.user_warnings import warn
+from .._core.running.dispatch import annotate
+from .._core.running.views import CUSTOM, MULTIPLE, NO_GRAD, bump, check_inplace, make_view, move_retained, rebase
+from .._core.tape.node import Edge, View, has_no_history, output_meta
+from .._core.tape.saved_tensors import SavedResult, save
+from .._core.tape.tensor import Tensor, counter, make, materialize
 
 if TYPE_CHECKING:
     from .function import BackwardCFunction
@@ -66,8 +66,8 @@ def tensors_of(given: Any, message: str, error: type[Exception] = RuntimeError) 
     for i, x in enumerate(given):
         if x is not None and not isinstance(x, Tensor):
             raise error(message.format(i=i, kind=type(x).__name__))
-    found: tuple[Any, ...] = given
-    return found
+    result: tuple[Any, ...] = given
+    return result
 
 
 def among(x: Any, tensors: tuple[Any, ...]) -> bool:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from .._core.backward import grad
-from .._core.forward import joined, paired
-from .._core.interpreter_stack import DualLevel, refuse_call, running
-from .._core.operation import operations
-from .._core.registry import functions
-from .._core.reverse import fresh, split, standard_basis
-from .._core.size import Size
-from .._core.tensor import Tensor, make
-from .._core.transforms import dual
+from .._core.base.size import Size
+from .._core.operations.operation import operations
+from .._core.operations.registry import functions
+from .._core.tape.tensor import Tensor, make
+from .._core.transforms.forward import joined, paired
+from .._core.transforms.interpreter_stack import DualLevel, refuse_call, running
+from .._core.transforms.reverse import fresh, split, standard_basis
+from .._core.transforms.transforms import dual
 from .._functorch.vmap import vmap
 from .grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 
@@ -241,9 +241,9 @@ def hessian(
     def first(*xs: Tensor) -> Any:
         if outer_jacobian_strategy == "forward-mode":
             xs = tuple(map(fresh, xs))
-        found = jacobian(value, xs, create_graph=True)
-        _require_grad(found, "jacobian", strict)
-        return found
+        result = jacobian(value, xs, create_graph=True)
+        _require_grad(result, "jacobian", strict)
+        return result
 
     blocks = jacobian(
         first, given, create_graph=create_graph, strict=strict, vectorize=vectorize, strategy=outer_jacobian_strategy

@@ -1,4 +1,4 @@
-"""Whether operations are recorded: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`."""
+"""Grad modes: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
-from .._core.state import process_state, thread_state
-from .._core.user_warnings import warn
+from .._core.base.state import process_state, thread_state
+from .._core.base.user_warnings import warn
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
@@ -167,7 +167,7 @@ class set_grad_enabled(ContextDecorator):
 
 
 class set_multithreading_enabled(ContextDecorator):
-    """Whether a backward pass may run devices in threads of their own: at once as a call, for a block as a context
+    """Allow a backward pass to run devices in threads of their own: at once as a call, for a block as a context
     manager. On the CPU, the only device here, a pass runs in the thread that calls it, as in PyTorch.
 
     >>> from autograph_cli import torch
@@ -209,11 +209,11 @@ class inference_mode(ContextDecorator):
     """
 
     def __new__(cls, mode: Any = True) -> Any:
-        made = object.__new__(cls)
+        result = object.__new__(cls)
         if isinstance(mode, bool):
-            return made
-        made.mode, made._before = True, []
-        return made(mode)
+            return result
+        result.mode, result._before = True, []
+        return result(mode)
 
     def __init__(self, mode: Any = True) -> None:
         self.mode = mode

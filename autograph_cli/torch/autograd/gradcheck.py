@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from .._arrays.cuda import moved as on_device, on_host
-from .._core import dtypes
 from .._core.backward import grad
-from .._core.node import Node, edge_of, output_meta
-from .._core.size import Size
-from .._core.state import next_sequence_nr, thread_state
-from .._core.tensor import Tensor, make
-from .._core.user_warnings import warn
+from .._core.base import dtypes
+from .._core.base.size import Size
+from .._core.base.state import next_sequence_nr, thread_state
+from .._core.base.user_warnings import warn
+from .._core.tape.node import Node, edge_of, output_meta
+from .._core.tape.tensor import Tensor, make
 from .small_steps import (
     BATCHED,
     Directions,

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from .._arrays.storages import address, owner
-from .._core.node import Handle, Node, edge_of
-from .._core.roots import GradientEdge
-from .._core.state import thread_state
-from .._core.tensor import Tensor, Wrapped
-from .._core.views import bump
+from .._core.base.state import thread_state
+from .._core.passes.roots import GradientEdge
+from .._core.running.views import bump
+from .._core.tape.node import Handle, Node, edge_of
+from .._core.tape.tensor import Tensor, Wrapped
 from .grad_mode import count_special, no_grad
 
 __all__ = [
@@ -108,7 +108,7 @@ class _Handle:
 
 
 class _AllowMutationOnSavedContext:
-    """What was saved inside one `allow_mutation_on_saved_tensors` block: as it is, or cloned because its memory was
+    """Tensors saved inside one `allow_mutation_on_saved_tensors` block: as they are, or cloned because their memory was
     changed."""
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class _AllowMutationOnSavedContext:
         self.original: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
         self.cloned: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
         self._known: weakref.WeakValueDictionary[Any, _Handle] = weakref.WeakValueDictionary()
-        """What was saved already, by its position in memory and its version."""
+        """Saved tensors, by their position in memory and their version."""
         self._positions: dict[int, weakref.WeakSet[_Handle]] = {}
         """By the id of the memory, what was saved of it and is not cloned yet."""
 

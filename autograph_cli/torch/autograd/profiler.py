@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .._core.backward_pass import tell_passed
-from .._core.node import Node
-from .._core.operation import Operation
-from .._core.state import BackwardCall, process_state, thread_state
-from .._core.tensor import Tensor
+from .._core.base.state import BackwardCall, process_state, thread_state
+from .._core.operations.operation import Operation
+from .._core.passes.backward_pass import tell_passed
+from .._core.tape.node import Node
+from .._core.tape.tensor import Tensor
 from .grad_mode import ContextDecorator, count_special
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 

@@ -1,4 +1,4 @@
-"""What a profile holds: events, their averages, and the table of them."""
+"""The result of a profile: events, their averages, and their table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Interval:
 
 
 class _Times:
-    """What events and averages have in common; times are in microseconds."""
+    """Times of events and averages, in microseconds."""
 
     count: int
     cpu_time_total: float
@@ -70,7 +70,7 @@ class FunctionEvent(_Times):
 
     @property
     def time_range(self) -> Interval:
-        """When the event began and ended, in microseconds."""
+        """Return when the event began and ended, in microseconds."""
         return Interval(self.begun / 1e3, self.ended / 1e3)
 
     @property
@@ -101,7 +101,7 @@ class FunctionEvent(_Times):
 
 
 class FunctionEventAvg(_Times):
-    """What all events of one name took together."""
+    """The sum over all events of one name."""
 
     def __init__(self, key: str = "Total", input_shapes: Any = None) -> None:
         self.key = key

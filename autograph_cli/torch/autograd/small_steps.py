@@ -1,4 +1,4 @@
-"""What checks of derivatives by small steps have in common: the steps, directions, and the error."""
+"""Shared parts of checks by small steps: the steps, directions, and the error."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays.cuda import moved as on_device
-from .._core import dtypes
-from .._core.tensor import Tensor, make
+from .._core.base import dtypes
+from .._core.tape.tensor import Tensor, make
 
 BATCHED = (
     "a batch of gradients (or tangents), computed at once by vmap, differs from the same computed one by one. To leave "

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.backward_pass import queue_callback
-from .._core.class_names import type_name
-from .._core.dtype_checks import check_differentiable
-from .._core.tensor import Tensor
-from .._core.user_warnings import warn
+from .._core.base.class_names import type_name
+from .._core.base.dtype_checks import check_differentiable
+from .._core.base.user_warnings import warn
+from .._core.passes.backward_pass import queue_callback
+from .._core.tape.tensor import Tensor
 
 
 class _Engine:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
-from .._core.user_warnings import warn
+from .._core.base.user_warnings import warn
 from .._ops.layers.attention import KERNELS
 from .._settings import get_float32_matmul_precision, set_float32_matmul_precision
 
@@ -68,7 +68,7 @@ def cudnn_sdp_enabled() -> bool:
 
 
 def enable_flash_sdp(enabled: bool) -> None:
-    """Whether attention may take its fused kernel."""
+    """Return whether attention may take its fused kernel."""
     KERNELS["flash"] = enabled
 
 
@@ -78,7 +78,7 @@ def enable_mem_efficient_sdp(enabled: bool) -> None:
 
 
 def enable_math_sdp(enabled: bool) -> None:
-    """Whether attention may be composed of operations."""
+    """Return whether attention may be composed of operations."""
     KERNELS["math"] = enabled
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import amp
-from .._core.dtypes import bfloat16
-from .._core.user_warnings import warn
+from .._core.base.dtypes import bfloat16
+from .._core.base.user_warnings import warn
 
 __all__ = ["GradScaler", "autocast"]
 

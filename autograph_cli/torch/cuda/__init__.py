@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 from .. import _missing
 from .._arrays import cuda
 from .._arrays.cuda import OutOfMemoryError as OutOfMemoryError, is_available as is_available
-from .._core.device import check
-from .._core.philox import Philox
-from .._core.tensor import Tensor, make
+from .._core.base.device import check
+from .._core.streams.philox import Philox
+from .._core.tape.tensor import Tensor, make
 from .._ops.tensors import legacy
 from . import amp, memory, nvtx
 from ._devices import gpu as _gpu, index_of as _index, is_initialized as is_initialized
@@ -70,7 +70,7 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
 
 class _CudaDeviceProperties:
-    """What is known of a GPU."""
+    """The properties of a GPU."""
 
     def __init__(self, known: dict[str, Any]) -> None:
         self.name = known["name"].decode()

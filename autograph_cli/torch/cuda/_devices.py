@@ -1,11 +1,11 @@
-"""Which GPU is meant."""
+"""The index of a GPU in an argument."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .._arrays import cuda
-from .._core.device import check, device as _device
+from .._core.base.device import check, device as _device
 
 
 def is_initialized() -> bool:

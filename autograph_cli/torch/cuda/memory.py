@@ -10,7 +10,7 @@ from typing import Any
 
 from .._arrays import cuda
 from .._arrays.memory_counts import Counts, Tally
-from .._core.user_warnings import warn
+from .._core.base.user_warnings import warn
 from ._devices import gpu, is_initialized
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
     "set_per_process_memory_fraction",
 ]
 _ROWS = {"allocated_bytes": "Allocated memory", "reserved_bytes": "GPU reserved memory", "allocation": "Allocations"}
-"""What `memory_summary` tells, by the names of the statistics."""
+"""The rows of `memory_summary`, by the names of the statistics."""
 
 
 def empty_cache() -> None:
@@ -64,10 +64,10 @@ def _counts(device: Any) -> Counts:
     if not is_initialized():
         return Counts()
     backend, index = cuda.opened(), gpu(device).index
-    found: Counts = backend.counts.of[index]
+    result: Counts = backend.counts.of[index]
     with backend.cupy.cuda.Device(index):
-        found.reserve(int(backend.cupy.get_default_memory_pool().total_bytes()))
-    return found
+        result.reserve(int(backend.cupy.get_default_memory_pool().total_bytes()))
+    return result
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -111,12 +111,12 @@ def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
     if not is_initialized():
         return OrderedDict()
     counts = _counts(device)
-    found: OrderedDict[str, Any] = OrderedDict()
+    result: OrderedDict[str, Any] = OrderedDict()
     for name, tally in counts.tallies().items():
         for part in Tally.__slots__:
-            found[f"{name}.all.{part}"] = getattr(tally, part)
-    found["num_ooms"] = counts.num_ooms
-    return found
+            result[f"{name}.all.{part}"] = getattr(tally, part)
+    result["num_ooms"] = counts.num_ooms
+    return result
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._arrays import cuda
-from .._core.device import check, device as _device
+from .._core.base.device import check, device as _device
 from ._devices import gpu
 
 
@@ -55,11 +55,11 @@ class Stream:
         return bool(self._stream.done)
 
     def wait_event(self, event: Event) -> None:
-        """What comes later waits for a mark in another queue."""
+        """Make later work wait for a mark in another queue."""
         event.wait(self)
 
     def wait_stream(self, stream: Stream) -> None:
-        """What comes later waits for what another queue has been told."""
+        """Make later work wait for the work of another queue."""
         self.wait_event(stream.record_event())
 
     def record_event(self, event: Event | None = None) -> Event:
@@ -91,9 +91,9 @@ class Stream:
 
 def _over(stream: Any, where: _device) -> Stream:
     """A queue that CuPy has."""
-    made = object.__new__(Stream)
-    made._stream, made.device = stream, where
-    return made
+    result = object.__new__(Stream)
+    result._stream, result.device = stream, where
+    return result
 
 
 class Event:
@@ -121,7 +121,7 @@ class Event:
             self._event.record(stream._stream)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """What a queue is told from now on waits until what is before the mark is done; nothing before it is
+        """Make later work of a queue wait until the work before the mark is done; nothing before it is
         recorded."""
         if self._event is not None:
             (current_stream() if stream is None else stream)._stream.wait_event(self._event)

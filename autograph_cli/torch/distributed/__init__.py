@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _missing
-from .._core.user_warnings import warn
+from .._core.base.user_warnings import warn
 from . import _transport
 from ._barriers import barrier, monitored_barrier
 from ._collectives import (

@@ -1,4 +1,4 @@
-"""What each rank is about to do in a call of all: ranks compare it before any bytes of tensors move, as PyTorch does
+"""Agreement of ranks on the next collective call: they compare it before any bytes of tensors move, as PyTorch does
 with TORCH_DISTRIBUTED_DEBUG=DETAIL."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.tensor import Tensor
+from .._core.tape.tensor import Tensor
 from ._transport import Request
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _TEXT = 232
 _RECORD = np.dtype([("key", "S16"), ("sent", "<u8"), ("received", "<u8"), ("text", f"S{_TEXT}")])
-"""What a rank tells the others: a hash of what must be the same on all, two of what goes where, and words."""
+"""The message of a rank: a hash of what must be the same on all, two of what goes where, and words."""
 
 _Parts = tuple[Sequence[int], Sequence[int]]
 

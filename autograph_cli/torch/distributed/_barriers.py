@@ -15,9 +15,9 @@ from ._transport import Request
 from ._work import Work
 
 _TAG = 20_000
-"""Of the messages of a monitored barrier, apart from those of scripts."""
+"""The tag of messages of a monitored barrier, apart from those of scripts."""
 _LONGER = timedelta(seconds=5)
-"""What other ranks wait longer than rank 0, which names the missing ones."""
+"""The seconds that other ranks wait longer than rank 0, which names the missing ones."""
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:

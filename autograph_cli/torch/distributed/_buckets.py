@@ -51,7 +51,7 @@ class Bucket:
             starts = accumulate(sizes[:-1], initial=0)
             self.views = [_view(self.buffer, start, p) for start, p in zip(starts, parameters, strict=True)]
         self.waits = len(indices)
-        """How many gradients are not there yet."""
+        """The number of gradients that are missing."""
         self.future: Any = None
 
     def like_zeros(self) -> Bucket:
@@ -65,7 +65,7 @@ class Bucket:
 
 
 class GradBucket:
-    """What a communication hook gets: one bucket of gradients, and what it may put in their place."""
+    """The argument of a communication hook: one bucket of gradients, which it may replace."""
 
     def __init__(self, number: int, count: int, bucket: Bucket) -> None:
         self._number, self._count, self._bucket, self._buffer = number, count, bucket, bucket.buffer

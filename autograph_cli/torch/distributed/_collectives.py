@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import refused
-from .._core.tensor import Tensor
-from .._core.user_warnings import warn
+from .._core.base.errors import refused
+from .._core.base.user_warnings import warn
+from .._core.tape.tensor import Tensor
 from ._agreement import Agreement
 from ._groups import ProcessGroup, chosen, get_group_rank, is_outside, world
 from ._memory import Landing, Pieces, check_list, check_same_dtype, check_tensor, is_meta, read

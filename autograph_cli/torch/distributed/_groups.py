@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from .._core.errors import refused
+from .._core.base.errors import refused
 from .._launched import launched_size
 from . import _status
 from ._agreement import Agreement
@@ -54,7 +54,7 @@ class Call:
     bytes: int = 0
     peer: int | None = None
     between_two: bool = False
-    """Whether it is for the peer only."""
+    """True if it is for the peer only."""
 
     @property
     def rank(self) -> int:
@@ -156,10 +156,10 @@ def default_group() -> ProcessGroup:
 
 def chosen(group: Any) -> ProcessGroup:
     """The group that an argument names; None is the default one."""
-    found: ProcessGroup = default_group() if group is None else group
-    if found not in world.groups:
+    result: ProcessGroup = default_group() if group is None else group
+    if result not in world.groups:
         raise refused(ValueError, "Invalid process group specified: it was destroyed")
-    return found
+    return result
 
 
 def is_outside(group: Any) -> bool:
@@ -287,7 +287,7 @@ def new_group(
         Work(call, (), None, [], Agreement(call, ()), lambda: [everyone.transport.barrier()]).wait()
     if not inside:
         return GroupMember.NON_GROUP_MEMBER
-    made = ProcessGroup(
+    result = ProcessGroup(
         everyone.transport.among(members),
         members,
         name,
@@ -295,8 +295,8 @@ def new_group(
         everyone.timeout if timeout is None else _checked(timeout),
         group_desc or "undefined",
     )
-    world.groups.append(made)
-    return made
+    world.groups.append(result)
+    return result
 
 
 def _members(ranks: Sequence[int], size: int, sort: bool) -> list[int]:

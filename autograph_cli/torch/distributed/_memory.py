@@ -9,10 +9,10 @@ import numpy as np
 
 from .._arrays.cuda import moved
 from .._arrays.meta import Meta
-from .._core.device import CPU
-from .._core.errors import refused
-from .._core.tensor import Tensor, materialize
-from .._core.views import changes
+from .._core.base.device import CPU
+from .._core.base.errors import refused
+from .._core.running.views import changes
+from .._core.tape.tensor import Tensor, materialize
 
 
 def check_tensor(value: Any, name: str) -> None:
@@ -82,7 +82,7 @@ def store(tensor: Tensor, flat: Any) -> None:
 
 
 class Landing:
-    """Where a tensor's new numbers arrive: `array` is its memory, or a copy of it that `land` writes back."""
+    """The destination of received numbers: `array` is a tensor's memory, or a copy of it that `land` writes back."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor

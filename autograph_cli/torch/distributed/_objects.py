@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import refused
+from .._core.base.errors import refused
 from ._collectives import begun, outside, root_of
 from ._groups import ProcessGroup, chosen, get_global_rank
 from ._transport import Request

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.errors import refused
+from .._core.base.errors import refused
 from ._collectives import outside, root_of
 from ._groups import Call, ProcessGroup, chosen, get_global_rank
 from ._memory import Landing, check_tensor, read
@@ -15,7 +15,7 @@ from ._work import Work
 
 
 class _Receipt(Work):
-    """What is received, which knows who sent it."""
+    """A received message, with its sender."""
 
     _source: int | None = None
 
@@ -41,15 +41,15 @@ def _call(name: str, group: ProcessGroup, tensor: Any, peer: int | None, way: st
 
 
 def _peer(group: ProcessGroup, rank: int | None, group_rank: int | None, what: str) -> int:
-    found = root_of(group, rank, group_rank)
-    if found == group.rank():
+    result = root_of(group, rank, group_rank)
+    if result == group.rank():
         raise refused(
             ValueError,
             f"Invalid {what} rank: {what} rank should not be the same as the rank of the current process.",
         )
-    if not 0 <= found < group.size():
-        raise RuntimeError(f"Invalid {what} rank: {found} is not in a group of {group.size()}")
-    return found
+    if not 0 <= result < group.size():
+        raise RuntimeError(f"Invalid {what} rank: {result} is not in a group of {group.size()}")
+    return result
 
 
 def _send(name: str, tensor: Any, dst: Any, group: Any, tag: int, group_dst: Any) -> Work | None:

@@ -1,4 +1,4 @@
-"""How a recorder hears of calls between ranks: as operations that leave no node."""
+"""Events for a recorder of calls between ranks: operations that leave no node."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from .._core.operation import Operation
-from .._core.schema import parse
-from .._core.state import process_state, thread_state
+from .._core.base.schema import parse
+from .._core.base.state import process_state, thread_state
+from .._core.operations.operation import Operation
 from ._groups import Call
 
 

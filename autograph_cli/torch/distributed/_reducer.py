@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _namespace as torch, distributed as dist
-from .._core.backward_pass import queue_callback
-from .._core.node import accumulator
-from .._core.reverse import leaves_behind
+from .._core.passes.backward_pass import queue_callback
+from .._core.tape.node import accumulator
+from .._core.transforms.reverse import leaves_behind
 from ._buckets import Bucket, GradBucket, assign
 
 _NOT_FINISHED = (
@@ -182,7 +182,7 @@ class Reducer:
         self._mark(index)
 
     def _mark(self, index: int) -> None:
-        """What a parameter adds is there: reduce the buckets that are complete, in their order."""
+        """Mark a parameter's gradient as ready: reduce the buckets that are complete, in their order."""
         if index in self._marked:
             raise RuntimeError(_TWICE.format(index=index, name=self.names[index]))
         self._marked.add(index)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
+from .._core.base import dtypes
 
 
 class RedOpType(enum.Enum):
@@ -89,7 +89,7 @@ class Reduction:
                 f"result type Float can't be cast to the desired output type {dtypes.cpp_name(known.numpy)}"
             )
         self.carried = "SUM" if self.name in ("AVG", "PREMUL_SUM") else self.name
-        """What is asked of the transport."""
+        """The reduction that the transport does."""
 
     def before(self, array: Any) -> None:
         """Change what this rank gives."""

@@ -1,4 +1,4 @@
-"""What stays PyTorch's own: the names are there, for scripts import them at their top, and say so when called."""
+"""Names that only PyTorch has: scripts import them at their top; a call raises an error that says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each rank on this machine is doing, where the others can read it without asking: a piece of shared memory."""
+"""States of the ranks on this machine, in a piece of shared memory that the others read without asking."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 _SIZE, _HEAD = 256, struct.Struct("<QQB")
 HERE, ENDED, RAISED = range(3)
-"""What state a rank is in: it runs, it has left the group or ended, an error ended it."""
+"""The states of a rank: it runs, it has left the group or ended, an error ended it."""
 
 
 class Slots:

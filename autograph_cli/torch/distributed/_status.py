@@ -1,4 +1,4 @@
-"""What each rank is doing, for the sentence of one that waits in vain, and how ranks end together."""
+"""States of ranks in the message of one that waits in vain, and the end of all ranks together."""
 
 from __future__ import annotations
 

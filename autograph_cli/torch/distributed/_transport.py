@@ -1,4 +1,4 @@
-"""What carries the bytes between processes: MPI, and for a process alone nothing. Arrays are flat and contiguous."""
+"""Transport of bytes between processes: MPI, and for a single process nothing. Arrays are flat and contiguous."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _namespace as torch, distributed as dist, optim
-from .._core.errors import refused
+from .._core.base.errors import refused
 from ._buckets import flat_groups
 from .algorithms.join import Join, Joinable, JoinHook
 

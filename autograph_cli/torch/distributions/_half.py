@@ -11,7 +11,7 @@ from .transformed_distribution import TransformedDistribution
 
 
 class Half(TransformedDistribution):
-    """What a base distribution around 0 becomes without its sign: each density is twice as high."""
+    """A base distribution around 0 without its sign: each density is twice as high."""
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative

@@ -36,7 +36,7 @@ _APART: list[tuple[type, str, tuple[type, ...]]] = [
     (Pareto, "scale", (Beta, ContinuousBernoulli, Uniform)),
     (Poisson, "rate", (Bernoulli, Binomial)),
 ]
-"""What may have values that the other does not have: a class, a parameter of the result's shape, the others."""
+"""Distributions with values that the other does not have: a class, a parameter of the result's shape, the others."""
 
 
 def _infinite(parameter: str) -> Any:

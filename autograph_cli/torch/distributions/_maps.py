@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from .._core.size import Size
+from .._core.base.size import Size
 from . import constraints
 from .constraints import Constraint
 from .utils import sum_rightmost
@@ -42,8 +42,8 @@ class Transform:
         """Return how many trailing dimensions are one value, where the domain and the codomain agree."""
         if self.domain.event_dim != self.codomain.event_dim:
             raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
-        found: int = self.domain.event_dim
-        return found
+        result: int = self.domain.event_dim
+        return result
 
     @property
     def inv(self) -> Any:
@@ -84,9 +84,9 @@ class Transform:
             return run(value)
         if value is self._cached_x_y[side]:
             return self._cached_x_y[1 - side]
-        found = run(value)
-        self._cached_x_y = (found, value) if side else (value, found)
-        return found
+        result = run(value)
+        self._cached_x_y = (result, value) if side else (value, result)
+        return result
 
     def _call(self, x: Any) -> Any:
         raise NotImplementedError

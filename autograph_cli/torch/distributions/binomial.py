@@ -18,7 +18,7 @@ def _positive_part(x: Any) -> Any:
 
 
 class Binomial(ByOdds, Distribution):
-    """How often something of probability `probs` (or log-odds `logits`) happens in `total_count` trials.
+    """The number of successes, of probability `probs` (or log-odds `logits`), in `total_count` trials.
 
     >>> from autograph_cli import torch
     >>> torch.distributions.Binomial(4, 0.25).mean

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ... import torch
-from .._core.size import Size
+from .._core.base.size import Size
 from . import constraints
 from .distribution import Distribution
 from .utils import lazy_property, logits_to_probs, probs_to_logits

@@ -1,4 +1,4 @@
-"""What parameters and values of distributions must fulfill: sets of numbers, vectors and matrices."""
+"""Constraints of parameters and values of distributions: sets of numbers, vectors and matrices."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """What depends on other parameters; it cannot be checked by itself."""
+    """A constraint that depends on other parameters; it cannot be checked by itself."""
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._facts = {"is_discrete": is_discrete, "event_dim": event_dim}
@@ -254,7 +254,7 @@ class _Based(Constraint):
 
 
 class _IndependentConstraint(_Based):
-    """That of a base for all values of some trailing dimensions."""
+    """The constraint of a base, for all values of some trailing dimensions."""
 
     def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: int) -> None:
         super().__init__(base_constraint)
@@ -276,7 +276,7 @@ class _IndependentConstraint(_Based):
 
 
 class MixtureSameFamilyConstraint(_Based):
-    """That of every component of a mixture."""
+    """The constraint of every component of a mixture."""
 
     event_dim = property(lambda self: self.base_constraint.event_dim)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _missing
-from .._core.size import Size
-from .._core.tensor import Tensor
-from .._core.user_warnings import warn
+from .._core.base.size import Size
+from .._core.base.user_warnings import warn
+from .._core.tape.tensor import Tensor
 from ..autograd.grad_mode import no_grad
 from . import constraints
 from .constraints import holds
@@ -36,7 +36,7 @@ class Distribution:
                 self._ag_check_parameter(name, constraint)
 
     def _ag_checked_constraints(self) -> dict[str, Any]:
-        """Those of parameters that are given, and that can be told by themselves."""
+        """Return the constraints of parameters that are given and that can be checked by themselves."""
         try:
             known = self.arg_constraints
         except NotImplementedError:
@@ -62,7 +62,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether parameters and values are checked where nothing else is said."""
+        """Return whether parameters and values are checked where nothing else is said."""
         if value not in (True, False):
             raise ValueError
         Distribution._validate_args = value
@@ -150,14 +150,14 @@ class Distribution:
 
         NotImplementedError for a subclass of a script that has an `__init__` of its own and no `expand`.
         """
-        made = self._ag_blank(_instance)
-        self._ag_expand_into(made, Size(batch_shape))
-        made._batch_shape, made._event_shape, made._validate_args = (
+        result = self._ag_blank(_instance)
+        self._ag_expand_into(result, Size(batch_shape))
+        result._batch_shape, result._event_shape, result._validate_args = (
             Size(batch_shape),
             self._event_shape,
             self._validate_args,
         )
-        return made
+        return result
 
     def _ag_blank(self, instance: Any) -> Any:
         own = next(

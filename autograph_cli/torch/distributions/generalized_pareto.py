@@ -15,7 +15,7 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """What is above a threshold `loc`: tails that fall off by a power, exponentially (concentration 0), or end.
+    """The excess over a threshold `loc`: tails that fall off by a power, exponentially (concentration 0), or end.
 
     >>> from autograph_cli import torch
     >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.5).mean

@@ -15,7 +15,7 @@ __all__ = ["Geometric"]
 
 
 class Geometric(ByOdds, Distribution):
-    """How many failures come before the first success.
+    """The number of failures before the first success.
 
     >>> from autograph_cli import torch
     >>> torch.distributions.Geometric(0.25).mean

@@ -1,11 +1,11 @@
-"""How far one distribution is from another: closed forms by pairs of classes."""
+"""Divergence of one distribution from another: closed forms by pairs of classes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from .._core.user_warnings import warn
+from .._core.base.user_warnings import warn
 
 __all__ = ["kl_divergence", "register_kl"]
 

@@ -15,7 +15,7 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(OfCategorical, Distribution):
-    """How often each number came in `total_count` draws of a `Categorical`.
+    """The counts of each number in `total_count` draws of a `Categorical`.
 
     >>> from autograph_cli import torch
     >>> torch.distributions.Multinomial(4, torch.tensor([0.25, 0.75])).mean

@@ -67,7 +67,7 @@ def given_matrix(error: type[Exception], **matrices: Any) -> tuple[str, Any]:
 
 
 class ByFactor:
-    """What has a covariance, of which one of three matrices is given; the others are worked out at need."""
+    """A distribution with a covariance, given by one of three matrices; the others are computed on demand."""
 
     _unbroadcasted_scale_tril: Any
     _batch_shape: Any

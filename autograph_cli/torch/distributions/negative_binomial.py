@@ -14,7 +14,7 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(ByOdds, Distribution):
-    """How many successes come before `total_count` failures.
+    """The number of successes before `total_count` failures.
 
     >>> from autograph_cli import torch
     >>> torch.distributions.NegativeBinomial(3.0, torch.tensor(0.5)).mean

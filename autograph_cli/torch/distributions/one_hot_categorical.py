@@ -14,7 +14,7 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(OfCategorical, Distribution):
-    """What a `Categorical` draws, as a vector that is 1 at this position and 0 elsewhere.
+    """A draw of a `Categorical` as a vector that is 1 at this position and 0 elsewhere.
 
     >>> from autograph_cli import torch
     >>> torch.distributions.OneHotCategorical(torch.tensor([1.0, 3.0])).mode

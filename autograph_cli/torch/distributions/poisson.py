@@ -13,7 +13,7 @@ __all__ = ["Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """How many events there are in a unit of time at a given rate.
+    """The number of events in a unit of time at a given rate.
 
     >>> from autograph_cli import torch
     >>> torch.distributions.Poisson(2.0).log_prob(torch.tensor(0.0))

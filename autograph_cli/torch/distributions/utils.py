@@ -1,4 +1,4 @@
-"""What distributions and transforms share: parameters of one shape, values worked out at need, probabilities and
+"""Shared parts of distributions and transforms: parameters of one shape, values computed on demand, probabilities and
 logits."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from numbers import Number
 from typing import Any
 
 from ... import torch
-from .._core.tensor import Tensor
+from .._core.tape.tensor import Tensor
 from ..autograd.grad_mode import enable_grad
 
 __all__ = [
@@ -56,9 +56,9 @@ class lazy_property:
         if instance is None:
             return self
         with enable_grad():
-            found = self.wrapped(instance)
-        setattr(instance, self.name, found)
-        return found
+            result = self.wrapped(instance)
+        setattr(instance, self.name, result)
+        return result
 
 
 def standard_normal(shape: Any, dtype: Any) -> Any:
@@ -97,7 +97,7 @@ def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
 
 
 class ByOdds:
-    """What is given by a probability or by its log-odds; the other is worked out at need."""
+    """A distribution given by a probability or by its log-odds; the other is computed on demand."""
 
     _given: str
 
@@ -117,7 +117,7 @@ class ByOdds:
 
 
 class OfCategorical:
-    """What is given as `_categorical` is given."""
+    """A distribution given by the arguments of its `_categorical`."""
 
     _categorical: Any
 

@@ -7,7 +7,7 @@ from numbers import Number
 from typing import Any
 
 from ... import torch
-from .._core.user_warnings import warn
+from .._core.base.user_warnings import warn
 from . import constraints
 from .chi2 import Chi2
 from .constraints import holds
@@ -18,7 +18,7 @@ from .utils import lazy_property
 __all__ = ["Wishart"]
 
 _TRIES = 10
-"""How often samples are drawn anew."""
+"""The number of times that samples are drawn again."""
 
 
 def _digamma(x: Any, p: int) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _missing
-from .._core.tensor import Tensor, Wrapped
+from .._core.tape.tensor import Tensor, Wrapped
 from .._functorch.vmap import vmap
 from ..nn.utils.stateless import functional_call
 from ._gradients import grad, grad_and_value, vjp

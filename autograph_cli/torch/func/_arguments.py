@@ -1,13 +1,13 @@
-"""What the transforms of functions share: arguments by number, trees of tensors, checks."""
+"""Shared parts of the transforms of functions: arguments by number, trees of tensors, checks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from .._core.forward import ordinary
-from .._core.reverse import fresh, settle
-from .._core.tensor import Tensor
+from .._core.tape.tensor import Tensor
+from .._core.transforms.forward import ordinary
+from .._core.transforms.reverse import fresh, settle
 from ..utils._pytree import tree_leaves, tree_map
 
 Function = Callable[..., Any]

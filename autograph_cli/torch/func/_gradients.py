@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .._core.forward import outside_inference
-from .._core.interpreter_stack import GradLevel, running
-from .._core.reverse import GradCall, ones_like, own_leaves, settle
-from .._core.state import thread_state
-from .._core.tensor import Tensor
-from .._core.transforms import zeros_like
+from .._core.base.state import thread_state
+from .._core.tape.tensor import Tensor
+from .._core.transforms.forward import outside_inference
+from .._core.transforms.interpreter_stack import GradLevel, running
+from .._core.transforms.reverse import GradCall, ones_like, own_leaves, settle
+from .._core.transforms.transforms import zeros_like
 from ..autograd.grad_mode import enable_grad
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..utils._pytree import tree_flatten, tree_unflatten, treespec_pprint

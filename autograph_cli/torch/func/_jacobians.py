@@ -6,8 +6,8 @@ import functools
 import math
 from typing import Any
 
-from .._core.reverse import standard_basis
-from .._core.tensor import Tensor
+from .._core.tape.tensor import Tensor
+from .._core.transforms.reverse import standard_basis
 from .._functorch.vmap import vmap
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 from ._arguments import Function, chosen

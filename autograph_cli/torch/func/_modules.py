@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._core.operation import operations
-from .._core.tensor import Tensor
+from .._core.operations.operation import operations
+from .._core.tape.tensor import Tensor
 from ..nn.modules.batchnorm import _BatchNorm
 
 
@@ -28,7 +28,7 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
 
 
 def _stacked(states: list[dict[str, Any]]) -> dict[str, Tensor]:
-    found = {}
+    result = {}
     for name, first in states[0].items():
         rows = [state[name] for state in states]
         wants = [x.requires_grad for x in rows]
@@ -36,8 +36,8 @@ def _stacked(states: list[dict[str, Any]]) -> dict[str, Tensor]:
             raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
         leaf = wants[0] and first.is_leaf
         stacked = operations.stack([x.detach() for x in rows] if leaf else rows, 0)
-        found[name] = stacked.requires_grad_() if leaf else stacked
-    return found
+        result[name] = stacked.requires_grad_() if leaf else stacked
+    return result
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:

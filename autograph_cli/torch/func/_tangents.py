@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.forward import joined, paired
-from .._core.interpreter_stack import DualLevel, running
-from .._core.operation import operations
-from .._core.reverse import GradCall, fresh, own_leaves, settle
-from .._core.state import thread_state
-from .._core.tensor import Tensor
-from .._core.transforms import Dual, dual, zeros_like
+from .._core.base.state import thread_state
+from .._core.operations.operation import operations
+from .._core.tape.tensor import Tensor
+from .._core.transforms.forward import joined, paired
+from .._core.transforms.interpreter_stack import DualLevel, running
+from .._core.transforms.reverse import GradCall, fresh, own_leaves, settle
+from .._core.transforms.transforms import Dual, dual, zeros_like
 from ..autograd.grad_mode import enable_grad
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 from ._arguments import Function, apart, check_outputs, chosen, fresh_tree, replaced, settled

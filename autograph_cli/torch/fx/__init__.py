@@ -47,7 +47,7 @@ def _refused(name: str) -> Callable[..., NoReturn]:
 
 
 class CodeGen(_Refused):
-    """What writes the code of a traced module."""
+    """The writer of a traced module's code."""
 
 
 class Graph(_Refused):
@@ -59,11 +59,11 @@ class GraphModule(_Refused):
 
 
 class Interpreter(_Refused):
-    """What runs a traced module node by node."""
+    """The class that runs a traced module node by node."""
 
 
 class Transformer(Interpreter):
-    """What makes a traced module of another."""
+    """The class that turns a traced module into another."""
 
 
 class Node(_Refused):
@@ -75,7 +75,7 @@ class Proxy(_Refused):
 
 
 class Tracer(_Refused):
-    """What traces."""
+    """The class that traces."""
 
 
 map_arg, replace_pattern, symbolic_trace = map(_refused, ("map_arg", "replace_pattern", "symbolic_trace"))

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
-from .._core.user_warnings import warn
+from .._core.base.user_warnings import warn
 from ..nn.modules.module import Module
 
 __all__ = [

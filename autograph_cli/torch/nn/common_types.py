@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TypeVar, Union
 
-from .._core.tensor import Tensor
+from .._core.tape.tensor import Tensor
 
 T = TypeVar("T")
 _scalar_or_tuple_any_t = Union[T, tuple[T, ...]]

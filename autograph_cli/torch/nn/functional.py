@@ -7,10 +7,11 @@ import functools
 from typing import Any
 
 from .. import _missing
-from .._core import calling as _calling, delegates as _delegates
-from .._core.overrides import NOBODY as _NOBODY, asked_instead as _asked_instead, looks as _looks
-from .._core.state import process_state as _process_state
-from .._core.user_warnings import warn
+from .._core.arguments import delegates as _delegates
+from .._core.arguments.overrides import NOBODY as _NOBODY, asked_instead as _asked_instead, looks as _looks
+from .._core.base.state import process_state as _process_state
+from .._core.base.user_warnings import warn
+from .._core.running import calling as _calling
 from .._ops.layers.attention import (
     bilinear as bilinear,
     scaled_dot_product_attention as scaled_dot_product_attention,
@@ -158,8 +159,8 @@ from .._ops.shaping.pixel_shuffle import (
 @_looks
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(x, 0), element by element."""
-    if _process_state.asks and (found := _asked_instead(relu, (input, inplace), {})) is not _NOBODY:
-        return found
+    if _process_state.asks and (result := _asked_instead(relu, (input, inplace), {})) is not _NOBODY:
+        return result
     return input.relu_() if inplace else _relu(input)
 
 

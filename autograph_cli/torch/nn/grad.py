@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.operation import operations
+from .._core.operations.operation import operations
 
 
 def _settings(n: int, *values: Any) -> tuple[tuple[int, ...], ...]:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _namespace as torch
-from .._core.overrides import looking
-from .._core.user_warnings import warn
+from .._core.arguments.overrides import looking
+from .._core.base.user_warnings import warn
 
 _GAINS = {
     "linear": 1,
@@ -239,17 +239,7 @@ def _deprecated(name: str) -> Callable[..., Any]:
     return run
 
 
-for _name in (
-    "uniform",
-    "normal",
-    "constant",
-    "eye",
-    "dirac",
-    "xavier_uniform",
-    "xavier_normal",
-    "kaiming_uniform",
-    "kaiming_normal",
-    "orthogonal",
-    "sparse",
-):
+for _name in """
+    uniform normal constant eye dirac xavier_uniform xavier_normal kaiming_uniform kaiming_normal orthogonal sparse
+""".split():
     globals()[_name] = _deprecated(_name)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _namespace as torch
-from .._core.class_names import Named, type_name
-from .._core.dtype_checks import check_differentiable
-from .._core.errors import refused
-from .._core.size import Size
-from .._core.state import process_state
-from .._core.tensor import Tensor, Wrapped, disabled, share
+from .._core.base.class_names import Named, type_name
+from .._core.base.dtype_checks import check_differentiable
+from .._core.base.errors import refused
+from .._core.base.size import Size
+from .._core.base.state import process_state
+from .._core.tape.tensor import Tensor, Wrapped, disabled, share
 from .._ops.tensors.legacy import instance
 from .._ops.tensors.printing import text
 
@@ -26,14 +26,14 @@ class _FlagMeta(Named):
 
 def _leaf(cls: Any, data: Any, requires_grad: bool) -> Any:
     source = torch.empty(0) if data is None else share(data, counts=True)
-    made = instance(cls, source._ag_raw)
-    made._ag_counter = source._ag_counter
+    result = instance(cls, source._ag_raw)
+    result._ag_counter = source._ag_counter
     if requires_grad:
-        check_differentiable(made)
-    made.requires_grad = requires_grad
+        check_differentiable(result)
+    result.requires_grad = requires_grad
     if process_state.observer is not None:
-        process_state.observer.becomes(made, source if data is None else data)
-    return made
+        process_state.observer.becomes(result, source if data is None else data)
+    return result
 
 
 class Parameter(Tensor, metaclass=_FlagMeta):
@@ -61,12 +61,12 @@ class Parameter(Tensor, metaclass=_FlagMeta):
                 raise NotImplementedError("a Parameter of a batched tensor is not available in autograph's engine")
         if type(data) in (type(None), Tensor, Parameter):
             return _leaf(cls, data, requires_grad)
-        made = data.detach().requires_grad_(requires_grad)
-        if type(made) is not type(data):
-            made = instance(type(data), made._ag_raw)
-            made.requires_grad = requires_grad
-        made._is_param = True
-        return made
+        result = data.detach().requires_grad_(requires_grad)
+        if type(result) is not type(data):
+            result = instance(type(data), result._ag_raw)
+            result.requires_grad = requires_grad
+        result._is_param = True
+        return result
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
@@ -86,9 +86,9 @@ class Buffer(Tensor, metaclass=_FlagMeta):
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         data = torch.empty(0) if data is None else data
-        made = data.detach().requires_grad_(data.requires_grad)
-        made.persistent, made._is_buffer = persistent, True
-        return made
+        result = data.detach().requires_grad_(data.requires_grad)
+        result.persistent, result._is_buffer = persistent, True
+        return result
 
 
 _UNKNOWN = (

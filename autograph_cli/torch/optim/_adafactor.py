@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.registry import functions
-from .._core.tensor import Tensor
+from .._core.operations.registry import functions
+from .._core.tape.tensor import Tensor
+from ._checks import options
 from ._elementwise import count, number, start_counting
 from .optimizer import Optimizer, evaluate, without_grad
 
@@ -42,18 +43,7 @@ class Adafactor(Optimizer):
         ):
             if refused:
                 raise ValueError(text)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "beta2_decay": beta2_decay,
-                "eps": eps,
-                "d": d,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-            },
-        )
+        super().__init__(params, options(locals(), "lr beta2_decay eps d weight_decay foreach maximize"))
 
     @without_grad
     def step(self, closure: Callable[[], Any] | None = None) -> Any:

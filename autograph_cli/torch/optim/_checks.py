@@ -1,10 +1,10 @@
-"""What optimizers refuse when they are made, in PyTorch's words."""
+"""The options of an optimizer, and their checks with PyTorch's messages."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .._core.tensor import Tensor
+from .._core.tape.tensor import Tensor
 
 _LABELS = {"lr": "learning rate", "eps": "epsilon value"}
 
@@ -45,3 +45,8 @@ def refuse_tensor(name: str, value: Any, foreach: Any, capturable: bool) -> None
             raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
         if value._ag_raw.size != 1:
             raise ValueError(f"Tensor {name} must be 1-element")
+
+
+def options(arguments: dict[str, Any], names: str) -> dict[str, Any]:
+    """Return the arguments of these names out of the `locals()` of a constructor, in this order."""
+    return {name: arguments[name] for name in names.split()}

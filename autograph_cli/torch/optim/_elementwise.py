@@ -14,11 +14,11 @@ import numpy as np
 
 from .._arrays.lazy import resolved
 from .._arrays.sparse import Coo
-from .._core.overlapping import may_repeat, rows
-from .._core.registry import functions
-from .._core.state import process_state, thread_state
-from .._core.tensor import Tensor, counter, make, materialize
-from .._core.views import bump, changes, check_own_memory
+from .._core.base.state import process_state, thread_state
+from .._core.operations.registry import functions
+from .._core.running.overlapping import may_repeat, rows
+from .._core.running.views import bump, changes, check_own_memory
+from .._core.tape.tensor import Tensor, counter, make, materialize
 from .._kernels.inplace import updates
 from ._recorded import recorded
 from .optimizer import Optimizer, evaluate
@@ -31,7 +31,7 @@ class Elementwise(Optimizer):
     """The base of optimizers with a rule; see the module's text."""
 
     kernel = ""
-    """What a backend calls the rule that has a kernel of its own there."""
+    """The backend's name for a rule that has a kernel of its own there."""
     counts_steps = True
     scalars: dict[str, float] = {}
     """0-d state beside `step`, with what it starts from."""
@@ -114,7 +114,7 @@ class Elementwise(Optimizer):
             state[name] = functions["full_like"](p.detach(), self.fill(group, name, p.dtype.is_complex))
 
     def check_first(self, p: Tensor, group: dict[str, Any]) -> None:
-        """What can be said of a parameter only when it takes its first step."""
+        """Check a parameter at its first step."""
         if group.get("capturable"):
             raise AssertionError(_CAPTURABLE.format(self.capturable_text))
         if group.get("fused") and not p.dtype.is_floating_point:

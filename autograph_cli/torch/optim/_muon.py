@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._core.registry import functions
-from .._core.tensor import Tensor, make
+from .._core.operations.registry import functions
+from .._core.tape.tensor import Tensor, make
 from .._kernels.inplace import orthogonalize
+from ._checks import options
 from ._elementwise import number
 from .optimizer import Optimizer, evaluate, without_grad
 
@@ -40,19 +41,8 @@ class Muon(Optimizer):
                 raise ValueError(f"{label} should be >= 0 but is: {value}")
         if adjust_lr_fn is not None and adjust_lr_fn not in _RATES:
             raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "weight_decay": weight_decay,
-                "momentum": momentum,
-                "nesterov": nesterov,
-                "ns_coefficients": ns_coefficients,
-                "eps": eps,
-                "ns_steps": ns_steps,
-                "adjust_lr_fn": adjust_lr_fn,
-            },
-        )
+        names = "lr weight_decay momentum nesterov ns_coefficients eps ns_steps adjust_lr_fn"
+        super().__init__(params, options(locals(), names))
         for group in self.param_groups:
             for p in group["params"]:
                 if p.ndim != 2:

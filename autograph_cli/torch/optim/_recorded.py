@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.registry import functions
-from .._core.tensor import Tensor
+from .._core.operations.registry import functions
+from .._core.tape.tensor import Tensor
 
 
 class Recorded:
-    """What `Updates` does on arrays, on tensors; what a node keeps is copied first, for later steps change it."""
+    """`Updates` on tensors instead of arrays; values that a node saves are copied first, for later steps change
+    them."""
 
     def add(self, a: Any, b: Any, alpha: Any = 1) -> Any:
         return a.clone() + b.clone() * alpha

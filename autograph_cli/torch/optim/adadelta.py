@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._checks import check_lr, check_nonnegative
+from ._checks import check_lr, check_nonnegative, options
 from ._elementwise import Elementwise, number
 
 
@@ -29,19 +29,8 @@ class Adadelta(Elementwise):
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
         check_nonnegative(eps=eps, weight_decay=weight_decay)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "rho": rho,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-                "capturable": capturable,
-                "foreach": foreach,
-                "differentiable": differentiable,
-            },
-        )
+        names = "lr rho eps weight_decay maximize capturable foreach differentiable"
+        super().__init__(params, options(locals(), names))
 
     def arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("square_avg", "acc_delta")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._checks import check_fused, check_lr, check_nonnegative
+from ._checks import check_fused, check_lr, check_nonnegative, options
 from ._elementwise import Elementwise, number
 
 
@@ -36,20 +36,8 @@ class Adagrad(Elementwise):
         check_nonnegative(
             lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps
         )
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lr_decay": lr_decay,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "initial_accumulator_value": initial_accumulator_value,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
+        names = "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable fused"
+        super().__init__(params, options(locals(), names))
         check_fused(fused, foreach, differentiable)
         for group in self.param_groups:
             for p in group["params"]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.tensor import Tensor
-from ._checks import check_betas, check_fused, check_nonnegative, refuse_tensor
+from .._core.tape.tensor import Tensor
+from ._checks import check_betas, check_fused, check_nonnegative, options, refuse_tensor
 from ._elementwise import Elementwise, number
 
 
@@ -50,22 +50,11 @@ class Adam(Elementwise):
             raise ValueError("betas must be either both floats or both Tensors")
         for i, beta in enumerate(betas):
             refuse_tensor(f"betas[{i}]", beta, foreach, capturable)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": tuple(betas),
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "amsgrad": amsgrad,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "differentiable": differentiable,
-                "fused": fused,
-                "decoupled_weight_decay": decoupled_weight_decay,
-            },
+        betas = tuple(betas)
+        names = (
+            "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused decoupled_weight_decay"
         )
+        super().__init__(params, options(locals(), names))
         check_fused(fused, foreach, differentiable)
 
     def arrays(self, group: dict[str, Any]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._checks import check_betas, check_lr, check_nonnegative
+from ._checks import check_betas, check_lr, check_nonnegative, options
 from ._elementwise import Elementwise, number
 
 
@@ -29,19 +29,8 @@ class Adamax(Elementwise):
         check_nonnegative(eps=eps)
         check_betas(betas)
         check_nonnegative(weight_decay=weight_decay)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        names = "lr betas eps weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, options(locals(), names))
 
     def arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_inf")

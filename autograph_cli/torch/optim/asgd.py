@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._checks import check_lr, check_nonnegative
+from ._checks import check_lr, check_nonnegative, options
 from ._elementwise import Elementwise, number
 
 
@@ -32,20 +32,8 @@ class ASGD(Elementwise):
     ) -> None:
         check_lr(lr)
         check_nonnegative(weight_decay=weight_decay)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lambd": lambd,
-                "alpha": alpha,
-                "t0": t0,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        names = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, options(locals(), names))
 
     def arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("ax",)

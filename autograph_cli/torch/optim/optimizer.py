@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-from .._core import dtypes
-from .._core.node import Handle, add_hook
-from .._core.registry import functions
-from .._core.state import thread_state
-from .._core.tensor import Tensor
-from .._core.user_warnings import warn
+from .._core.base import dtypes
+from .._core.base.state import thread_state
+from .._core.base.user_warnings import warn
+from .._core.operations.registry import functions
+from .._core.tape.node import Handle, add_hook
+from .._core.tape.tensor import Tensor
 from .._ops.tensors.sparse import no_rows
 
 Hooks = OrderedDict[int, Callable[..., Any]]
@@ -294,7 +294,7 @@ _ADDED_LATER = {
     "foreach": None,
     "fused": None,
 }
-"""What groups of old checkpoints lack."""
+"""Defaults of options that groups of old checkpoints lack."""
 
 
 def _register(hooks: Any, hook: Callable[..., Any], prepend: bool) -> Handle:

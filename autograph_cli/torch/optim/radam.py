@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._checks import check_betas, check_lr, check_nonnegative
+from ._checks import check_betas, check_lr, check_nonnegative, options
 from ._elementwise import Elementwise, number
 
 
@@ -32,20 +32,8 @@ class RAdam(Elementwise):
         check_nonnegative(eps=eps)
         check_betas(betas)
         check_nonnegative(weight_decay=weight_decay)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "decoupled_weight_decay": decoupled_weight_decay,
-                "differentiable": differentiable,
-            },
-        )
+        names = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
+        super().__init__(params, options(locals(), names))
 
     def arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq")

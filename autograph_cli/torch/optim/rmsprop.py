@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._checks import check_lr, check_nonnegative
+from ._checks import check_lr, check_nonnegative, options
 from ._elementwise import Elementwise, number
 
 
@@ -30,21 +30,8 @@ class RMSprop(Elementwise):
     ) -> None:
         check_lr(lr)
         check_nonnegative(eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "alpha": alpha,
-                "eps": eps,
-                "centered": centered,
-                "weight_decay": weight_decay,
-                "capturable": capturable,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-            },
-        )
+        names = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+        super().__init__(params, options(locals(), names))
 
     def arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         names = ["square_avg"]

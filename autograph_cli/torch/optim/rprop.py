@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._checks import check_lr
+from ._checks import check_lr, options
 from ._elementwise import Elementwise
 
 
@@ -29,18 +29,7 @@ class Rprop(Elementwise):
         check_lr(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "etas": etas,
-                "step_sizes": step_sizes,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        super().__init__(params, options(locals(), "lr etas step_sizes foreach maximize differentiable capturable"))
 
     def arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("prev", "step_size")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._checks import check_fused, check_lr, check_nonnegative
+from ._checks import check_fused, check_lr, check_nonnegative, options
 from ._elementwise import Elementwise, number
 
 
@@ -25,7 +25,7 @@ class SGD(Elementwise):
     counts_steps = False
     sparse_text = None
     _first = False
-    """Whether the parameter at hand has no momentum yet."""
+    """True if the parameter at hand has no momentum yet."""
 
     def __init__(
         self,
@@ -45,20 +45,8 @@ class SGD(Elementwise):
         check_nonnegative(momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                "nesterov": nesterov,
-                "maximize": maximize,
-                "foreach": foreach,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
+        names = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
+        super().__init__(params, options(locals(), names))
         check_fused(fused, foreach, differentiable)
 
     def arrays(self, group: dict[str, Any]) -> tuple[str, ...]:

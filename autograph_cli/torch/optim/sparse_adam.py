@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .._arrays.sparse import Coo
-from .._core.registry import functions
-from .._core.tensor import Tensor
-from .._core.views import bump, changes
+from .._core.operations.registry import functions
+from .._core.running.views import bump, changes
+from .._core.tape.tensor import Tensor
 from .._kernels.inplace import updates
 from ._checks import check_betas
 from ._elementwise import number

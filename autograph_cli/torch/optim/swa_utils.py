@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-from .._core.dtypes import int64
-from .._core.registry import functions
-from .._core.tensor import Tensor
+from .._core.base.dtypes import int64
+from .._core.operations.registry import functions
+from .._core.tape.tensor import Tensor
 from ..autograd.grad_mode import no_grad
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from .._core import dtypes, layout
-from .._core.errors import refused
-from .._core.parsing import Parser, parser
-from .._core.registry import functions
-from .._core.state import process_state
-from .._core.tensor import Tensor
+from .._core.arguments.parsing import Parser, parser
+from .._core.base import dtypes, layout
+from .._core.base.errors import refused
+from .._core.base.state import process_state
+from .._core.operations.registry import functions
+from .._core.tape.tensor import Tensor
 
 __all__ = [
     "bartlett",
@@ -57,9 +57,9 @@ _PLACED = {"dtype": None, "layout": layout.strided, "device": None, "requires_gr
 
 
 def _fitting(name: str) -> Parser:
-    found = parser("torch", name)
-    assert found is not None
-    return found
+    result = parser("torch", name)
+    assert result is not None
+    return result
 
 
 _CHECKS: dict[str, Callable[[Any], None]] = {
@@ -67,7 +67,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "std": partial(_positive, "Standard deviation"),
     "beta": partial(_not_negative, "beta"),
 }
-"""What is asked of a parameter, even where the window has no element."""
+"""The check of each parameter, which runs even if the window has no element."""
 
 
 def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:

@@ -8,18 +8,10 @@ from .. import _missing
 from ._swapping import swap_tensors
 
 __all__ = ["swap_tensors"]
-_PARTS = (
-    "_python_dispatch",
-    "_pytree",
-    "benchmark",
-    "checkpoint",
-    "data",
-    "dlpack",
-    "flop_counter",
-    "hooks",
-    "model_zoo",
-    "tensorboard",
-    "weak",
+_PARTS = tuple(
+    """
+    _python_dispatch _pytree benchmark checkpoint data dlpack flop_counter hooks model_zoo tensorboard weak
+    """.split()
 )
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._arrays.dispatched import Dispatched
-from .._core import dtypes
-from .._core.device import CPU
-from .._core.operation import Operation
-from .._core.schema import REQUIRED
-from .._core.state import thread_state
-from .._core.tensor import Tensor
-from .._core.wrapped_numbers import number_of
+from .._core.base import dtypes
+from .._core.base.device import CPU
+from .._core.base.schema import REQUIRED
+from .._core.base.state import thread_state
+from .._core.operations.operation import Operation
+from .._core.tape.tensor import Tensor
+from .._core.tape.wrapped_numbers import number_of
 from .._ops.tensors.legacy import instance
 from ..ops import Overload, aten, overload_of
 from ._pytree import tree_map
@@ -73,12 +73,12 @@ class TorchDispatchMode(Watcher):
 
 def _asking(given: Any) -> list[Tensor]:
     """One argument of each class that is to be asked, subclasses before their bases."""
-    found: list[Tensor] = []
+    result: list[Tensor] = []
     for x in _tensors(given):
-        if x._ag_raw.__class__ is Dispatched and all(type(x) is not type(other) for other in found):
-            position = next((i for i, other in enumerate(found) if issubclass(type(x), type(other))), len(found))
-            found.insert(position, x)
-    return found
+        if x._ag_raw.__class__ is Dispatched and all(type(x) is not type(other) for other in result):
+            position = next((i for i, other in enumerate(result) if issubclass(type(x), type(other))), len(result))
+            result.insert(position, x)
+    return result
 
 
 def _tensors(given: Any) -> Iterator[Tensor]:
@@ -108,9 +108,9 @@ def _answer(asked: list[Tensor], func: Any, args: tuple[Any, ...], kwargs: dict[
     recording, thread_state.grad = thread_state.grad, False
     try:
         for x in asked:
-            found = type(x).__torch_dispatch__(func, types, args, kwargs)
-            if found is not NotImplemented:
-                return found
+            result = type(x).__torch_dispatch__(func, types, args, kwargs)
+            if result is not NotImplemented:
+                return result
     finally:
         thread_state.grad = recording
     lines = "".join(f"\n  - tensor subclass {kind!r}" for kind in types)
@@ -252,9 +252,9 @@ def _plain(x: Any) -> Any:
 def _without_history(x: Tensor) -> Tensor:
     if x._ag_edge is None:
         return x
-    made: Tensor = instance(type(x), x._ag_raw)
-    made._ag_counter = x._ag_counter
-    return made
+    result: Tensor = instance(type(x), x._ag_raw)
+    result._ag_counter = x._ag_counter
+    return result
 
 
 def _get_current_dispatch_mode() -> Any:

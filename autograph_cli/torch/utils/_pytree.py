@@ -118,7 +118,8 @@ def _placed(tree: Any) -> tuple[list[tuple[SequenceKey, Any]], Any]:
 
 
 class NodeDef(NamedTuple):
-    """How a class of containers is taken apart, put together, and taken apart with the keys of its children."""
+    """The functions of a class of containers: take apart, put together, and take apart with the keys of its
+    children."""
 
     type: Any
     flatten_fn: Callable[[Any], _Parts]
@@ -337,10 +338,10 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec) -> list[Any] | N
     children, context = node.flatten_fn(tree)
     if node.type is not treespec.type or context != treespec.context or len(children) != len(treespec.children_specs):
         return None
-    found: list[Any] = []
+    result: list[Any] = []
     for child, spec in zip(children, treespec.children_specs, strict=True):
         leaves = _broadcast_to_and_flatten(child, spec)
         if leaves is None:
             return None
-        found += leaves
-    return found
+        result += leaves
+    return result

@@ -8,16 +8,16 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dispatch
-from .._core.operation import Operation
-from .._core.state import thread_state
-from .._core.tensor import Tensor, counter
+from .._core.base.state import thread_state
+from .._core.operations.operation import Operation
+from .._core.running import dispatch
+from .._core.tape.tensor import Tensor, counter
 from ..autograd.grad_mode import count_special
 from ..ops import Overload, overload_of
 
 
 class CheckpointPolicy(enum.Enum):
-    """Whether the result of an operation is kept or computed again."""
+    """The choice for the result of an operation: saved, or computed again."""
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -36,7 +36,7 @@ _KEPT = (
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told beside the operation: whether this is the second run."""
+    """The facts that a policy gets beside the operation: is this the second run?"""
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute = is_recompute
@@ -48,7 +48,7 @@ class Watcher:
 
     _ag_inner: Watcher | None = None
     _ag_sees_backward = False
-    """Whether the formulas of backward are to run as operations, for it to see."""
+    """True if the formulas of backward run as operations, so that it sees them."""
 
     def _ag_changed(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
         """The raw results of `op`, which are then written into its first argument."""
@@ -101,7 +101,7 @@ class _Keeping(Watcher):
 
 
 USED = "used"
-"""What stands for a kept result that was taken."""
+"""The marker of a kept result that was taken."""
 
 
 class _Reusing(Watcher):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from .._core.node import AccumulateGrad, View
-from .._core.state import process_state
-from .._core.tensor import Tensor
+from .._core.base.state import process_state
+from .._core.tape.node import AccumulateGrad, View
+from .._core.tape.tensor import Tensor
 
 _SLOTS = ("_ag_raw", "_ag_edge", "_ag_counter", "_ag_meta")
 

@@ -11,12 +11,12 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .._core.errors import refused
-from .._core.node import edge_of
-from .._core.saved_tensors import Packed, given_back, origin, taken_over, version_error
-from .._core.state import thread_state
-from .._core.tensor import Tensor
-from .._core.user_warnings import warn
+from .._core.base.errors import refused
+from .._core.base.state import thread_state
+from .._core.base.user_warnings import warn
+from .._core.tape.node import edge_of
+from .._core.tape.saved_tensors import Packed, given_back, origin, taken_over, version_error
+from .._core.tape.tensor import Tensor
 from .._ops.random_numbers.generators import get_rng_state, set_rng_state
 from ..amp.autocast_mode import autocast, get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
 from ..autograd import Function, backward
@@ -244,7 +244,7 @@ class _Frame:
         return found.pop(holder.position)
 
     def _run_again(self) -> dict[int, Tensor]:
-        found: dict[int, Tensor] = {}
+        result: dict[int, Tensor] = {}
         kinds: list[dict[str, Any]] = []
 
         def pack(tensor: Tensor) -> Tensor:
@@ -253,7 +253,7 @@ class _Frame:
                 raise refused(_Enough, "all is made")
             kinds.append(_kind(tensor))
             if position < len(self.holders) and self.holders[position]() is not None:
-                found[position] = tensor.detach()
+                result[position] = tensor.detach()
             if self.early_stop and len(kinds) == len(self.holders):
                 raise refused(_Enough, "all is made")
             return tensor.detach()
@@ -265,7 +265,7 @@ class _Frame:
             self._compare(kinds)
         except CheckpointError as error:
             raise self.told(error) from None
-        return found
+        return result
 
     def _compare(self, kinds: list[dict[str, Any]]) -> None:
         if len(kinds) != len(self.kinds):

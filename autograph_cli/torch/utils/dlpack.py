@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.registry import functions
-from .._core.tensor import Tensor
+from .._core.operations.registry import functions
+from .._core.tape.tensor import Tensor
 
 from_dlpack = functions["from_dlpack"]
 

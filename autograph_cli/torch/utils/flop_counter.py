@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from .._core.op_namespace import table
-from .._core.tensor import Tensor
-from .._core.user_warnings import warn
+from .._core.base.op_namespace import table
+from .._core.base.user_warnings import warn
+from .._core.tape.tensor import Tensor
 from ..ops import Packet
 from ._python_dispatch import TorchDispatchMode
 from ._pytree import tree_map
@@ -111,7 +111,7 @@ class FlopCounterMode(TorchDispatchMode):
         return sum(self.flop_counts["Global"].values())
 
     def get_flop_counts(self) -> dict[str, dict[Any, int]]:
-        """Those of each module, by operation; "Global" for all."""
+        """Return those of each module, by operation; "Global" for all."""
         return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:

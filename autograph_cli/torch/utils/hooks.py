@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from .._core.node import Handle as RemovableHandle
+from .._core.tape.node import Handle as RemovableHandle
 
 __all__ = ["RemovableHandle", "unserializable_hook"]
 F = TypeVar("F")

@@ -6,8 +6,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .._core.state import thread_state
-from .._core.tensor import Tensor
+from .._core.base.state import thread_state
+from .._core.tape.tensor import Tensor
 from ..autograd.graph import register_multi_grad_hook
 from ..nn.modules._hooks import register_module_forward_hook, register_module_forward_pre_hook
 from ..nn.modules.module import Module

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.tensor import Tensor
+from .._core.tape.tensor import Tensor
 
 try:
     from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2, tensor_shape_pb2
@@ -113,7 +113,7 @@ class SummaryWriter:
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """How the elements of a tensor are distributed; ValueError for none."""
+        """Write the distribution of a tensor's elements; ValueError for none."""
         self._add(global_step, walltime, tag=tag, histo=_histogram(_array(values), bins, max_bins))
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None) -> None:
@@ -175,7 +175,7 @@ class SummaryWriter:
         run_name: str | None = None,
         global_step: Any = None,
     ) -> None:
-        """What was chosen for a run, and what came of it, as a run of its own. TypeError for what are no dicts."""
+        """Write the options and metrics of a run, as a run of its own. TypeError for what are no dicts."""
         if type(hparam_dict) is not dict or type(metric_dict) is not dict:
             raise TypeError("hparam_dict and metric_dict should be dictionary.")
         folder = os.path.join(self.log_dir, run_name or str(time.time()))

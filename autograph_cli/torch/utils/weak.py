@@ -83,9 +83,9 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         return type(self)({key: copy.deepcopy(value, memo) for key, value in self.items()}, self.ref_type)
 
     def __or__(self, other: Any) -> WeakIdKeyDictionary:
-        made = self.copy()
-        made.update(other)
-        return made
+        result = self.copy()
+        result.update(other)
+        return result
 
     def __ior__(self, other: Any) -> WeakIdKeyDictionary:
         self.update(other)

@@ -9,7 +9,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.engines.builtin.formulas import formula_of
-from autograph_cli.torch._core.operation import table
+from autograph_cli.torch._core.operations.operation import table
 
 
 def test_a_custom_function_shows_the_lines_of_its_backward() -> None:

@@ -5,8 +5,6 @@ record_functional.py on float32, and the ones below. Where autocast changes neit
 an expression but its name.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """What scripts do with autocast and scaled losses: functions of an engine that give plain data, the same for PyTorch."""
 
-from __future__ import annotations
-
 import pickle
 import threading
 import warnings

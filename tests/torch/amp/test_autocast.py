@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core.state import process_state
+from autograph_cli.torch._core.base.state import process_state
 from tests.torch.amp.record_autocast import EXPECTED, layers, observe, observe_layer, off, on
 from tests.torch.amp.scenarios import SCENARIOS
 

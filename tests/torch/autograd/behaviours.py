@@ -3,8 +3,6 @@
 Each case takes a `torch` and returns what it saw: tensors (values, flags, node), logs of hooks, errors (first sentence).
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

@@ -1,8 +1,6 @@
 """Saved tensors, the arguments of `backward` and `grad`, inference mode, threads, checkpoints."""
 
 # ruff: noqa: E741, F841, SIM117
-from __future__ import annotations
-
 import hashlib
 import threading
 import warnings

@@ -1,8 +1,6 @@
 """Custom Functions: what forward may return, mark and save, and what backward may."""
 
 # ruff: noqa: RUF059
-from __future__ import annotations
-
 from tests.torch.autograd.behaviours import case, err, graph, leaf, made
 
 

@@ -1,8 +1,6 @@
 """Hooks on tensors, leaves and nodes: their order, what they may return, where they are not asked."""
 
 # ruff: noqa: E731, F841
-from __future__ import annotations
-
 from tests.torch.autograd.behaviours import case, err, graph, leaf
 
 

@@ -1,7 +1,5 @@
 """The tape itself: versions and layout of gradients, views that become leaves, views turned in place, nodes that no gradient reached."""
 
-from __future__ import annotations
-
 import threading
 
 from tests.torch.autograd.behaviours import case, err, graph, leaf, made
@@ -438,29 +436,11 @@ def tape_modes_of_another_thread(torch):
     return seen
 
 
-HALVES = (
-    "t*t+t",
-    "t.exp()",
-    "t.sum()",
-    "t.mean()",
-    "t@t",
-    "t.softmax(0)",
-    "t/3",
-    "t**2",
-    "t.sqrt()",
-    "t.sigmoid()",
-    "t.cumsum(0)",
-    "t.std()",
-    "t.tanh()",
-    "t.log()",
-    "t+1e-3",
-    "t.norm()",
-    "t.var()",
-    "t.sin()",
-    "t.rsqrt()",
-    "torch.addcmul(t,t,t)",
-    "t.lerp(t*2,0.3)",
-    "t.logsumexp(0)",
+HALVES = tuple(
+    """
+    t*t+t t.exp() t.sum() t.mean() t@t t.softmax(0) t/3 t**2 t.sqrt() t.sigmoid() t.cumsum(0) t.std() t.tanh() t.log()
+    t+1e-3 t.norm() t.var() t.sin() t.rsqrt() torch.addcmul(t,t,t) t.lerp(t*2,0.3) t.logsumexp(0)
+    """.split()
 )
 
 
@@ -475,18 +455,11 @@ def tape_rounding_of_half_precision(torch):
     return found
 
 
-WIRTINGER = (
-    "(c*c).sum().real",
-    "c.abs().sum()",
-    "(c.conj()*c).sum().real",
-    "c.real.sum()",
-    "c.imag.sum()",
-    "c.angle().sum()",
-    "(c**2).abs().sum()",
-    "torch.view_as_real(c).sum()",
-    "c.exp().imag.sum()",
-    "(1/c).real.sum()",
-    "torch.polar(c.abs(),c.angle()).real.sum()",
+WIRTINGER = tuple(
+    """
+    (c*c).sum().real c.abs().sum() (c.conj()*c).sum().real c.real.sum() c.imag.sum() c.angle().sum() (c**2).abs().sum()
+    torch.view_as_real(c).sum() c.exp().imag.sum() (1/c).real.sum() torch.polar(c.abs(),c.angle()).real.sum()
+    """.split()
 )
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from autograph_cli import torch
 from autograph_cli.torch._arrays.storages import empty_strided
-from autograph_cli.torch._core import dispatch
-from autograph_cli.torch._core.interpreter_stack import DualLevel
-from autograph_cli.torch._core.operation import table
-from autograph_cli.torch._core.state import process_state, thread_state
-from autograph_cli.torch._core.tensor import Tensor, make
-from autograph_cli.torch._core.views import strides_of
+from autograph_cli.torch._core.base.state import process_state, thread_state
+from autograph_cli.torch._core.operations.operation import table
+from autograph_cli.torch._core.running import dispatch
+from autograph_cli.torch._core.running.views import strides_of
+from autograph_cli.torch._core.tape.tensor import Tensor, make
+from autograph_cli.torch._core.transforms.interpreter_stack import DualLevel
 from tests.torch.autograd.layers import LAYERS
 from tests.torch.ops import record_expressions
 

@@ -1,7 +1,5 @@
 """Anomaly detection: nan in backward, and where nodes come from."""
 
-from __future__ import annotations
-
 import pytest
 
 from autograph_cli import torch

@@ -1,7 +1,5 @@
 """Custom Functions: what ctx offers, what their nodes are, and PyTorch's errors."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from typing import Any
@@ -70,27 +68,11 @@ def test_edges_are_those_of_the_tensor_arguments(x):
     assert first[0].variable is x and second == (None, 0)
 
 
-USERS_NAMES = (
-    "saved",
-    "edges",
-    "like",
-    "seq",
-    "extra",
-    "operation",
-    "multiple",
-    "frees",
-    "takes_none",
-    "differentiable",
-    "saved_names",
-    "saved_edges",
-    "raw",
-    "recorded",
-    "name",
-    "x",
-    "name2",
-    "shape",
-    "base",
-    "view",
+USERS_NAMES = tuple(
+    """
+    saved edges like seq extra operation multiple frees takes_none differentiable saved_names saved_edges raw recorded
+    name x name2 shape base view
+    """.split()
 )
 
 

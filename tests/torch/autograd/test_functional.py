@@ -1,7 +1,5 @@
 """jacobian, hessian and their products with vectors."""
 
-from __future__ import annotations
-
 import pytest
 
 from autograph_cli import torch

@@ -1,7 +1,5 @@
 """no_grad and its kin, as blocks and as decorators."""
 
-from __future__ import annotations
-
 import pytest
 
 from autograph_cli import torch

@@ -1,7 +1,5 @@
 """gradcheck and gradgradcheck: what they accept, what they find, in PyTorch's words."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """torch.autograd.graph: hooks on saved tensors, gradient edges, hooks on several gradients."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 
 import pytest

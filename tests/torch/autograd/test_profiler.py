@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core.state import process_state
+from autograph_cli.torch._core.base.state import process_state
 from autograph_cli.torch.autograd import profiler_util
 from autograph_cli.torch.profiler import ProfilerAction, profile, record_function, schedule
 

@@ -1,7 +1,5 @@
 """Variable, the old name, and the profiler's label."""
 
-from __future__ import annotations
-
 import pytest
 
 from autograph_cli import torch

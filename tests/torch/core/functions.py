@@ -1,7 +1,5 @@
 """Custom Functions that the sequences use, for any engine."""
 
-from __future__ import annotations
-
 import functools
 import types
 from typing import Any

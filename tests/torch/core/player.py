@@ -1,7 +1,5 @@
 """Plays sequences of statements on an engine, and writes down all that can be seen of the tensors."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import copy

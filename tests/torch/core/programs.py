@@ -5,8 +5,6 @@ modules, checkpoints, overlapping memory.
 both engines, and one that differs is printed as a script, without the statements that it does not need.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

@@ -1,7 +1,5 @@
 """Tensors beside NumPy's arrays, DLPack, copies and pickles: `python -m tests.torch.core.record_exchange` records what PyTorch gives."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

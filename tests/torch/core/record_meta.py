@@ -249,19 +249,9 @@ file.seek(0)
 result = dict(torch.load(file, map_location=torch.device("meta")))""",
 }
 
-OPTIMIZERS = [
-    "SGD",
-    "Adam",
-    "AdamW",
-    "NAdam",
-    "RAdam",
-    "Adamax",
-    "Adagrad",
-    "Adadelta",
-    "RMSprop",
-    "Rprop",
-    "Adafactor",
-]
+OPTIMIZERS = """
+    SGD Adam AdamW NAdam RAdam Adamax Adagrad Adadelta RMSprop Rprop Adafactor
+""".split()
 STEPS = """
 model = nn.Linear(3, 2, device="meta")
 optimizer = torch.optim.{name}(model.parameters(), lr=0.1)

@@ -3,8 +3,6 @@
 `python -m tests.torch.core.sequences` records them into sequences.json (a few minutes).
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

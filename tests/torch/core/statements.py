@@ -1,7 +1,5 @@
 """Random sequences of statements: views, in-place changes, hooks, backward passes. The same seed gives the same sequence everywhere."""
 
-from __future__ import annotations
-
 import random
 import re
 import zlib

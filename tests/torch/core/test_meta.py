@@ -8,7 +8,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._arrays.meta import Meta
-from autograph_cli.torch._core.tensor import make
+from autograph_cli.torch._core.tape.tensor import make
 from tests.torch.core.record_meta import EXPECTED, cases, outcome
 
 CASES = cases()

@@ -1,7 +1,5 @@
 """Any name that PyTorch leaves to the user is the user's, on tensors, nodes of custom Functions and modules."""
 
-from __future__ import annotations
-
 import copy
 import io
 import itertools
@@ -14,19 +12,10 @@ from autograph_cli import torch
 from autograph_cli.torch.autograd.function import BackwardCFunction
 
 PRIVATE = "_ag"
-MORE = (
-    "meta",
-    "counter",
-    "edge",
-    "raw",
-    "_name",
-    "_data",
-    "_hooks",
-    "_node",
-    "_tensor",
-    "_parent",
-    "_version_",
-    "_graph",
+MORE = tuple(
+    """
+    meta counter edge raw _name _data _hooks _node _tensor _parent _version_ _graph
+    """.split()
 )
 
 

@@ -3,8 +3,6 @@
 .venv-conformance/bin/python tests/torch/distributed/record_programs.py [PROGRAM ...]
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

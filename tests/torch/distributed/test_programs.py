@@ -1,7 +1,5 @@
 """Programs on 2 and 4 processes: losses, gradients and graphs of every rank are those of PyTorch with gloo."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

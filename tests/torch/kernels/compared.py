@@ -1,7 +1,5 @@
 """Arrays for compiled kernels, and the comparison of these with NumPy's way."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +10,7 @@ import pytest
 
 from autograph_cli.torch._compiled import compiled
 
-chooser: Any = compiled("_core.fast_kernels")
+chooser: Any = compiled("_core.running.fast_kernels")
 needs_compiled = pytest.mark.skipif(chooser is None, reason="the package was installed without its compiled modules")
 
 KINDS = ("float32", "float64")

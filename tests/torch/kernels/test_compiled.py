@@ -1,7 +1,5 @@
 """Compiled kernels give the bits that NumPy's give."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

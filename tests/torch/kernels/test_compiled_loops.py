@@ -1,7 +1,5 @@
 """Compiled loops over elements, rows of tables, 16-bit floats and equal elements give the bits of NumPy's way."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,15 +1,13 @@
 """Compiled kernels of whole arrays give the bits that NumPy's give: folds, orders, matrices, random numbers."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
 import pytest
 
-from autograph_cli.torch._core import generator
-from autograph_cli.torch._core.stream import Stream
+from autograph_cli.torch._core.streams import generator
+from autograph_cli.torch._core.streams.stream import Stream
 from autograph_cli.torch._kernels import cpu
 from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, odd, same, spread_out
 
@@ -82,15 +80,6 @@ def around(stream: Stream, mean: Any, std: float) -> Any:
     """Normal numbers around an array, whichever way they are worked out."""
     found = generator.normal_around(stream, mean, std)
     return generator.normal(stream, mean.shape, mean.dtype) * std + mean if found is None else found
-
-
-@pytest.mark.parametrize("shape", [(1,), (5,), (0,), (4, 4), (64, 64), (3, 0, 2), (2, 3, 40), (2, 5, 3, 33)])
-@pytest.mark.parametrize("of", [lambda a: a > 0, lambda a: a == a, lambda a: a != a, lambda a: spread_out(a > 1)])
-def test_truths(shape: Any, of: Any) -> None:
-    a = of(numbers("float32", *shape))
-    cases = [(dim, keep) for dim in (None, (0,), (-1,), (-2,)[: len(shape) - 1], (0, 1), ()) for keep in (False, True)]
-    cases = [case for case in cases if case[0] != (0, 1) or len(shape) > 1]
-    both(lambda: tuple(np.asarray(f(a, *case)) for case in cases for f in (cpu.any, cpu.all)))
 
 
 def with_zeros(kind: str, *shape: int) -> Any:

@@ -1,7 +1,5 @@
 """The gated linear unit and its gradient, compiled, give the bits and the layout that their steps give."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

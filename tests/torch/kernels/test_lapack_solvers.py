@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core.device_dispatch import kernels
+from autograph_cli.torch._core.running.device_dispatch import kernels
 from autograph_cli.torch._kernels.matrices import lapack
 from tests.torch.kernels.compared import without_variants
 

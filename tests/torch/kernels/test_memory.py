@@ -1,7 +1,5 @@
 """Memory of arrays that begins where a line of the cache does."""
 
-from __future__ import annotations
-
 import contextvars
 import gc
 from collections.abc import Callable

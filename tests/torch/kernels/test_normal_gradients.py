@@ -1,7 +1,5 @@
 """Gradients of normalizations, compiled as a whole, give the bits and the layout that their steps give."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from typing import Any

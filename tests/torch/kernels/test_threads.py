@@ -1,7 +1,5 @@
 """Large arrays, whose elements several threads share."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -66,7 +64,7 @@ def test_results_and_gradients_are_those_of_one_thread(kind: str, text: str) -> 
         assert found.tobytes() == wanted.tobytes()
 
 
-@pytest.mark.skipif(compiled("_core.fast_tape") is None, reason="shared by the compiled modules only")
+@pytest.mark.skipif(compiled("_core.running.fast_tape") is None, reason="shared by the compiled modules only")
 def test_work_is_shared_and_no_thread_stays(monkeypatch: Any) -> None:
     seen: list[int] = []
     shared = threads.shared
@@ -76,7 +74,7 @@ def test_work_is_shared_and_no_thread_stays(monkeypatch: Any) -> None:
     assert (seen, threading.active_count()) == ([3, 3, 3], before)
 
 
-@pytest.mark.skipif(compiled("_core.fast_tape") is None, reason="shared by the compiled modules only")
+@pytest.mark.skipif(compiled("_core.running.fast_tape") is None, reason="shared by the compiled modules only")
 def test_formulas_and_sums_of_gradients_are_shared(monkeypatch: Any) -> None:
     seen: list[str] = []
 

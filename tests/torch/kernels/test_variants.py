@@ -1,7 +1,5 @@
 """Kernels and their compiled variants meet in one table, and answer alike."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import types

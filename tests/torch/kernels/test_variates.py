@@ -1,15 +1,13 @@
 """The compiled loops that draw variates and permutations, beside Python's steps: the same numbers and the same stream."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
 
-from autograph_cli.torch._core import generator
-from autograph_cli.torch._core.stream import Stream
+from autograph_cli.torch._core.streams import generator
+from autograph_cli.torch._core.streams.stream import Stream
 from autograph_cli.torch._kernels.random_numbers import random_variates
 from tests.torch.kernels.compared import needs_compiled, without_variants
 

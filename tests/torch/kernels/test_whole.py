@@ -1,15 +1,13 @@
 """Compiled kernels that do an operation as a whole give the bits and the layout that its steps give."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from autograph_cli.torch._core import device_dispatch
-from autograph_cli.torch._core.op_namespace import table
+from autograph_cli.torch._core.base.op_namespace import table
+from autograph_cli.torch._core.running import device_dispatch
 from autograph_cli.torch._kernels import cpu
 from autograph_cli.torch._kernels.variants import VARIANTS
 from tests.torch.kernels.compared import (
@@ -169,7 +167,6 @@ CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     "flip": turns,
     "lerp_Scalar": between,
     "dot": vectors,
-    "constant_pad_nd": lambda make: ((*call, value) for call in pads(make) for value in (0, 1.5, -3, float("inf"))),
 }
 MAY_BE_LEFT = {
     "convolution",
@@ -186,20 +183,11 @@ OPERATIONS = {"cast_in_format": "_to_copy"}
 """The operations of kernels that are named otherwise."""
 ANY_KIND = {"flip"}
 """Kernels that move elements of any kind."""
-VIEWS = {
-    "slice",
-    "select",
-    "unbind",
-    "view",
-    "expand",
-    "diagonal",
-    "windows",
-    "permute",
-    "transpose",
-    "t",
-    "unsqueeze",
-    "reshape",
-}
+VIEWS = set(
+    """
+    slice select unbind view expand diagonal windows permute transpose t unsqueeze reshape
+    """.split()
+)
 """Those that look at no elements (see test_fast_views.py)."""
 
 

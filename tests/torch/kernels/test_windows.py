@@ -1,7 +1,5 @@
 """Compiled convolutions and pooling give what NumPy's way gives."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core import delegates
+from autograph_cli.torch._core.arguments import delegates
 from tests.torch.nn.record_functional import CASES, EXPECTED, REFUSED, refusal
 from tests.torch.ops.record_expressions import observe
 from tests.torch.ops.test_expressions import assert_same

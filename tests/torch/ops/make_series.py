@@ -3,8 +3,6 @@
 python tests/torch/ops/make_series.py > autograph_cli/torch/_kernels/elementwise/_series.py
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

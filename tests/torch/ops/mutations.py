@@ -1,8 +1,6 @@
 """Calls that are almost right: each valid call of `valid_calls.txt` with one argument taken away, added, or put in
 another's position."""
 
-from __future__ import annotations
-
 import ast
 import re
 import signal

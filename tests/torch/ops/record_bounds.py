@@ -11,23 +11,12 @@ EXPECTED = Path(__file__).with_name("bounds.json")
 
 SHAPES = ((3,), (3, 2), (2, 2, 2), (1, 0, 2), (3, 0))
 POSITIONS = ([-1], [-4], [7], [1], [])
-CALLS = [
-    "x.index_select(d,i)",
-    "x.index_add(d,i,s)",
-    "x.index_add(d,i,s,alpha=2)",
-    "x.index_copy(d,i,s)",
-    "x.index_fill(d,i,9.)",
-    "x.index_reduce(d,i,s,'prod')",
-    "x.gather(d,g)",
-    "x.scatter(d,g,5.)",
-    "x.scatter_add(d,g,s)",
-    "x.scatter_reduce(d,g,s,'amax')",
-    "torch.take_along_dim(x,g,d)",
-    "x.movedim(d,0)[i]",
-    "x.movedim(d,0).index_put((i,),torch.ones(()))",
-    "x.movedim(d,0).index_put((i,),torch.ones(()),True)",
-    "torch.autograd.grad(x.movedim(d,0)[i].sum(),x)[0]",
-]
+CALLS = """
+    x.index_select(d,i) x.index_add(d,i,s) x.index_add(d,i,s,alpha=2) x.index_copy(d,i,s) x.index_fill(d,i,9.)
+    x.index_reduce(d,i,s,'prod') x.gather(d,g) x.scatter(d,g,5.) x.scatter_add(d,g,s) x.scatter_reduce(d,g,s,'amax')
+    torch.take_along_dim(x,g,d) x.movedim(d,0)[i] x.movedim(d,0).index_put((i,),torch.ones(()))
+    x.movedim(d,0).index_put((i,),torch.ones(()),True) torch.autograd.grad(x.movedim(d,0)[i].sum(),x)[0]
+""".split()
 
 
 def cases():

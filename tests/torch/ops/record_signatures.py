@@ -1,4 +1,4 @@
-"""Writes `_core/signatures.txt`: how PyTorch reads the arguments of the functions that the engine has.
+"""Writes `_core/arguments/signatures.txt`: how PyTorch reads the arguments of the functions that the engine has.
 
 `python tests/torch/ops/record_signatures.py`, where PyTorch and PyYAML are installed. The signatures follow from PyTorch's published
 schemas (`native_functions.yaml`); a few that it writes by hand are listed here.
@@ -8,41 +8,23 @@ import collections
 import re
 from pathlib import Path
 
-TARGET = Path(__file__).parents[3] / "autograph_cli" / "torch" / "_core" / "signatures.txt"
+TARGET = Path(__file__).parents[3] / "autograph_cli" / "torch" / "_core" / "arguments" / "signatures.txt"
 SPACES = ("torch", "nn", "fft", "linalg", "special", "Tensor")
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? requires_grad=False"
-BEHIND = (
-    "alpha_dropout",
-    "feature_dropout",
-    "grid_sampler",
-    "affine_grid_generator",
-    "poisson_nll_loss",
-    "embedding_bag",
-    "kl_div",
-    "margin_ranking_loss",
-    "hinge_embedding_loss",
-    "cosine_embedding_loss",
-    "triplet_margin_loss",
+BEHIND = tuple(
+    """
+    alpha_dropout feature_dropout grid_sampler affine_grid_generator poisson_nll_loss embedding_bag kl_div
+    margin_ranking_loss hinge_embedding_loss cosine_embedding_loss triplet_margin_loss
+    """.split()
 )
 """What functions of `torch.nn.functional` hand their arguments to, whether the engine has it by that name or not."""
 INNER = ("split", "stft", "_unique2", "unique_dim", "unique_consecutive", "split_with_sizes", "_lu_with_info")
 """What functions of `torch` that PyTorch has in Python hand their arguments to."""
-BARE = (
-    "data_ptr",
-    "detach",
-    "detach_",
-    "dim",
-    "element_size",
-    "get_device",
-    "is_inference",
-    "item",
-    "ndimension",
-    "nelement",
-    "numel",
-    "retain_grad",
-    "storage_offset",
-    "tolist",
-    "untyped_storage",
+BARE = tuple(
+    """
+    data_ptr detach detach_ dim element_size get_device is_inference item ndimension nelement numel retain_grad
+    storage_offset tolist untyped_storage
+    """.split()
 )
 """Methods of Tensor that take nothing."""
 BY_HAND = {

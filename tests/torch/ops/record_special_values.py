@@ -215,28 +215,12 @@ ONE = [
     "x[:0].any()",
     "x[:0].relu()",
 ]
-TWO = [
-    "torch.heaviside(x,y)",
-    "torch.copysign(x,y)",
-    "torch.maximum(x,y).abs()",
-    "torch.minimum(x,y).abs()",
-    "torch.fmax(x,y).abs()",
-    "torch.atan2(x,y)",
-    "torch.fmod(x,y)",
-    "torch.remainder(x,y)",
-    "x**y",
-    "x/y",
-    "x//y",
-    "x==y",
-    "x<y",
-    "x>=y",
-    "torch.isclose(x,y)",
-    "torch.isclose(x,y,equal_nan=True)",
-    "torch.logical_xor(x,y)",
-    "torch.where(x>y,x,y)",
-    "torch.clamp(x,y,y+1).abs()",
-    "torch.nextafter(x.float(),y.float())",
-]
+TWO = """
+    torch.heaviside(x,y) torch.copysign(x,y) torch.maximum(x,y).abs() torch.minimum(x,y).abs() torch.fmax(x,y).abs()
+    torch.atan2(x,y) torch.fmod(x,y) torch.remainder(x,y) x**y x/y x//y x==y x<y x>=y torch.isclose(x,y)
+    torch.isclose(x,y,equal_nan=True) torch.logical_xor(x,y) torch.where(x>y,x,y) torch.clamp(x,y,y+1).abs()
+    torch.nextafter(x.float(),y.float())
+""".split()
 
 
 GRADIENTS = [
@@ -260,38 +244,16 @@ GRADIENTS = [
     f"F.embedding_bag({BAGS},x[:,None],mode='max')",
 ]
 """What is differentiated once and twice."""
-OTHERS = [
-    "torch.gcd(x,x[:1])",
-    "torch.logaddexp(x,x)",
-    "torch.logaddexp(x,x.flip(0))",
-    "x.logcumsumexp(0)",
-    "torch.logaddexp2(x,x)",
-    "torch.nextafter(x,x)",
-    "torch.hypot(x,x)",
-    "torch.igamma(x,x)",
-    "torch.lerp(x,x,0.5)",
-    "torch.lerp(x,x,x)",
-    "torch.deg2rad(x)",
-    "torch.relu(x)",
-    "torch.hypot(x,x[:1])",
-    "x.topk(1)[0]",
-    "x.median(0)[0]",
-    "x.mode()[0]",
-    "torch.isin(x,x)",
-    "torch.searchsorted(x,x)",
-    "F.prelu(x,x[:1])",
-    "torch.heaviside(x,x)",
-    "x[None].renorm(2,0,1.)",
-    "torch.mvlgamma(x,2)",
-    "torch.vdot(x,x)",
-    "torch.dist(x,torch.ones(1))",
-    "torch.dist(x,torch.ones(1,dtype=torch.int32))",
-    "torch.ldexp(x,torch.tensor([2.]).bfloat16())",
-    "torch.histc(x)",
-    "torch.linalg.vector_norm(x.abs().double(),dtype=torch.half)",
-    "torch.sinc(x)",
-    "torch.segment_reduce(x,'max',lengths=torch.tensor([1,len(x)-1]))",
-]
+OTHERS = """
+    torch.gcd(x,x[:1]) torch.logaddexp(x,x) torch.logaddexp(x,x.flip(0)) x.logcumsumexp(0) torch.logaddexp2(x,x)
+    torch.nextafter(x,x) torch.hypot(x,x) torch.igamma(x,x) torch.lerp(x,x,0.5) torch.lerp(x,x,x) torch.deg2rad(x)
+    torch.relu(x) torch.hypot(x,x[:1]) x.topk(1)[0] x.median(0)[0] x.mode()[0] torch.isin(x,x) torch.searchsorted(x,x)
+    F.prelu(x,x[:1]) torch.heaviside(x,x) x[None].renorm(2,0,1.) torch.mvlgamma(x,2) torch.vdot(x,x)
+    torch.dist(x,torch.ones(1)) torch.dist(x,torch.ones(1,dtype=torch.int32))
+    torch.ldexp(x,torch.tensor([2.]).bfloat16()) torch.histc(x)
+    torch.linalg.vector_norm(x.abs().double(),dtype=torch.half) torch.sinc(x)
+    torch.segment_reduce(x,'max',lengths=torch.tensor([1,len(x)-1]))
+""".split()
 """What is asked of whole and of complex numbers."""
 
 

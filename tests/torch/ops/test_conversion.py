@@ -1,7 +1,5 @@
 """Tensors as numbers, lists, text and arrays; other dtypes and memory; copies; comparisons and dtype questions."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import pickle

@@ -1,7 +1,5 @@
 """Tensors from data and from sizes: values, dtypes, memory, and PyTorch's errors for what cannot be read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

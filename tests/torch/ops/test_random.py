@@ -1,7 +1,5 @@
 """Random tensors: PyTorch's numbers in PyTorch's order, generators and their states, gradients that are cut."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """The memory under tensors, byte by byte, as PyTorch 2.13 gives it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What optimizers and schedulers do, written by PyTorch: `python -m tests.torch.optim.record_optim` renews the file."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A checkpoint as PyTorch writes it: `python -m tests.torch.saving.record_file` renews pytorch.pt."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
@@ -33,22 +31,9 @@ def checkpoint(torch: Any) -> Any:
         layout=torch.strided,
         plain=[1, 2.5, None, True, "é", (1, 2, 3, 4), 2**70, -5, b"a\xff", {1}, 1 + 2j, bytearray(b"x")],
     )
-    for name in (
-        "float16",
-        "bfloat16",
-        "float64",
-        "complex64",
-        "complex128",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "bool",
-    ):
+    for name in """
+        float16 bfloat16 float64 complex64 complex128 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool
+    """.split():
         saved[name] = torch.tensor([0, 1, 3]).to(getattr(torch, name))
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3))
     with torch.no_grad():

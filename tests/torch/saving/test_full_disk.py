@@ -1,7 +1,5 @@
 """A disk that is full while `torch.save` writes: one exception, the old file stays, and nothing is said later."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What loaders and samplers give for a seed, written by PyTorch: `python -m tests.torch.utils.record_data` renews data.json."""
 
-from __future__ import annotations
-
 import json
 import random
 import warnings

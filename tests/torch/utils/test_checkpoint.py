@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core.state import process_state
+from autograph_cli.torch._core.base.state import process_state
 from autograph_cli.torch.utils.checkpoint import (
     CheckpointError,
     CheckpointPolicy,
@@ -52,7 +52,7 @@ def test_gradients_are_those_of_the_plain_function():
 def test_what_is_kept_is_not_computed_again(monkeypatch):
     monkeypatch.setattr(process_state, "special", 0)  # whatever modes other tests have left
     calls = []
-    from autograph_cli.torch._core.operation import table
+    from autograph_cli.torch._core.operations.operation import table
 
     op = table["mm"]
     kernel = op.kernel_function

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core import dispatch
-from autograph_cli.torch._core.operation import table
-from autograph_cli.torch._core.tensor import Tensor, make
+from autograph_cli.torch._core.operations.operation import table
+from autograph_cli.torch._core.running import dispatch
+from autograph_cli.torch._core.tape.tensor import Tensor, make
 from tests.torch.autograd.collected import collected
 
 SIZE = 2

@@ -9,9 +9,9 @@ import numpy as np
 from ..._arrays import Array
 from ..._arrays.cuda import moved
 from ..._arrays.meta import without_memory
-from ..._core import layout as layouts
-from ..._core.dtypes import FLOAT8, to_float8
-from ..._core.memory_format import channels_last_order, copied, empty_as, permuted_strides, settled
+from ..._core.base import layout as layouts
+from ..._core.base.dtypes import FLOAT8, to_float8
+from ..._core.base.memory_format import channels_last_order, copied, empty_as, permuted_strides, settled
 from .. import half_precision
 
 ORDERS = {layouts.channels_last: (0, 2, 3, 1), layouts.channels_last_3d: (0, 2, 3, 4, 1)}

@@ -10,7 +10,7 @@ import numpy as np
 from ..._arrays import Array
 from ..._arrays.meta import readable
 from ..._arrays.sparse import Coo
-from ..._core.errors import refused
+from ..._core.base.errors import refused
 from .indexing import all_below
 
 SUM, MEAN, MAX = 0, 1, 2

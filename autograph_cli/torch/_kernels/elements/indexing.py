@@ -11,8 +11,8 @@ import numpy as np
 
 from ..._arrays import Array, many_dims
 from ..._arrays.storages import empty_strided
-from ..._core.errors import refused
-from ..._core.memory_format import strides_of
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import strides_of
 from ..half_precision import widened
 from ..variants import chosen
 
@@ -59,15 +59,15 @@ class Indexing:
             rows = len(indices) == 1 and a.__class__ is np.ndarray and a.flags.c_contiguous
             if rows and indices[0].dtype.kind == "i":
                 return a.take(indices[0], 0)  # half the time of brackets
-            found = a[self._whole(indices)]
+            result = a[self._whole(indices)]
         except IndexError:
             if (unread := self._unread(a, indices)) is not None:
                 return self.index(a, unread)
             raise self._index_error(a, indices) from None
         strides = [step for n, step in zip(a.shape, a.strides, strict=True) if n != 1]
-        if found.ndim < 2 or any(map(operator.lt, strides, strides[1:])):
-            return found
-        return found.ravel().reshape(found.shape)
+        if result.ndim < 2 or any(map(operator.lt, strides, strides[1:])):
+            return result
+        return result.ravel().reshape(result.shape)
 
     def _whole(self, indices: Array) -> Any:
         return tuple(slice(None) if i is None else i for i in indices)

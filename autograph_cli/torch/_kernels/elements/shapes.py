@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._arrays import Array, many_dims
 from ..._arrays.storages import as_strided_raw, in_shape, spanned, strided
-from ..._core.dtypes import result_dtype
+from ..._core.base.dtypes import result_dtype
 from ..reducing.selection import follows, largest_few, ordered, ranks, rejoined
 
 MANY = 1 << 10
@@ -174,11 +174,11 @@ class Shapes:
         """A window; `reshape` asks for the strides that the array has in that shape anyway."""
         if a.__class__ is np.ndarray:
             try:
-                found = in_shape(a, tuple(size))
+                result = in_shape(a, tuple(size))
             except (AttributeError, ValueError):
                 return self.as_strided(a, size, stride, 0)
-            if found.strides == tuple([s * a.itemsize for s in stride]):
-                return found
+            if result.strides == tuple([s * a.itemsize for s in stride]):
+                return result
         return self.as_strided(a, size, stride, 0)
 
     def alias(self, a: Array) -> Any:

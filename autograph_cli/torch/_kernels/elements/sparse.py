@@ -299,10 +299,10 @@ def rows_times(a: Sparse, b: Array) -> Any:
     x = a.coo()
     order = slice(None) if x.coalesced else np.argsort(x.indices[0], kind="stable")
     rows, columns, values = x.indices[0][order], x.indices[1][order], x.values[order]
-    made = np.zeros((a.shape[0], *b.shape[1:]), np.result_type(a.dtype, b.dtype))
+    result = np.zeros((a.shape[0], *b.shape[1:]), np.result_type(a.dtype, b.dtype))
     if len(rows) and b.size:
-        add_rows(made, *map(np.ascontiguousarray, (rows, b, columns, values)))
-    return made
+        add_rows(result, *map(np.ascontiguousarray, (rows, b, columns, values)))
+    return result
 
 
 @chosen
@@ -427,11 +427,11 @@ def gathered(a: Array, like: Coo) -> Any:
     x = a.coo().coalesce()
     flat, wanted = x.flat(), like.flat()
     at = np.searchsorted(flat, wanted)
-    found = np.zeros(like.values.shape, a.dtype)
+    result = np.zeros(like.values.shape, a.dtype)
     hit = at < len(flat)
     hit[hit] = flat[at[hit]] == wanted[hit]
-    found[hit] = x.values[at[hit]]
-    return found
+    result[hit] = x.values[at[hit]]
+    return result
 
 
 @rule("_to_dense")

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..._arrays import Array
 from ..._arrays.meta import readable
-from ..._core.dtype_checks import refuse
-from ..._core.dtypes import result_dtype
-from ..._core.state import process_state
+from ..._core.base.dtype_checks import refuse
+from ..._core.base.dtypes import result_dtype
+from ..._core.base.state import process_state
 from ..half_precision import NARROW
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._arrays import Array
-from ..._core.dtype_checks import refuse
-from ..._core.dtypes import CATEGORY, FLOATING, INTEGRAL, cpp_name
-from ..._core.state import process_state
+from ..._core.base.dtype_checks import refuse
+from ..._core.base.dtypes import CATEGORY, FLOATING, INTEGRAL, cpp_name
+from ..._core.base.state import process_state
 
 
 def _with_number(name: str, ordered: bool) -> Callable[..., Any]:

@@ -75,10 +75,10 @@ class Gaussian:
     def _normal(self, a: Array) -> Any:
         """The normal distribution."""
         scaled = a * self.number(math.sqrt(0.5), a)
-        found = self._erf_by_tanh(scaled) if a.itemsize == 4 else self._erf_by_table(scaled)
-        found += self.number(1, a)
-        found *= self.number(0.5, a)
-        return found
+        result = self._erf_by_tanh(scaled) if a.itemsize == 4 else self._erf_by_table(scaled)
+        result += self.number(1, a)
+        result *= self.number(0.5, a)
+        return result
 
     def gelu(self, a: Array, approximate: str = "none") -> Any:
         return self._in_float(self._gelu_tanh if approximate == "tanh" else self._gelu, a)
@@ -95,9 +95,9 @@ class Gaussian:
         return found if found.dtype == kind else found.astype(kind)
 
     def _gelu(self, a: Array) -> Any:
-        found = self._normal(a)
-        found *= a
-        return found
+        result = self._normal(a)
+        result *= a
+        return result
 
     def _gelu_backward(self, grad: Array, a: Array) -> Any:
         slope = a * a
@@ -117,11 +117,11 @@ class Gaussian:
         return self.xp.tanh(inner, out=inner)
 
     def _gelu_tanh(self, a: Array) -> Any:
-        found = self._gelu_inner(a)
-        found += self.number(1, a)
-        found *= self.number(0.5, a)
-        found *= a
-        return found
+        result = self._gelu_inner(a)
+        result += self.number(1, a)
+        result *= self.number(0.5, a)
+        result *= a
+        return result
 
     def _gelu_tanh_backward(self, grad: Array, a: Array) -> Any:
         one, half = self.number(1, a), self.number(0.5, a)

@@ -16,10 +16,10 @@ def _of_float32(name: str) -> Any:
     def run(self: Any, a: Array, out: Any = None) -> Any:
         if a.dtype.char != "f" or a.__class__ not in (np.ndarray, np.float32):
             return getattr(self.xp, name)(a, out=out)
-        found = getattr(np, name)(a, dtype=np.float64).astype(np.float32)
+        result = getattr(np, name)(a, dtype=np.float64).astype(np.float32)
         if out is None:
-            return found
-        out[...] = found
+            return result
+        out[...] = result
         return out
 
     return run

@@ -12,8 +12,8 @@ import numpy as np
 from ..._arrays import Array
 from ..._arrays.lazy import flip
 from ..._arrays.meta import readable
-from ..._core.dtypes import FROM_NUMPY, cast_number, check_held, cpp_name, number_dtype, result_dtype
-from ..._core.state import process_state
+from ..._core.base.dtypes import FROM_NUMPY, cast_number, check_held, cpp_name, number_dtype, result_dtype
+from ..._core.base.state import process_state
 from ..half_precision import NARROW, widened
 
 _REAL = (np.floating, np.integer, np.bool_)
@@ -61,31 +61,11 @@ class Pointwise:
 
     direct = {
         name: name
-        for name in (
-            "exp",
-            "exp2",
-            "log",
-            "log2",
-            "log10",
-            "sqrt",
-            "sin",
-            "cos",
-            "tan",
-            "sinh",
-            "cosh",
-            "tanh",
-            "floor",
-            "ceil",
-            "trunc",
-            "isnan",
-            "isinf",
-            "isfinite",
-            "maximum",
-            "minimum",
-            "fmax",
-            "fmin",
-            "nextafter",
-            "logaddexp2",
+        for name in tuple(
+            """
+            exp exp2 log log2 log10 sqrt sin cos tan sinh cosh tanh floor ceil trunc isnan isinf isfinite maximum
+            minimum fmax fmin nextafter logaddexp2
+            """.split()
         )
     } | {
         "asin": "arcsin",
@@ -242,14 +222,14 @@ class Pointwise:
 
     def _complex_pow(self, a: Array, b: Array) -> Any:
         """exp(b log a), and what C makes of it where a is 0: 0, infinity or nan, by the sign of the real part of b."""
-        found, zero = self.xp.exp(b * self.xp.log(a)), a == 0
+        result, zero = self.xp.exp(b * self.xp.log(a)), a == 0
         if not readable(zero) or not zero.any():
-            return found
+            return result
         limits = [
-            self.number(n, found) for n in (complex(0, -0.0), complex(math.inf, math.nan), complex(math.nan, math.nan))
+            self.number(n, result) for n in (complex(0, -0.0), complex(math.inf, math.nan), complex(math.nan, math.nan))
         ]
         limit = self.xp.where(b.real > 0, limits[0], self.xp.where(b.real < 0, *limits[1:]))
-        return self.xp.where(zero, limit, found)[()]
+        return self.xp.where(zero, limit, result)[()]
 
     def sigmoid(self, a: Array) -> Any:
         one = self.number(1, a)
@@ -355,10 +335,10 @@ class Pointwise:
 
     def remainder(self, a: Array, b: Array) -> Any:
         self._check_division("remainder", a, b)
-        found = self.xp.remainder(a, b)
+        result = self.xp.remainder(a, b)
         if a.dtype.kind in "iu":
-            return found
-        return self.xp.where(found == 0, self.xp.copysign(self.number(0, a), a), found)[()]
+            return result
+        return self.xp.where(result == 0, self.xp.copysign(self.number(0, a), a), result)[()]
 
     def fmod(self, a: Array, b: Array) -> Any:
         self._check_division("fmod", a, b)

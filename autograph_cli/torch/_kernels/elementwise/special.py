@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Array, many_dims
-from ..._core.dtypes import cpp_name
-from ..._core.state import process_state
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.state import process_state
 from .. import half_precision
 from ..variants import chosen
 from . import _series as series
@@ -198,7 +198,8 @@ class Special:
         return self._quantile(y / 2, lambda at: (1 - abs(y[at])) / 2) * math.sqrt(0.5)
 
     def _quantile(self, middle: Any, tail: Callable[[Any], Any]) -> Any:
-        """Where the normal distribution function is 1/2 + `middle`, which at positions is `tail` away from 0 or 1.
+        """Return where the normal distribution function is 1/2 + `middle`, which at positions is `tail` away from 0 or
+        1.
 
         Wichura's algorithm AS 241, good to 16 digits.
         """

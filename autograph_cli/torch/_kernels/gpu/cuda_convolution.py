@@ -18,7 +18,7 @@ from ..half_precision import NARROW
 from ..layers.convolution import Convolution, Sizes
 
 Piece = tuple[slice, list[slice]]
-"""Which images, and lines of windows that are taken together."""
+"""Images and lines of windows that are computed together."""
 
 
 class ConvolutionByPieces(Convolution):

@@ -225,19 +225,10 @@ def _flat(name: str) -> None:
     setattr(CudaKernels, name, run)
 
 
-for _name in (
-    "index_select",
-    "index_add",
-    "index_fill_int_Scalar",
-    "index_fill_int_Tensor",
-    "index_copy",
-    "index_reduce",
-    "gather",
-    "scatter_src",
-    "scatter_value",
-    "scatter_add",
-    "scatter_reduce",
-):
+for _name in """
+    index_select index_add index_fill_int_Scalar index_fill_int_Tensor index_copy index_reduce gather scatter_src
+    scatter_value scatter_add scatter_reduce
+""".split():
     _along(_name)
 for _name in ("take", "put"):
     _flat(_name)

@@ -30,9 +30,9 @@ class Fused:
         self._cupy = cupy
 
     def __getattr__(self, name: str) -> Any:
-        made = self._cupy.fuse(kernel_name=name)(functools.partial(FUNCTIONS[name], self._cupy))
-        setattr(self, name, made)
-        return made
+        result = self._cupy.fuse(kernel_name=name)(functools.partial(FUNCTIONS[name], self._cupy))
+        setattr(self, name, result)
+        return result
 
 
 # ---------------------------------------------------------------- softmax; its logarithm is cross entropy's

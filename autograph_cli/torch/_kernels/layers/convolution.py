@@ -159,12 +159,12 @@ class Convolution:
         if a.__class__ is not np.ndarray or len(a) <= step or math.prod(kernel) == 1:
             return run(slice(None))
         first = run(slice(step))
-        made = self.xp.empty((len(a), *first.shape[1:]), first.dtype)
-        made[:step] = first
+        result = self.xp.empty((len(a), *first.shape[1:]), first.dtype)
+        result[:step] = first
         for start in range(step, len(a), step):
             part = slice(start, start + step)
-            made[part] = run(part)
-        return made
+            result[part] = run(part)
+        return result
 
     def _spread(
         self, a: Array, weight: Array, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int

@@ -212,7 +212,7 @@ class Interpolate:
         return math.prod(w[by.count(d)] for d, w in enumerate(weights))
 
     def _cells(self, planes: int, position: Any, size: int) -> Any:
-        """Where flat positions (N, points) are in `planes` planes (N * C) of this size, laid out flat."""
+        """Return where flat positions (N, points) are in `planes` planes (N * C) of this size, laid out flat."""
         starts = (self.xp.arange(planes) * size).reshape(len(position), planes // max(len(position), 1), 1)
         return starts + position[:, None]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._arrays import Array
 from ..._arrays.meta import readable
-from ..._core.errors import refused
+from ..._core.base.errors import refused
 from ..elements.indexing import all_below
 from ..half_precision import widened
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..._arrays import Array
-from ..._core.memory_format import contiguous
+from ..._core.base.memory_format import contiguous
 
 Sizes = tuple[int, ...]
 Frame = tuple[tuple[int, int], ...]

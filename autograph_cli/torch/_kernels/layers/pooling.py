@@ -43,25 +43,25 @@ def _frame(
 @functools.lru_cache(maxsize=64)
 def _windows(kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> list[Any]:
     """For each element of the window: its position, and the slices that take it from every window at once."""
-    found = []
+    result = []
     for position in itertools.product(*map(range, kernel)):
         starts = (k * d for k, d in zip(position, dilation, strict=True))
         slices = (slice(i, i + (m - 1) * s + 1, s) for i, s, m in zip(starts, stride, out, strict=True))
-        found.append((position, (..., *slices)))
-    return found
+        result.append((position, (..., *slices)))
+    return result
 
 
 @functools.lru_cache(maxsize=16)
 def _inside(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> list[Any]:
     """For each element of the window: in which windows it is inside the image."""
-    found = []
+    result = []
     for step in itertools.product(*map(range, kernel)):
         whole = np.ones(out, bool)
         for i, (n, k, s, p, d, m) in enumerate(zip(size, step, stride, padding, dilation, out, strict=True)):
             position = np.arange(m) * s - p + k * d
             whole &= ((position >= 0) & (position < n)).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
-        found.append(whole)
-    return found
+        result.append(whole)
+    return result
 
 
 @functools.lru_cache(maxsize=16)
@@ -170,9 +170,9 @@ class Pooling:
         size = a.shape[-len(kernel) :]
         out = pooled_size(size, kernel, stride, padding, dilation, ceil)
         if a.__class__ is np.ndarray and math.prod(a.shape[: -len(kernel)]) * math.prod(out) < _FEW:
-            found = self._max_of_few(a, out, _table(size, kernel, stride, padding, dilation, out))
-            if found is not None:
-                return found
+            result = self._max_of_few(a, out, _table(size, kernel, stride, padding, dilation, out))
+            if result is not None:
+                return result
         lowest = -math.inf if a.dtype.kind not in "iub" else self.xp.iinfo(a.dtype).min
         framed = self._framed(a, lowest, kernel, stride, padding, dilation, out)
         candidates = [framed[window] for _, window in _windows(kernel, stride, dilation, out)]

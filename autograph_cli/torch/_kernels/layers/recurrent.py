@@ -141,10 +141,10 @@ class Recurrent:
         self, grad: Array, input_size: tuple[int, ...], batch_sizes: Any, batch_first: bool
     ) -> Any:
         xp = self.xp
-        made = xp.zeros(input_size, grad.dtype)
-        stepwise = xp.swapaxes(made, 0, 1) if batch_first else made
+        result = xp.zeros(input_size, grad.dtype)
+        stepwise = xp.swapaxes(result, 0, 1) if batch_first else result
         start = 0
         for t, size in enumerate(batch_sizes.tolist()):
             stepwise[t, :size] = grad[start : start + size]
             start += size
-        return made
+        return result

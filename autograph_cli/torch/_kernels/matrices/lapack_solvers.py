@@ -22,7 +22,7 @@ FEW, MANY = 40, 200
 """Between so many columns, the inverse of R is found in less time than what it spares."""
 _ONE = np.ones(1, _SINGLE)
 _UNREAD = np.zeros(1, np.int64)
-"""Where that is told which is known."""
+"""The place for an answer of LAPACK's that is not read."""
 
 
 def _real(*arrays: Array) -> bool:
@@ -178,8 +178,8 @@ def singular_values(a: Array, full: bool, vectors: bool) -> tuple[Array, Array, 
 
 
 def eigenvalues(a: Array, half: str, vectors: bool) -> tuple[Array, Array] | None:
-    """Those of symmetric matrices of float32, of which one half is read, and the eigenvectors, column by column; empty
-    where they are not asked for."""
+    """Return the eigenvalues of symmetric matrices of float32, of which one half is read, and the eigenvectors, column
+    by column; empty where they are not asked for."""
     if not _narrow(a):
         return None
     n = a.shape[-1]

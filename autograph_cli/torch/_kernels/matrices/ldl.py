@@ -23,8 +23,8 @@ class LDL:
                 "linalg.ldl_factor of complex Hermitian matrices is not available in autograph's engine yet"
             )
         xp, n = self.xp, a.shape[-1]
-        if (found := lapack_solvers.bunch_kaufman(a)) is not None:
-            return found
+        if (result := lapack_solvers.bunch_kaufman(a)) is not None:
+            return result
         factors = xp.tril(a)
         pivots, info = xp.zeros(a.shape[:-1], "int32"), xp.zeros(a.shape[:-2], "int32")
         for position in xp.ndindex(a.shape[:-2]):

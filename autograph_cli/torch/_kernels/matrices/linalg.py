@@ -28,7 +28,7 @@ _CUTS: dict[str, Callable[[float], bool]] = {
     "gelsd": lambda rcond: 0 < rcond < 1,
     "gelss": lambda rcond: rcond >= 0,
 }
-"""Which values of `rcond` LAPACK's drivers of least squares read, where not all."""
+"""Values of `rcond` that LAPACK's drivers of least squares read, where not all."""
 
 
 class Linalg:
@@ -91,8 +91,8 @@ class Linalg:
         return self.linalg_solve_ex(a, b, left)[0]
 
     def linalg_inv_ex(self, a: Array) -> Any:
-        if (found := lapack_solvers.inverse(a)) is not None:
-            return found
+        if (result := lapack_solvers.inverse(a)) is not None:
+            return result
         try:
             return self.column_major(self.xp.linalg.inv(a)), self._no_failure(a)
         except np.linalg.LinAlgError:
@@ -162,8 +162,8 @@ class Linalg:
 
     def cholesky_solve(self, b: Array, factor: Any, upper: bool = False) -> Any:
         low, high = (self.mH(factor), factor) if upper else (factor, self.mH(factor))
-        if (found := triangular.substituted(b, low, False, False, high)) is not None:
-            return found
+        if (result := triangular.substituted(b, low, False, False, high)) is not None:
+            return result
         return self.linalg_solve_triangular(high, self.linalg_solve_triangular(low, b, False), True)
 
     def cholesky_inverse(self, factor: Any, upper: bool = False) -> Any:
@@ -176,9 +176,9 @@ class Linalg:
         return tuple(map(self.column_major, self.xp.linalg.qr(a, mode)))
 
     def linalg_svd(self, a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
-        found = lapack_solvers.singular_values(a, full_matrices, compute_uv)
-        if found is not None:
-            return found
+        result = lapack_solvers.singular_values(a, full_matrices, compute_uv)
+        if result is not None:
+            return result
         if not compute_uv:
             empty = self.xp.empty((0,), a.dtype)
             return empty, self.xp.linalg.svd(a, compute_uv=False), empty
@@ -186,9 +186,9 @@ class Linalg:
         return self.column_major(u), s, self.column_major(vh)
 
     def linalg_eigh(self, a: Array, UPLO: str = "L", compute_v: bool = True) -> Any:
-        found = lapack_solvers.eigenvalues(a, UPLO.upper(), compute_v)
-        if found is not None:
-            return found
+        result = lapack_solvers.eigenvalues(a, UPLO.upper(), compute_v)
+        if result is not None:
+            return result
         if not compute_v:
             return self.xp.linalg.eigvalsh(a, UPLO.upper()), self.xp.empty((0,), a.dtype)
         values, vectors = self.xp.linalg.eigh(a, UPLO.upper())

@@ -36,8 +36,8 @@ class LU:
 
     def _substituted(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:
         """The solution column by column."""
-        if (found := triangular.substituted(b, a, upper, unitriangular)) is not None:
-            return found
+        if (result := triangular.substituted(b, a, upper, unitriangular)) is not None:
+            return result
         if lapack.has(a, b):
             return lapack.substituted(a, b, upper, unitriangular)
         return self.column_major(self._by_blocks(a, b, upper, unitriangular))

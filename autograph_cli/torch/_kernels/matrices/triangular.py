@@ -43,10 +43,10 @@ def substituted(
     run(x, a, upper, unitriangular)
     if then is not None:
         run(x, then, not upper, False)
-    made = np.empty(x.shape if by_rows else (*batch, *x.shape[:-3:-1]), a.dtype)
-    made = made if by_rows else made.swapaxes(-1, -2)
-    made[...] = x
-    return made
+    result = np.empty(x.shape if by_rows else (*batch, *x.shape[:-3:-1]), a.dtype)
+    result = result if by_rows else result.swapaxes(-1, -2)
+    result[...] = x
+    return result
 
 
 def _sorted(b: Array, pivots: Array) -> Array:

@@ -11,12 +11,13 @@ import numpy as np
 from ..._arrays import Array, many_dims
 from ..._arrays.cuda import on_host
 from ..._arrays.meta import Meta, enlarged, miniature, on_meta, shape_of, without_memory
-from ..._core import dims, generator as samplers
-from ..._core.dtypes import cpp_name
-from ..._core.errors import refused
-from ..._core.generator import stream_of
-from ..._core.memory_format import slowest_first
-from ..._core.state import thread_state
+from ..._core.base import dims
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import slowest_first
+from ..._core.base.state import thread_state
+from ..._core.streams import generator as samplers
+from ..._core.streams.generator import stream_of
 from . import random_variates
 
 Draw = Callable[..., Any]
@@ -67,8 +68,8 @@ def _normal_around(mean: Any, std: Any, generator: Any) -> Any:
             if np.ndim(std)
             else f"normal expects std >= 0.0, but found std {std:g}"
         )
-    if std.__class__ is float and (found := samplers.normal_around(stream_of(generator), mean, std)) is not None:
-        return found
+    if std.__class__ is float and (result := samplers.normal_around(stream_of(generator), mean, std)) is not None:
+        return result
     like = mean if hasattr(mean, "dtype") else std
     shape = mean.shape if std.__class__ is float else dims.broadcast(shape_of(mean), shape_of(std))
     drawn = samplers.normal(stream_of(generator), shape, like.dtype)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Array
-from ..._core.stream import Stream
+from ..._core.streams.stream import Stream
 from ..variants import chosen
 
 # PyTorch's constants are of single precision, also where it computes in double.
@@ -129,13 +129,13 @@ def _successes(stream: Stream, count: float, prob: float, narrow: bool) -> float
 
 
 def _few_successes(stream: Stream, count: float, prob: float) -> int:
-    rest, trials, found = math.log1p(-prob), 0.0, 0
+    rest, trials, result = math.log1p(-prob), 0.0, 0
     while True:
         u = _unit(stream)
         trials += math.ceil(math.log(u) / rest) if u else math.inf
         if trials > count:
-            return found
-        found += 1
+            return result
+        result += 1
 
 
 # The rest of Stirling's series for log k!, as a table for small k.

@@ -1,4 +1,4 @@
-"""How gamma and beta variates move with their shape when their position in the distribution stays: by mathematics, to
+"""Gradients of gamma and beta variates by their shape, at a fixed position in the distribution: by mathematics, to
 rounding.
 
 A variate x with distribution function F(x; a) moves by dx/da = -(dF/da) / (dF/dx). With the density p and the mean m of

@@ -40,13 +40,13 @@ class OrderStatistics:
         if a.__class__ is not np.ndarray or a.size < few:
             return among_equals(a, k, dim)
         a = ordered(a)
-        found = self.slice(many_dims.along(np.argpartition, a, dim, k), dim, k, k + 1, 1).astype("int64")
-        at = np.take_along_axis(a, found, dim)
+        result = self.slice(many_dims.along(np.argpartition, a, dim, k), dim, k, k + 1, 1).astype("int64")
+        at = np.take_along_axis(a, result, dim)
         tied = np.count_nonzero(a == at, axis=dim) != 1  # none equals nan
         if tied.any():
-            rows, chosen = np.moveaxis(a, dim, -1), np.moveaxis(found, dim, -1)
+            rows, chosen = np.moveaxis(a, dim, -1), np.moveaxis(result, dim, -1)
             chosen[tied] = among_equals(rows[tied], k, 1)
-        return found
+        return result
 
     def _in_stable_order(self, a: Array, k: int, dim: int) -> Any:
         return self.slice(self._stable_order(a, dim), dim, k, k + 1, 1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Array
-from ..._core.dtypes import result_dtype
+from ..._core.base.dtypes import result_dtype
 from ..half_precision import NARROW, to_float32, widened
 
 _FEW = 1 << 13
@@ -106,10 +106,10 @@ class Reduction:
         lanes = self.xp.multiply.reduce(rows[:, :whole].reshape(len(rows), -1, 16), axis=1)
         for half in (8, 4, 2, 1):
             lanes = lanes[:, :half] * lanes[:, half:]
-        found = lanes[:, 0]
+        result = lanes[:, 0]
         for column in rows[:, whole:].T:
-            found = found * column
-        return found
+            result = result * column
+        return result
 
     sum_dim_IntList = sum
     prod_dim_int = prod

@@ -35,10 +35,10 @@ class Segments:
 
     def _fold(self, part: Any, reduce: str, initial: Any) -> Any:
         start = _STARTS[reduce] if initial is None else initial
-        found = getattr(self.xp, _UFUNCS[reduce]).reduce(part, axis=0, initial=start)
+        result = getattr(self.xp, _UFUNCS[reduce]).reduce(part, axis=0, initial=start)
         if reduce != "mean":
-            return found
-        return found / len(part) if len(part) else found * (np.nan if initial is None else 1)
+            return result
+        return result / len(part) if len(part) else result * (np.nan if initial is None else 1)
 
     def _segment_reduce_backward(
         self, grad: Array, output: Any, data: Any, reduce: str, lengths: Any, offsets: Any, axis: int, initial: Any

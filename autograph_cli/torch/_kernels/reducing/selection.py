@@ -1,4 +1,4 @@
-"""Which of equal elements is chosen: the algorithms by which PyTorch orders a row on the CPU, step by step.
+"""The choice among equal elements: the algorithms by which PyTorch orders a row on the CPU, step by step.
 
 PyTorch calls `std::nth_element`, `std::partial_sort` and `std::sort`, and has a quickselect of its own for `kthvalue`.
 None of them keeps equal elements in order, so where there are some only their steps (here those of libstdc++) tell

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._core.errors import refused
+from ..._core.base.errors import refused
 
 
 def batch_norm_of(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._core.autocast import autocasts
-from ..._core.docstrings import documented
-from ..._core.dtype_checks import parameters_fit
-from ..._core.operation import operations
-from ..._core.registry import composite, functions
-from ..._core.tensor import Tensor
+from ..._core.base.dtype_checks import parameters_fit
+from ..._core.operations.docstrings import documented
+from ..._core.operations.operation import operations
+from ..._core.operations.registry import composite, functions
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor
 from ..loss_functions import classification, likelihood_losses, losses
 from ..pointwise import activations
 from ..reducing import distances
@@ -78,8 +78,8 @@ def _upsample_bilinear2d_aa(
     """`interpolate` with a filter as wide as the results are apart; scales as two numbers or as a list."""
     factors = tuple(scale_factors or (scales_h if isinstance(scales_h, (tuple, list)) else (scales_h, scales_w)))
     size = output_size or tuple(int(n * s) for n, s in zip(input._ag_raw.shape[2:], factors, strict=True))
-    found: Tensor = interpolate.resizings["linear_aa", 2](input, tuple(size), align_corners, factors)
-    return found
+    result: Tensor = interpolate.resizings["linear_aa", 2](input, tuple(size), align_corners, factors)
+    return result
 
 
 @composite(method=False)
@@ -94,8 +94,8 @@ def max_pool2d_with_indices_backward(
     indices: Tensor,
 ) -> Tensor:
     """The gradient of `max_pool2d` from that of its result."""
-    found: Tensor = operations.max_pool2d_with_indices_backward(grad_output, self, indices)
-    return found
+    result: Tensor = operations.max_pool2d_with_indices_backward(grad_output, self, indices)
+    return result
 
 
 @composite(method=False)
@@ -189,10 +189,10 @@ def grid_sampler(
 ) -> Tensor:
     """`nn.functional.grid_sample` with its modes as numbers."""
     interpolate.check_grid(input, grid)
-    found: Tensor = interpolate.grid_samplers[input.ndim - 2](
+    result: Tensor = interpolate.grid_samplers[input.ndim - 2](
         input, grid, interpolation_mode, padding_mode, align_corners
     )
-    return found
+    return result
 
 
 functions["grid_sampler_2d"] = functions["grid_sampler_3d"] = grid_sampler

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 
 from ..._arrays import Array
-from ..._core import batching, batching_layers, dims, dtypes, flops
-from ..._core.autocast import autocasts
-from ..._core.device_dispatch import kernels
-from ..._core.kept import kept
-from ..._core.memory_format import strides_of
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.state import process_state
-from ..._core.tensor import Tensor, make
-from ..._core.transforms import has_tangent
+from ..._core.base import dims, dtypes
+from ..._core.base.caching import cached
+from ..._core.base.memory_format import strides_of
+from ..._core.base.state import process_state
+from ..._core.operations import flops
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching, batching_layers
+from ..._core.transforms.transforms import has_tangent
 from ..matrices import linear
 from ..pointwise import arithmetic
 from ..pointwise.arithmetic import no_derivative
@@ -29,7 +31,7 @@ safe_softmax = operation(
     self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
 )
 KERNELS = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
-"""Which kernels `scaled_dot_product_attention` may take; on the CPU there are the first and the third."""
+"""Kernels of `scaled_dot_product_attention`; the CPU has the first and the third."""
 _FLASH = "_scaled_dot_product_flash_attention_for_cpu"
 flash_attention = operation(
     f"{_FLASH}(Tensor query, Tensor key, Tensor value, bool is_causal, Tensor? attn_mask, float? scale) -> "
@@ -128,10 +130,10 @@ def _as_numbers(mask: Tensor, query: Tensor) -> Tensor:
 
 def _told(name: str, inputs: tuple[Tensor, ...], raw: Array) -> Tensor:
     """The tensor of an array that was computed without dispatch; what listens is told."""
-    made = make(raw)
+    result = make(raw)
     if process_state.observer is not None:
-        process_state.observer.untracked(name, None, inputs, (made,))
-    return made
+        process_state.observer.untracked(name, None, inputs, (result,))
+    return result
 
 
 def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, gqa: bool) -> bool:
@@ -150,7 +152,7 @@ def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, 
     )
 
 
-@kept
+@cached
 def _flash_shapes(query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...], gqa: bool) -> bool:
     """`gqa`: several heads of the query may share one of the keys and values."""
     if not len(query) == len(key) == len(value) == 4:
@@ -235,8 +237,8 @@ def scaled_dot_product_attention(
                 make(kernels(rows._ag_raw).xp.where(rows._ag_raw, mask._ag_raw, query._ag_raw.dtype.type(-math.inf))),
                 False,
             )
-        found: Tensor = flash_attention(query, key, value, is_causal, mask, scale)[0]
-        return found
+        result: Tensor = flash_attention(query, key, value, is_causal, mask, scale)[0]
+        return result
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if not KERNELS["math"]:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import batching
-from ..._core.arg_check import hands_on
-from ..._core.autocast import autocasts
-from ..._core.memory_format import as_input, suggests_channels_last
-from ..._core.operation import operation
-from ..._core.registry import functions
-from ..._core.tensor import Tensor
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base.memory_format import as_input, suggests_channels_last
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import functions
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 from ..pointwise import unary
 from ..reducing import reductions
 from .pooling import adaptive_of, adaptive_size, along_line, several, windows, with_height
@@ -94,8 +94,8 @@ def _avg_pool(
     kernel, stride, padding, _ = windows(input, dims, f"avg_pool{dims}d", kernel, stride, padding, 1, ceil)
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
-    found: Tensor = average[dims][0](input, kernel, stride, padding, ceil, include, divisor)
-    return found
+    result: Tensor = average[dims][0](input, kernel, stride, padding, ceil, include, divisor)
+    return result
 
 
 def avg_pool1d(
@@ -115,8 +115,8 @@ def avg_pool1d(
     stride = kernel_size if stride is None or stride == [] or stride == () else stride
     given = (("kernel_size", kernel_size, 1), ("stride", stride, 1), ("padding", padding, 0))
     kernel, step, pad = (with_height(x, fill, "avg_pool1d", what) for what, x, fill in given)
-    found: Tensor = along_line(lambda x: _avg_pool(2, x, kernel, step, pad, ceil_mode, count_include_pad, None), input)
-    return found
+    result: Tensor = along_line(lambda x: _avg_pool(2, x, kernel, step, pad, ceil_mode, count_include_pad, None), input)
+    return result
 
 
 def avg_pool2d(
@@ -156,8 +156,8 @@ def _adaptive_avg(dims: int, input: Tensor, output_size: Any) -> Tensor:
     if size == (1,) * dims:
         mean = reductions.mean(input, tuple(range(-1, -dims - 1, -1)), True)
         return _with_channels_last(mean) if suggests_channels_last(input._ag_raw) else mean
-    found: Tensor = average[dims][1](input, size)
-    return found
+    result: Tensor = average[dims][1](input, size)
+    return result
 
 
 def _with_channels_last(mean: Tensor) -> Tensor:
@@ -170,8 +170,8 @@ def _with_channels_last(mean: Tensor) -> Tensor:
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of `output_size` bins."""
     size = (1, *adaptive_size(input, output_size, 1, "adaptive_avg_pool1d"))
-    found: Tensor = along_line(lambda x: _adaptive_avg(2, x, size), input)
-    return found
+    result: Tensor = along_line(lambda x: _adaptive_avg(2, x, size), input)
+    return result
 
 
 @hands_on(adaptive_of("adaptive_avg_pool2d"))

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..._core import batching, batching_layers, flops
-from ..._core.arg_check import Handed, hands_on
-from ..._core.autocast import autocasts
-from ..._core.dims import WHOLE, given_sizes
-from ..._core.dtypes import c_name, cpp_name
-from ..._core.kept import kept
-from ..._core.memory_format import channels_last
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn_once
+from ..._core.arguments.arg_check import Handed, hands_on
+from ..._core.base.caching import cached
+from ..._core.base.dims import WHOLE, given_sizes
+from ..._core.base.dtypes import c_name, cpp_name
+from ..._core.base.memory_format import channels_last
+from ..._core.base.user_warnings import warn_once
+from ..._core.operations import flops
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching, batching_layers
 from ..._kernels.layers.convolution import output_size
 from ..pointwise.arithmetic import mul_scalar
 from ..pointwise.complexes import view_as_real
@@ -149,15 +150,15 @@ def sizes_of(x: Any, dim: int, what: str) -> Sizes:
     """One number for every dimension, or one for each."""
     if isinstance(x, int):
         return (x,) * dim
-    found = x if x.__class__ is tuple and WHOLE.issuperset(map(type, x)) else tuple([int(n) for n in x])
-    if len(found) == 1:
-        return found * dim
-    if len(found) != dim:
+    result = x if x.__class__ is tuple and WHOLE.issuperset(map(type, x)) else tuple([int(n) for n in x])
+    if len(result) == 1:
+        return result * dim
+    if len(result) != dim:
         raise RuntimeError(
             f"expected {what} to be a single integer value or a list of {dim} values to match the convolution "
-            f"dimensions, but got {what}={list(found)}"
+            f"dimensions, but got {what}={list(result)}"
         )
-    return found
+    return result
 
 
 def in_c(tensor: Tensor) -> str:
@@ -210,8 +211,10 @@ def _check(
         raise RuntimeError(f"Input type ({c_name(mine)}) and bias type ({c_name(beside)}) should be the same")
     if by != mine:
         raise RuntimeError(f"expected scalar type {cpp_name(mine)} but found {cpp_name(by)}")
-    found = tuple([sizes_of(x, dim, what) for x, what in zip(geometry, ("stride", "padding", "dilation"), strict=True)])
-    _check_signs(*found)
+    result = tuple(
+        [sizes_of(x, dim, what) for x, what in zip(geometry, ("stride", "padding", "dilation"), strict=True)]
+    )
+    _check_signs(*result)
     _check_channels(size[-dim - 1], kernel, transposed, groups, size)
     channels = kernel[1] * groups if transposed else kernel[0]
     if bias is not None and bias != (channels,):
@@ -219,7 +222,7 @@ def _check(
             f"Given {'transposed=1, ' * transposed}weight of size {list(kernel)}, expected bias to be "
             f"1-dimensional with {channels} elements, but got bias of size {list(bias)} instead"
         )
-    return found
+    return result
 
 
 def _check_channels(have: int, shape: Sizes, transposed: bool, groups: int, size: Sizes) -> None:
@@ -253,8 +256,8 @@ def _check_signs(stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
 def _of_numbers(input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Any) -> Tensor:
     """The convolution; of complex numbers by three of real ones (Gauss)."""
     if input._ag_raw.dtype.kind != "c":
-        found: Tensor = convolution(input, weight, bias, *geometry)
-        return found
+        result: Tensor = convolution(input, weight, bias, *geometry)
+        return result
     (x, xi), (w, wi) = _parts(input), _parts(weight)
     b, bi = (None, None) if bias is None else _parts(bias)
     real, imaginary = convolution(x, w, b, *geometry), convolution(xi, wi, None, *geometry)
@@ -279,7 +282,7 @@ def _same(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Sizes, Sizes]:
     return tuple([t // 2 for t in total]), extra if any(extra) else ()
 
 
-@kept
+@cached
 def _geometry(
     dim: int,
     size: Sizes,
@@ -335,7 +338,7 @@ def _check_size(size: Iterable[int], kernel: Sizes, padding: Sizes, dilation: Si
         )
 
 
-@kept
+@cached
 def _geometry_back(
     dim: int,
     size: Sizes,
@@ -376,108 +379,63 @@ def _convolve_back(
     return _of_numbers(input, weight, bias, given)
 
 
-@composite(method=False)
-@autocasts("lower_precision_fp")
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Slide `weight` (out, in / groups, k) over signals (N, in, length)."""
-    return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
+def _published(dim: int, run: Any, of: str, doc: str) -> Any:
+    """Publish a convolution under its name, `conv2d` or `conv_transpose2d` for two dimensions."""
+    run.__name__ = run.__qualname__ = f"conv{of}{dim}d"
+    run.__doc__ = doc
+    return composite(method=False)(autocasts("lower_precision_fp")(run))
 
 
-@composite(method=False)
-@autocasts("lower_precision_fp")
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+def _forwards(dim: int, doc: str) -> Any:
+    def conv(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        return _convolve(dim, input, weight, bias, stride, padding, dilation, groups)
+
+    return _published(dim, conv, "", doc)
+
+
+def _backwards(dim: int, shape: str) -> Any:
+    def conv(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+    ) -> Tensor:
+        return _convolve_back(dim, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+    return _published(dim, conv, "_transpose", f"The adjoint of `conv{dim}d`; `weight` is (in, out / groups, {shape}).")
+
+
+conv1d = _forwards(1, "Slide `weight` (out, in / groups, k) over signals (N, in, length).")
+conv2d = _forwards(
+    2,
     """Slide `weight` (out, in / groups, kh, kw) over images (N, in, height, width).
 
     >>> from autograph_cli import torch
     >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)).shape
     torch.Size([1, 1, 2, 2])
-    """
-    return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
-
-
-@composite(method=False)
-@autocasts("lower_precision_fp")
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Slide `weight` over volumes (N, in, depth, height, width)."""
-    return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
-
-
-@composite(method=False)
-@autocasts("lower_precision_fp")
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """The adjoint of `conv1d`; `weight` is (in, out / groups, k)."""
-    return _convolve_back(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-@composite(method=False)
-@autocasts("lower_precision_fp")
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """The adjoint of `conv2d`; `weight` is (in, out / groups, kh, kw)."""
-    return _convolve_back(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-@composite(method=False)
-@autocasts("lower_precision_fp")
-def conv_transpose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """The adjoint of `conv3d`."""
-    return _convolve_back(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    """,
+)
+conv3d = _forwards(3, "Slide `weight` over volumes (N, in, depth, height, width).")
+conv_transpose1d, conv_transpose2d = _backwards(1, "k"), _backwards(2, "kh, kw")
+conv_transpose3d = _backwards(3, "kd, kh, kw")
 
 
 def _windowed(run: Any, input: Tensor, batched: int, *args: Any) -> Tensor:
     if input._ag_raw.ndim == batched:
-        found: Tensor = run(input, *args)
-        return found
+        result: Tensor = run(input, *args)
+        return result
     return views.squeeze_dim(run(views.unsqueeze_op(input, 0), *args), 0)
 
 
@@ -489,10 +447,10 @@ def _unfold_of(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0
 
 def _pair(name: str, x: Any) -> Sizes:
     """One number for both dimensions, or two."""
-    found = sizes_of(x, 2, "size") if isinstance(x, int) else tuple(int(n) for n in x)
-    if len(found) != 2:
-        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(found)}")
-    return found
+    result = sizes_of(x, 2, "size") if isinstance(x, int) else tuple(int(n) for n in x)
+    if len(result) != 2:
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(result)}")
+    return result
 
 
 def _check_positive(what: str, name: str, sizes: Sizes) -> None:

@@ -8,16 +8,17 @@ import numpy as np
 
 from ..._arrays.meta import readable
 from ..._arrays.stand_in import cannot_batch, whole
-from ..._core import batching, batching_layers, dtypes
-from ..._core.arg_check import hands_on
-from ..._core.device_dispatch import kernels
-from ..._core.dtypes import cpp_name
-from ..._core.errors import refused
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor, make
-from ..._core.user_warnings import warn
-from ..._core.views import bump, changes
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base import dtypes
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.errors import refused
+from ..._core.base.user_warnings import warn
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.running.device_dispatch import kernels
+from ..._core.running.views import bump, changes
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching, batching_layers
 from ..._kernels.elements.indexing import all_below
 from ..pointwise.arithmetic import no_derivative
 from ..pointwise.nonlinear import undifferentiated
@@ -255,7 +256,7 @@ def embedding_bag(
             "embedding_bag)"
         )
     padding = -1 if padding_idx is None else _padding(padding_idx, weight._ag_raw.shape[0])
-    found: Tensor = bag_op(
+    result: Tensor = bag_op(
         weight,
         input,
         starts,
@@ -266,7 +267,7 @@ def embedding_bag(
         include_last_offset,
         padding,
     )[0]
-    return found
+    return result
 
 
 def _check_sample_weights(input: Tensor, weights: Tensor, mode: str) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import batching_layers
-from ..._core.arg_check import hands_on
-from ..._core.dtype_checks import parameters_fit
-from ..._core.kept import kept
-from ..._core.operation import operation, operations
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor
-from ..._core.transforms import Batched
-from ..._core.views import bump, changes
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base.caching import cached
+from ..._core.base.dtype_checks import parameters_fit
+from ..._core.base.state import thread_state
+from ..._core.operations.operation import operation, operations
+from ..._core.running.views import bump, changes
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching_layers
+from ..._core.transforms.transforms import Batched
 from ..shaping import views
 from ._norm_checks import check_spatial, check_values, group_norm_of, instance_norm_of
 from .normalization import _batch_norm_any, _both_or_none, _shown, added
@@ -117,11 +117,11 @@ def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = N
     )
     _check_groups(*shapes, num_groups)
     parameters_fit(input, weight, bias)
-    found: Tensor = group_norm_op(input, weight, bias, num_groups, eps)[0]
-    return found
+    result: Tensor = group_norm_op(input, weight, bias, num_groups, eps)[0]
+    return result
 
 
-@kept
+@cached
 def _check_groups(size: Sizes, weight: Sizes | None, bias: Sizes | None, num_groups: int) -> None:
     if len(size) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(size)}")

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import batching
-from ..._core.arg_check import hands_on
-from ..._core.autocast import autocasts
-from ..._core.device_dispatch import kernels
-from ..._core.dtype_checks import refuse, same_scalar
-from ..._core.dtypes import cpp_name
-from ..._core.errors import refused
-from ..._core.kept import kept
-from ..._core.operation import camel, operation, operations
-from ..._core.parsing import parser
-from ..._core.registry import composite
-from ..._core.size import Size
-from ..._core.tensor import Tensor, make
-from ..._core.user_warnings import warn
+from ..._core.arguments.arg_check import hands_on
+from ..._core.arguments.parsing import parser
+from ..._core.base.caching import cached
+from ..._core.base.dtype_checks import refuse, same_scalar
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.errors import refused
+from ..._core.base.size import Size
+from ..._core.base.user_warnings import warn
+from ..._core.operations.operation import camel, operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching
 from ..._kernels.layers.interpolate import RESIZINGS
 from ..pointwise.arithmetic import no_derivative
 from . import average_pooling
@@ -191,10 +191,10 @@ def interpolate(
     if not input.is_floating_point() and (number != "uint8" or mode in ("linear", "trilinear")):
         kernel = _REFUSING.get((mode, dims), f"upsample_{mode}{dims}d")
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(number)}'")
-    found: Tensor = resizings[kind, dims](
+    result: Tensor = resizings[kind, dims](
         input, output, bool(align_corners), (None,) * dims if scales is None else tuple(map(float, scales))
     )
-    return found
+    return result
 
 
 _LISTS = frozenset((tuple, list, Size))
@@ -227,7 +227,7 @@ def _fitting(
     return kind, given, scales, _output(shape, given, scales)
 
 
-_kept_fitting = kept(_fitting)
+_kept_fitting = cached(_fitting)
 
 
 def _output(shape: Sizes, given: Any, scales: Any) -> Sizes:
@@ -433,8 +433,8 @@ def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, corners:
     check_grid(input, grid)
     if input.ndim == 5 and mode == "bicubic":
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    found: Tensor = grid_samplers[input.ndim - 2](input, grid, _INTERPOLATION[mode], _PADDING[padding_mode], corners)
-    return found
+    result: Tensor = grid_samplers[input.ndim - 2](input, grid, _INTERPOLATION[mode], _PADDING[padding_mode], corners)
+    return result
 
 
 def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:

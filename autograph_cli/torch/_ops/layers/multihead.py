@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._core.errors import refused
-from ..._core.operation import operations
-from ..._core.registry import functions
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn
+from ..._core.base.errors import refused
+from ..._core.base.user_warnings import warn
+from ..._core.operations.operation import operations
+from ..._core.operations.registry import functions
+from ..._core.tape.tensor import Tensor
 from ..matrices.linear import bmm_ as bmm, linear
 from ..pointwise.activations import softmax
 from ..random_numbers.dropout import dropout
@@ -29,6 +29,19 @@ def _canonical(mask: Any, name: str, kind: Any, other: Any = None, other_name: s
     if mask._ag_raw.dtype.kind == "b":
         return operations.zeros_like(mask.to(kind)).masked_fill_(mask, -math.inf)
     return mask
+
+
+def _masks(query: Tensor, mask: Any, padding_mask: Any, is_causal: bool, need_weights: bool) -> tuple[Any, Any, bool]:
+    """Both masks as numbers, and whether the attention is causal without a mask."""
+    padding_mask = _canonical(padding_mask, "key_padding_mask", query.dtype, mask, "attn_mask")
+    if is_causal and mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
+    if is_causal and padding_mask is None and not need_weights:
+        return None, None, True
+    return _canonical(mask, "attn_mask", query.dtype), padding_mask, is_causal and padding_mask is None
 
 
 def _three(projected: Tensor, parts: int, size: int) -> Any:
@@ -79,6 +92,13 @@ def _check_shapes(query: Tensor, key: Tensor, value: Tensor, key_padding_mask: A
             "instead"
         )
     return batched
+
+
+def _check_size(size: int, wanted: int, heads: int) -> None:
+    if size != wanted:
+        raise AssertionError(f"was expecting embedding dimension of {wanted}, but got {size}")
+    if size % heads:
+        raise AssertionError(f"embed_dim {size} not divisible by num_heads {heads}")
 
 
 def _shaped_mask(mask: Any, targets: int, sources: int, rows: int) -> Any:
@@ -139,8 +159,7 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention of `num_heads` heads over (length, N, E), or (length, E): the result, and the weights if they are
-    needed.
+    """Attention of `num_heads` heads over (length, N, E) or (length, E), and its weights if they are needed.
 
     AssertionError or RuntimeError for shapes and masks that do not go together.
     """
@@ -149,24 +168,10 @@ def multi_head_attention_forward(
         query, key, value = (x.unsqueeze(1) for x in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     targets, batch, size = query._ag_raw.shape
-    key_padding_mask = _canonical(key_padding_mask, "key_padding_mask", query.dtype, attn_mask, "attn_mask")
-    if is_causal and attn_mask is None:
-        raise RuntimeError(
-            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
-            "`generate_square_subsequent_mask` to create this mask."
-        )
-    if is_causal and key_padding_mask is None and not need_weights:
-        attn_mask = None
-    else:
-        attn_mask = _canonical(attn_mask, "attn_mask", query.dtype)
-        is_causal = is_causal and key_padding_mask is None
-    if size != embed_dim_to_check:
-        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}")
-    if size % num_heads:
-        raise AssertionError(f"embed_dim {size} not divisible by num_heads {num_heads}")
+    attn_mask, key_padding_mask, is_causal = _masks(query, attn_mask, key_padding_mask, is_causal, need_weights)
+    _check_size(size, embed_dim_to_check, num_heads)
     if use_separate_proj_weight:
-        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
-        q, k, v = _project_apart((query, key, value), weights, in_proj_bias)
+        q, k, v = _project_apart(query, key, value, (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias)
     else:
         q, k, v = _project(query, key, value, in_proj_weight, in_proj_bias)
     attn_mask = _shaped_mask(attn_mask, targets, key._ag_raw.shape[0], batch * num_heads)
@@ -189,10 +194,10 @@ def multi_head_attention_forward(
     return (out if batched else out.squeeze(1)), shares
 
 
-def _project_apart(inputs: tuple[Tensor, ...], weights: tuple[Any, ...], bias: Any) -> list[Tensor]:
+def _project_apart(q: Tensor, k: Tensor, v: Tensor, weights: tuple[Any, ...], bias: Any) -> list[Tensor]:
     """Queries, keys and values by a matrix each."""
     biases = (None,) * 3 if bias is None else bias.chunk(3)
-    return [linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
+    return [linear(x, w, b) for x, w, b in zip((q, k, v), weights, biases, strict=True)]
 
 
 def _with_biases(k: Any, v: Any, bias_k: Any, bias_v: Any, masks: tuple[Any, Any]) -> tuple[Any, Any, tuple[Any, Any]]:

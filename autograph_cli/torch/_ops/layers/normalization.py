@@ -8,19 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import batching_layers, dtypes, recomputed
-from ..._core.arg_check import hands_on
-from ..._core.autocast import autocasts
-from ..._core.dtype_checks import no_integers, parameters_fit, refuse
-from ..._core.errors import refused
-from ..._core.kept import kept
-from ..._core.memory_format import as_input
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor
-from ..._core.transforms import Batched
-from ..._core.views import changes
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base import dtypes
+from ..._core.base.caching import cached
+from ..._core.base.dtype_checks import no_integers, parameters_fit, refuse
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import as_input
+from ..._core.base.state import thread_state
+from ..._core.operations import recomputed
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.running.views import changes
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching_layers
+from ..._core.transforms.transforms import Batched
 from ..._kernels.half_precision import NARROW
 from ..pointwise import unary
 from ..pointwise.arithmetic import no_derivative
@@ -254,7 +256,7 @@ def _normalized_sizes(input: Tensor, shape: Any, weight: Any, bias: Any, comma: 
     return _check_normalized(input._ag_raw.shape, shape, *parts, comma)
 
 
-@kept
+@cached
 def _check_normalized(size: Any, shape: Any, weight: Any, bias: Any, comma: str) -> tuple[int, ...]:
     sizes = tuple(int(n) for n in shape)
     if not sizes:
@@ -295,8 +297,8 @@ def layer_norm(
     cudnn_enable: bool = True,
 ) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, which have `normalized_shape`; then weight and bias."""
-    found: Tensor = native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
-    return found
+    result: Tensor = native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+    return result
 
 
 @composite(method=False)
@@ -317,7 +319,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: floa
     return result if kind.itemsize != 2 else operations._to_copy(result, kind)
 
 
-@kept
+@cached
 def _smallest(kind: np.dtype[Any]) -> float:
     """Return what is added to a mean of squares unless it is given."""
     return finfo(dtypes.FROM_NUMPY[kind]).eps
@@ -494,13 +496,13 @@ def _batch_norm_any(
             raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {t.ndim}")
     if not raw.size:
         return _empty_batch(input, weight, bias)
-    found: Tensor = _moved_on(
+    result: Tensor = _moved_on(
         batch_norm_op, input, weight, bias, running_mean, running_var, training, momentum, float(eps)
     )[0]
-    return found
+    return result
 
 
-@kept
+@cached
 def _few(shape: tuple[int, ...]) -> bool:
     """Return whether channels may have too few values to tell their deviation."""
     return len(shape) < 2 or math.prod((shape[0], *shape[2:])) == 1

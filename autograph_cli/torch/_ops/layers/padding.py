@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core import batching
-from ..._core.arg_check import hands_on
-from ..._core.device_dispatch import kernels
-from ..._core.kept import kept
-from ..._core.memory_format import as_input
-from ..._core.operation import operation
-from ..._core.registry import functions
-from ..._core.tensor import Tensor, make
-from ..._core.transforms import beside
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base.caching import cached
+from ..._core.base.memory_format import as_input
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import functions
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching
+from ..._core.transforms.transforms import beside
 from ..shaping import views
 
 Pad = tuple[int, ...]
@@ -113,11 +113,11 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
         return constant_pad(input, padding, 0 if value is None else value)
     if mode == "circular":
         return _circular(input, padding)
-    found: Tensor = (reflection if mode == "reflect" else replication)[len(padding) // 2](input, padding)
-    return found
+    result: Tensor = (reflection if mode == "reflect" else replication)[len(padding) // 2](input, padding)
+    return result
 
 
-@kept
+@cached
 def _widths(shape: tuple[int, ...], pad: Any, mode: str, valued: bool) -> Pad:
     """`pad` in whole numbers; an error where it does not fit."""
     padding, rank = tuple([int(n) for n in pad]), len(shape)

@@ -6,18 +6,19 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..._core import batching, dims as dim_sizes
-from ..._core.arg_check import hands_on
-from ..._core.autocast import autocasts
-from ..._core.dtype_checks import refuse
-from ..._core.errors import refused
-from ..._core.kept import kept
-from ..._core.layout import channels_last, channels_last_3d, contiguous_format
-from ..._core.memory_format import as_input
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, functions
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor, inference_result, make
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base import dims as dim_sizes
+from ..._core.base.caching import cached
+from ..._core.base.dtype_checks import refuse
+from ..._core.base.errors import refused
+from ..._core.base.layout import channels_last, channels_last_3d, contiguous_format
+from ..._core.base.memory_format import as_input
+from ..._core.base.state import thread_state
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, functions
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor, inference_result, make
+from ..._core.transforms import batching
 from ..._kernels.layers.pooling import pooled_size
 from ..shaping import views
 from ..tensors.conversion import contiguous, has_format
@@ -143,7 +144,7 @@ def windows(
     return _windows(input._ag_raw.shape, dims, name, kernel, stride, padding, dilation, ceil)
 
 
-@kept
+@cached
 def _windows(
     shape: Sizes, dims: int, name: str, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
 ) -> Windows:
@@ -290,13 +291,13 @@ def max_pool1d(
     if not return_indices:
         _check_line(input, kernel_size, stride, padding, dilation, ceil_mode)
         refuse("max_pool1d_impl", input._ag_raw, "biu")
-    found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    result = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     if return_indices:
-        return found
+        return result
     return (
-        found[0]
+        result[0]
         if (thread_state.grad and input.requires_grad) or thread_state.levels
-        else inference_result(make(found[0]._ag_raw))
+        else inference_result(make(result[0]._ag_raw))
     )
 
 
@@ -350,7 +351,7 @@ def adaptive_size(input: Tensor, size: Any, dims: int, name: str) -> Sizes:
     return _adaptive_size(input._ag_raw.shape, size, dims, name)
 
 
-@kept
+@cached
 def _adaptive_size(shape: Sizes, size: Any, dims: int, name: str) -> Sizes:
     given = (size,) * dims if isinstance(size, int) else tuple(size)
     rank = len(shape)

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._arrays.meta import readable
-from ..._core.autocast import autocasts
-from ..._core.inplace import run_inplace
-from ..._core.operation import operation, operations, table
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.operations.operation import operation, operations, table
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.running.inplace import run_inplace
+from ..._core.tape.tensor import Tensor
 from ..matrices.linear import linear
 from ..random_numbers.dropout import dropout
 from ..shaping.joining import unbind, unbind_op

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..._arrays.meta import readable
-from ..._core import batching
-from ..._core.dtypes import cpp_name
-from ..._core.errors import refused
-from ..._core.operation import operation
-from ..._core.tensor import Tensor
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.errors import refused
+from ..._core.operations.operation import operation
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 from ..shaping import views
 from .pooling import Sizes, picked_again
 
@@ -87,8 +87,8 @@ def _put_back(dims: int, input: Tensor, indices: Tensor, size: Sizes) -> Tensor:
             f"Found an invalid max index: {int(indices._ag_raw.max())} (output volumes are of size "
             f"{'x'.join(map(str, size))}"
         )
-    found: Tensor = unpooled[dims](input, indices, size)
-    return found
+    result: Tensor = unpooled[dims](input, indices, size)
+    return result
 
 
 def max_unpool1d(

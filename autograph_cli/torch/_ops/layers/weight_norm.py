@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core import batching_rules, recomputed
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.operations import recomputed
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching_rules
 from ..._kernels.layers.normalization import folded
 from ..reducing.distances import norm_dim
 from ..reducing.reductions import norm_gradient
@@ -55,5 +56,5 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     """v with its norm along `dim` replaced by g."""
     if dim not in (0, v.ndim - 1):
         return v * (g / norm_except_dim(v, 2, dim))
-    found: Tensor = weight_norm_op(v.contiguous(), g.contiguous(), dim)[0]
-    return found
+    result: Tensor = weight_norm_op(v.contiguous(), g.contiguous(), dim)[0]
+    return result

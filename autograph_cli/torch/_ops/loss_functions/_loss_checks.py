@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core import dims, dtypes
-from ..._core.dtype_checks import check_cast, check_written, refuse
-from ..._core.operation import operations
-from ..._core.state import process_state
-from ..._core.tensor import Tensor
+from ..._core.base import dims, dtypes
+from ..._core.base.dtype_checks import check_cast, check_written, refuse
+from ..._core.base.state import process_state
+from ..._core.operations.operation import operations
+from ..._core.tape.tensor import Tensor
 from ..pointwise import arithmetic
 
 

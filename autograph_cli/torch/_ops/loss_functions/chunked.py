@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.errors import refused
-from ..._core.operation import operation
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn
+from ..._core.base.errors import refused
+from ..._core.base.user_warnings import warn
+from ..._core.operations.operation import operation
+from ..._core.tape.tensor import Tensor
 from ..matrices.linear import linear
 from ..shaping import views
 from .classification import cross_entropy

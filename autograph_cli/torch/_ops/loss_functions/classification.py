@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import batching_rules, dtypes
-from ..._core.arg_check import hands_on
-from ..._core.autocast import autocasts
-from ..._core.dtype_checks import refuse, same_scalar
-from ..._core.dtypes import cpp_name
-from ..._core.errors import refused
-from ..._core.inplace import run_inplace
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, functions
-from ..._core.tensor import Tensor
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base import dtypes
+from ..._core.base.dtype_checks import refuse, same_scalar
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.errors import refused
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, functions
+from ..._core.running.autocast import autocasts
+from ..._core.running.inplace import run_inplace
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching_rules
 from ..pointwise import activations, arithmetic
 from ..pointwise.arithmetic import no_derivative
 from ..pointwise.nonlinear import logsigmoid
@@ -168,8 +169,8 @@ def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: in
     scores, labels = input._ag_raw, target._ag_raw
     plain = weight is None and scores.ndim == 2 and scores.dtype.kind == "f" and labels.dtype is _LABELS[0]
     if plain and labels.ndim == 1 and scores.shape[0] == labels.shape[0]:
-        found: Tensor = nll(input, target, None, reduction, ignore_index)[0]
-        return found
+        result: Tensor = nll(input, target, None, reduction, ignore_index)[0]
+        return result
     if input._ag_raw.ndim < 1:
         raise refused(ValueError, f"Expected 1 or more dimensions (got {input.ndim})")
     if input._ag_raw.ndim != 1 and target._ag_raw.ndim == 0:
@@ -180,8 +181,8 @@ def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: in
     if input._ag_raw.ndim in (1, 2):
         if input._ag_raw.ndim == 2 and target._ag_raw.ndim != 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-        found = nll(input, target, weight, reduction, ignore_index)[0]
-        return found
+        result = nll(input, target, weight, reduction, ignore_index)[0]
+        return result
     shape, wanted = input._ag_raw.shape, (input._ag_raw.shape[0], *input._ag_raw.shape[2:])
     if target._ag_raw.shape[1:] != wanted[1:]:
         if input._ag_raw.ndim == 4:
@@ -192,14 +193,14 @@ def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: in
             )
         raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target._ag_raw.shape)}")
     if input._ag_raw.ndim == 4:
-        found = nll2d(input, target, weight, reduction, ignore_index)[0]
-        return found
+        result = nll2d(input, target, weight, reduction, ignore_index)[0]
+        return result
     rows = math.prod(shape[2:])
     flat = views.view if input._ag_raw.flags.c_contiguous else views.reshape
     pixels = flat(operations.contiguous(input), (shape[0], shape[1], 1, rows))
     labels = views.reshape(target, (shape[0], 1, rows))
-    found = nll2d(pixels, labels, weight, reduction, ignore_index)[0]
-    return views.view(found, wanted) if reduction == NONE else found
+    result = nll2d(pixels, labels, weight, reduction, ignore_index)[0]
+    return views.view(result, wanted) if reduction == NONE else result
 
 
 def nll_loss(
@@ -292,8 +293,8 @@ def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: in
     if weight is not None:
         products = arithmetic.mul(products, _weight_beside(weight, scores, d))
     if code == NONE:
-        found: Tensor = operations.neg(reductions.sum(products, (d,)))
-        return found
+        result: Tensor = operations.neg(reductions.sum(products, (d,)))
+        return result
     total = operations.neg(reductions.sum(products))
     return (
         total if code == SUM else operations.div_Scalar(total, input._ag_raw.size // classes if classes else math.nan)
@@ -377,8 +378,8 @@ def multilabel_margin_loss(
         raise RuntimeError(f"inconsistent target size: {list(target._ag_raw.shape)} for input of size: {list(shape)}")
     refuse("min_all", target._ag_raw, "c")
     _check_long(target)
-    found: Tensor = multilabel_margin(input, target, code)[0]
-    return found
+    result: Tensor = multilabel_margin(input, target, code)[0]
+    return result
 
 
 @hands_on(lambda input, *_, **__: ("functional", "log_sigmoid", (input,), {}))

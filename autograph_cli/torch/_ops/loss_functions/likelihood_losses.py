@@ -7,14 +7,14 @@ from typing import Any
 
 from ..._arrays.meta import readable
 from ..._arrays.stand_in import whole
-from ..._core import dtypes
-from ..._core.arg_check import hands_on
-from ..._core.autocast import autocasts
-from ..._core.errors import refused
-from ..._core.operation import operations
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base import dtypes
+from ..._core.base.errors import refused
+from ..._core.base.state import thread_state
+from ..._core.base.user_warnings import warn
+from ..._core.operations.operation import operations
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor
 from ..pointwise import arithmetic
 from ..reducing import reductions
 from ..shaping import views

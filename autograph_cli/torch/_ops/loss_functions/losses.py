@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._core import batching_rules, dtypes
-from ..._core.autocast import autocasts
-from ..._core.dtype_checks import check_cast, check_written, no_integers
-from ..._core.dtypes import cpp_name
-from ..._core.errors import refused
-from ..._core.operation import operation, operations
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn
-from ..._core.wrapped_numbers import wrap_number
+from ..._core.base import dtypes
+from ..._core.base.dtype_checks import check_cast, check_written, no_integers
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.errors import refused
+from ..._core.base.user_warnings import warn
+from ..._core.operations.operation import operation, operations
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor
+from ..._core.tape.wrapped_numbers import wrap_number
+from ..._core.transforms import batching_rules
 from ..pointwise import arithmetic
 from ..reducing import reductions
 from ..shaping import broadcasting
@@ -355,8 +356,8 @@ def mse_loss(
 
 @autocasts("fp32")
 def _absolute(input: Tensor, target: Tensor) -> Tensor:
-    found: Tensor = operations.abs(arithmetic.sub(input, target))
-    return found
+    result: Tensor = operations.abs(arithmetic.sub(input, target))
+    return result
 
 
 @autocasts("")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.class_names import type_name
-from ..._core.errors import refused
-from ..._core.tensor import Tensor
+from ..._core.base.class_names import type_name
+from ..._core.base.errors import refused
+from ..._core.tape.tensor import Tensor
 
 
 class LinAlgError(RuntimeError):

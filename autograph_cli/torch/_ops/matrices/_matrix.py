@@ -8,10 +8,10 @@ import numpy as np
 
 from ..._arrays.meta import readable
 from ..._arrays.stand_in import whole
-from ..._core import dtypes
-from ..._core.inplace import run_inplace
-from ..._core.operation import operations
-from ..._core.tensor import Tensor
+from ..._core.base import dtypes
+from ..._core.operations.operation import operations
+from ..._core.running.inplace import run_inplace
+from ..._core.tape.tensor import Tensor
 from ..pointwise import arithmetic
 from ..shaping import views
 from ._errors import LinAlgError

@@ -6,13 +6,14 @@ from typing import Any
 
 from ..._arrays.meta import readable
 from ..._arrays.stand_in import whole
-from ..._core import batching, dims
-from ..._core.autocast import autocasts
-from ..._core.device_dispatch import is_meta, kernels
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.tensor import Tensor, may_follow
-from ..._core.user_warnings import warn_once
+from ..._core.base import dims
+from ..._core.base.user_warnings import warn_once
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.running.device_dispatch import is_meta, kernels
+from ..._core.tape.tensor import Tensor, may_follow
+from ..._core.transforms import batching
 from ..shaping import broadcasting, views
 from ..tensors.results import named_result
 from ._errors import not_implemented

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..._arrays.stand_in import whole
-from ..._core import batching
-from ..._core.device_dispatch import kernels
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 from ..pointwise import unary as unary
 from ..reducing.reductions import product_of_others
 from ..tensors.results import named_result
@@ -50,8 +50,8 @@ def det_gradient(f: Any, grad: Any, det: Any, A: Any) -> Any:
         return f.zeros_of(tuple(A.shape), grad)
     if A.shape[-1] == 1:
         return f.expand(column(f, column(f, grad)), tuple(A.shape))
-    if (found := f.adjugate(A, grad)) is not None:
-        return found
+    if (result := f.adjugate(A, grad)) is not None:
+        return result
     if not f.is_singular(det):
         return f.solve(mH(f, A), _spread_on_diagonal(f, grad * f.conj(det), A.shape[-1]))
     u, s, vh = f.linalg_svd(A, True)
@@ -68,8 +68,8 @@ def slogdet_gradient(f: Any, grads: Any, A: Any, sign: Any) -> Any:
     if turning:
         phase = None if by_sign is None else f.mul_Scalar(f.cast_like(f.imag(f.conj(by_sign) * sign), A), 1j)
         g = f.cast_like(either(f, by_size, phase, -1), A)
-    if (found := f.scaled_inverse(A, g)) is not None:
-        return found
+    if (result := f.scaled_inverse(A, g)) is not None:
+        return result
     return f.solve(mH(f, A), _spread_on_diagonal(f, g, A.shape[-1]))
 
 

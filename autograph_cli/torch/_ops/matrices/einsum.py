@@ -6,10 +6,10 @@ import functools
 import math
 from typing import Any
 
-from ..._core.class_names import type_name
-from ..._core.errors import refused
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.base.class_names import type_name
+from ..._core.base.errors import refused
+from ..._core.operations.registry import composite
+from ..._core.tape.tensor import Tensor
 from ..pointwise import arithmetic
 from ..reducing.reductions import sum_dim
 from ..shaping import views

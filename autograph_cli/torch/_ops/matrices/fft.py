@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._core import batching, dims, dtypes
-from ..._core.autocast import autocasts
-from ..._core.device_dispatch import kernels
-from ..._core.dispatch import put
-from ..._core.docstrings import documented
-from ..._core.errors import refused
-from ..._core.inplace import run_inplace
-from ..._core.operation import operation, operations
-from ..._core.registry import with_out
-from ..._core.state import process_state
-from ..._core.tensor import Tensor, make
+from ..._core.base import dims, dtypes
+from ..._core.base.errors import refused
+from ..._core.base.state import process_state
+from ..._core.operations.docstrings import documented
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import with_out
+from ..._core.running.autocast import autocasts
+from ..._core.running.device_dispatch import kernels
+from ..._core.running.dispatch import put
+from ..._core.running.inplace import run_inplace
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching
 from ..._kernels.matrices.fourier import BY_N, BY_ROOT, NONE
 from ..layers.padding import constant_pad
 from ..pointwise import arithmetic, unary as unary

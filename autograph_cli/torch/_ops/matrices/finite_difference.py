@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import dims
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.base import dims
+from ..._core.operations.registry import composite
+from ..._core.tape.tensor import Tensor
 from ..pointwise.arithmetic import div_scalar, mul_scalar
 from ..reducing.statistics import diff
 from ..shaping import views

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core import batching
-from ..._core.autocast import autocasts
-from ..._core.device_dispatch import kernels
-from ..._core.dtypes import cpp_name
-from ..._core.errors import refused
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, functions
-from ..._core.tensor import Tensor, make
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.errors import refused
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, functions
+from ..._core.running.autocast import autocasts
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching
 from ._matrix import check_floating, column, mH
 from .decompositions import linalg_qr, linalg_svd
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core import batching
-from ..._core.dtypes import cpp_name
-from ..._core.operation import operation
-from ..._core.tensor import Tensor
+from ..._core.base.dtypes import cpp_name
+from ..._core.operations.operation import operation
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 from ..pointwise.arithmetic import no_derivative
 from ..tensors.results import named_result
 from ._matrix import check_info, check_matrix, same_dtype

@@ -6,13 +6,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..._core import batching_rules, dims, flops
-from ..._core.autocast import autocasts
-from ..._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_product, same_scalar
-from ..._core.dtypes import cpp_name
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.tensor import Tensor, Wrapped
+from ..._core.base import dims
+from ..._core.base.dtype_checks import same_for_addmm, same_for_addmv, same_for_product, same_scalar
+from ..._core.base.dtypes import cpp_name
+from ..._core.operations import flops
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor, Wrapped
+from ..._core.transforms import batching_rules
 from ..pointwise import arithmetic
 from ..shaping import broadcasting, views
 

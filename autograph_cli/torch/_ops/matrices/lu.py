@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core import batching
-from ..._core.arg_check import hands_on
-from ..._core.autocast import autocasts
-from ..._core.dtypes import cpp_name
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn_once
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.user_warnings import warn_once
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 from ..tensors.results import named_result
 from ._matrix import check_info, check_matrix, check_square, either, mH, part
 

@@ -7,18 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import batching, batching_rules, dims, dtypes, flops
-from ..._core.autocast import autocasts
-from ..._core.dispatch import put
-from ..._core.docstrings import documented, in_place
-from ..._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_baddbmm, same_scalar
-from ..._core.dtypes import c_name, cpp_name
-from ..._core.errors import refused
-from ..._core.inplace import run_inplace
-from ..._core.operation import operation
-from ..._core.registry import composite, functions, methods
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn, warn_once
+from ..._core.base import dims, dtypes
+from ..._core.base.dtype_checks import same_for_addmm, same_for_addmv, same_for_baddbmm, same_scalar
+from ..._core.base.dtypes import c_name, cpp_name
+from ..._core.base.errors import refused
+from ..._core.base.user_warnings import warn, warn_once
+from ..._core.operations import flops
+from ..._core.operations.docstrings import documented, in_place
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite, functions, methods
+from ..._core.running.autocast import autocasts
+from ..._core.running.dispatch import put
+from ..._core.running.inplace import run_inplace
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching, batching_rules
 from ..pointwise import arithmetic
 from ..pointwise.arithmetic import scaled
 from ..reducing.cumulative import cumprod_op
@@ -449,8 +451,8 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
     powers = cumprod_op(broadcasting.expand_op(views.unsqueeze(x, -1), (*shape, n - 1)), dims.wrap(-1, x.ndim + 1))
-    found: Tensor = functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
-    return found
+    result: Tensor = functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
+    return result
 
 
 @composite(method=False, name="vander")

@@ -9,13 +9,15 @@ import numpy as np
 
 from ..._arrays.meta import readable
 from ..._arrays.stand_in import whole
-from ..._core import batching, dims, dims as d, dispatch, dtypes
-from ..._core.autocast import autocasts
-from ..._core.device_dispatch import kernels
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.tensor import Tensor, Wrapped, make
-from ..._core.user_warnings import warn_once
+from ..._core.base import dims, dims as d, dtypes
+from ..._core.base.user_warnings import warn_once
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running import dispatch
+from ..._core.running.autocast import autocasts
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor, Wrapped, make
+from ..._core.transforms import batching
 from ..pointwise import unary as unary
 from ..shaping import broadcasting, views
 from ..tensors.results import named_result

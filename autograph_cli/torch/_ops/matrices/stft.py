@@ -6,13 +6,14 @@ from typing import Any
 
 from ..._arrays.meta import readable
 from ..._arrays.stand_in import whole
-from ..._core import batching, dims, dtypes
-from ..._core.arg_check import Handed, hands_on
-from ..._core.autocast import autocasts
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, functions
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn, warn_once
+from ..._core.arguments.arg_check import Handed, hands_on
+from ..._core.base import dims, dtypes
+from ..._core.base.user_warnings import warn, warn_once
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, functions
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 from ..._kernels.matrices.fourier import BY_N, BY_ROOT, NONE
 from ..layers.padding import constant_pad, pad as pad_function
 from ..pointwise import arithmetic

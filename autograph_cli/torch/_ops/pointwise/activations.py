@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._core import batching, dims, dtypes
-from ..._core.dtype_checks import no_integers
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.base import dims, dtypes
+from ..._core.base.dtype_checks import no_integers
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 
 
 def _mean_tangent(f: Any, t: Any, x: Any, dim: int) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.operation import operation, right_first
-from ..._core.registry import composite, overloaded, publish
-from ..._core.tensor import Tensor
-from ..._core.transforms import zero_where
-from ..._core.wrapped_numbers import wrap_number
+from ..._core.operations.operation import operation, right_first
+from ..._core.operations.registry import composite, overloaded, publish
+from ..._core.tape.tensor import Tensor
+from ..._core.tape.wrapped_numbers import wrap_number
+from ..._core.transforms.transforms import zero_where
 from ..._kernels.elementwise.pointwise import check_addcdiv
 
 

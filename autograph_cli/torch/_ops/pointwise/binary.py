@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._core import dtypes
-from ..._core.inplace import run_inplace
-from ..._core.operation import operation
-from ..._core.registry import composite, overloaded, publish
-from ..._core.tensor import Tensor
-from ..._core.transforms import zero_where
+from ..._core.base import dtypes
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite, overloaded, publish
+from ..._core.running.inplace import run_inplace
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms.transforms import zero_where
 from ..tensors.results import named_result
 from . import arithmetic
 
@@ -314,8 +314,8 @@ def _power_operands(input: Any, exponent: Any) -> tuple[Any, Any]:
 @composite(out=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
     """`pow` in double precision."""
-    made: Tensor = arithmetic.pow(*_power_operands(input, exponent))
-    return made
+    result: Tensor = arithmetic.pow(*_power_operands(input, exponent))
+    return result
 
 
 @composite(function=False, name="float_power_")
@@ -327,8 +327,8 @@ def float_power_(input: Tensor, exponent: Any) -> Tensor:
             f"the base given to float_power_ has dtype {dtypes.cpp_name(input._ag_raw.dtype)} but the "
             f"operation's result requires dtype {dtypes.cpp_name(base._ag_raw.dtype)}"
         )
-    made: Tensor = input.pow_(power)
-    return made
+    result: Tensor = input.pow_(power)
+    return result
 
 
 _frexp_result = named_result("frexp", "mantissa", "exponent")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.batching import elementwise
-from ..._core.device_dispatch import kernels
-from ..._core.errors import refused
-from ..._core.operation import operation, operations
-from ..._core.registry import overloaded
-from ..._core.tensor import Tensor, make
+from ..._core.base.errors import refused
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import overloaded
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms.batching import elementwise
 
 clamp_scalar = operation(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None)",

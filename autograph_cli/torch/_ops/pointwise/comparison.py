@@ -8,18 +8,19 @@ import ml_dtypes
 import numpy as np
 
 from ..._arrays.stand_in import MISSING, cannot_batch
-from ..._core import docstrings, dtypes
-from ..._core.class_names import type_name
-from ..._core.device_dispatch import missing
-from ..._core.errors import refused
-from ..._core.inplace import run_inplace
-from ..._core.operands import is_operand
-from ..._core.operation import camel, operation
-from ..._core.overrides import NOBODY, asked_instead, looks
-from ..._core.registry import composite, functions, in_place_operator, methods, overloaded, publish
-from ..._core.state import process_state
-from ..._core.tensor import Tensor
-from ..._core.wrapped_numbers import wrap_number
+from ..._core.arguments.operands import is_operand
+from ..._core.arguments.overrides import NOBODY, asked_instead, looks
+from ..._core.base import dtypes
+from ..._core.base.class_names import type_name
+from ..._core.base.errors import refused
+from ..._core.base.state import process_state
+from ..._core.operations import docstrings
+from ..._core.operations.operation import camel, operation
+from ..._core.operations.registry import composite, functions, in_place_operator, methods, overloaded, publish
+from ..._core.running.device_dispatch import missing
+from ..._core.running.inplace import run_inplace
+from ..._core.tape.tensor import Tensor
+from ..._core.tape.wrapped_numbers import wrap_number
 
 # ---------------------------------------------------------------- comparisons
 
@@ -66,12 +67,12 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
 
     @looks
     def equal(self: Tensor, other: Any) -> Any:
-        if process_state.asks and (found := asked_instead(equal, (self, other), {})) is not NOBODY:
-            return found
-        found = between.op.operator(self, other)
-        if found is NotImplemented and isinstance(other, np.ndarray):
+        if process_state.asks and (result := asked_instead(equal, (self, other), {})) is not NOBODY:
+            return result
+        result = between.op.operator(self, other)
+        if result is NotImplemented and isinstance(other, np.ndarray):
             return between(self, functions["from_numpy"](other))
-        return found
+        return result
 
     choose.__name__ = change.__name__ = name
     change.__doc__ = docstrings.in_place(name)
@@ -105,8 +106,8 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if not tolerance >= 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
-    made: Tensor = isclose_op(input, other, rtol, atol, equal_nan)
-    return made
+    result: Tensor = isclose_op(input, other, rtol, atol, equal_nan)
+    return result
 
 
 @composite()

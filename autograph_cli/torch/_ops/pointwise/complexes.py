@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..._arrays.storages import offset_in
-from ..._core import batching, dtypes
-from ..._core.autocast import autocasts
-from ..._core.memory_format import strides_of
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, methods
-from ..._core.tensor import Tensor
+from ..._core.base import dtypes
+from ..._core.base.memory_format import strides_of
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, methods
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 from ..shaping import views
 from . import unary as unary
 

@@ -6,12 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..._core.errors import refused
-from ..._core.inplace import run_inplace
-from ..._core.op_namespace import table
-from ..._core.registry import functions, methods
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor
+from ..._core.base.errors import refused
+from ..._core.base.op_namespace import table
+from ..._core.base.state import thread_state
+from ..._core.operations.registry import functions, methods
+from ..._core.running.inplace import run_inplace
+from ..._core.tape.tensor import Tensor
 
 _OF_ONE = (
     "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "

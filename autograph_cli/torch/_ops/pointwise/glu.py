@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core import batching, dims
-from ..._core.operation import operation
-from ..._core.tensor import Tensor
+from ..._core.base import dims
+from ..._core.operations.operation import operation
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 
 
 def _halves(f: Any, x: Any, dim: int) -> tuple[Any, Any]:

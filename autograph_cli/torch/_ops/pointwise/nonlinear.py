@@ -11,22 +11,24 @@ from ..._arrays.backends import device_of
 from ..._arrays.cuda import moved
 from ..._arrays.meta import Meta
 from ..._arrays.stand_in import cannot_batch
-from ..._core import batching, dtypes, generator
-from ..._core.arg_check import hands_on
-from ..._core.autocast import autocasts
-from ..._core.device import CPU
-from ..._core.device_dispatch import kernels
-from ..._core.docstrings import documented, in_place
-from ..._core.dtype_checks import refuse
-from ..._core.dtypes import cpp_name
-from ..._core.errors import refused
-from ..._core.generator import stream_of
-from ..._core.inplace import run_inplace
-from ..._core.operation import Formula, OperationFunction, operation, operations
-from ..._core.registry import composite, functions, methods, with_out
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor, make
-from ..._core.transforms import beside
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base import dtypes
+from ..._core.base.device import CPU
+from ..._core.base.dtype_checks import refuse
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.errors import refused
+from ..._core.base.state import thread_state
+from ..._core.operations.docstrings import documented, in_place
+from ..._core.operations.operation import Formula, OperationFunction, operation, operations
+from ..._core.operations.registry import composite, functions, methods, with_out
+from ..._core.running.autocast import autocasts
+from ..._core.running.device_dispatch import kernels
+from ..._core.running.inplace import run_inplace
+from ..._core.streams import generator
+from ..._core.streams.generator import stream_of
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching
+from ..._core.transforms.transforms import beside
 from ..shaping import views
 from . import activations
 from .arithmetic import no_derivative
@@ -371,8 +373,8 @@ rrelu_in_place = operation(
 
 def _apply(run: Any, changed: Any, input: Tensor, *args: Any, inplace: bool) -> Tensor:
     """An activation, or its in-place form (`changed`, where PyTorch has a node of its own for it)."""
-    found: Tensor = run_inplace(changed.op, (input, *args)) if inplace else run(input, *args)
-    return found
+    result: Tensor = run_inplace(changed.op, (input, *args)) if inplace else run(input, *args)
+    return result
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -479,8 +481,8 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of sigmoid(x), computed without overflow."""
-    found: Tensor = log_sigmoid_op(input)[0]
-    return found
+    result: Tensor = log_sigmoid_op(input)[0]
+    return result
 
 
 @composite()
@@ -542,8 +544,8 @@ def _in_place_of(run: Any) -> Any:
     """`elu_`, `selu_`, ...: the function with `inplace=True`."""
 
     def changed(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        found: Tensor = run(input, *args, inplace=True, **kwargs)
-        return found
+        result: Tensor = run(input, *args, inplace=True, **kwargs)
+        return result
 
     return documented(changed, in_place(run.__name__), f"{run.__name__}_")
 

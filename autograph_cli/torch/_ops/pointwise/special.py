@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..._core import dtypes
-from ..._core.device_dispatch import kernels
-from ..._core.docstrings import documented
-from ..._core.errors import refused
-from ..._core.inplace import run_inplace
-from ..._core.operation import operation, operations, right_first
-from ..._core.registry import composite, overloaded, publish
-from ..._core.tensor import Tensor, make
-from ..._core.wrapped_numbers import wrap_number
+from ..._core.base import dtypes
+from ..._core.base.errors import refused
+from ..._core.operations.docstrings import documented
+from ..._core.operations.operation import operation, operations, right_first
+from ..._core.operations.registry import composite, overloaded, publish
+from ..._core.running.device_dispatch import kernels
+from ..._core.running.inplace import run_inplace
+from ..._core.tape.tensor import Tensor, make
+from ..._core.tape.wrapped_numbers import wrap_number
 from ..._kernels.elementwise.special import ladder
 from ..matrices._errors import not_implemented
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from ..._arrays.lazy import bits_of
 from ..._arrays.stand_in import whole
-from ..._core.batching import elementwise
-from ..._core.device_dispatch import kernels
-from ..._core.layout import contiguous_format, preserve_format
-from ..._core.operation import operation, operations, right_first
-from ..._core.registry import composite, functions, in_place_variant, methods, overloaded, publish
-from ..._core.tensor import Tensor, make
-from ..._core.transforms import zero_where
+from ..._core.base.layout import contiguous_format, preserve_format
+from ..._core.operations.operation import operation, operations, right_first
+from ..._core.operations.registry import composite, functions, in_place_variant, methods, overloaded, publish
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms.batching import elementwise
+from ..._core.transforms.transforms import zero_where
 from .arithmetic import no_derivative
 
 neg = operation(
@@ -426,8 +426,8 @@ def clone_(input: Tensor, *, memory_format: Any = None) -> Tensor:
         memory_format is contiguous_format and input._ag_raw.flags.c_contiguous
     ):
         return clone(input)
-    made: Tensor = operations.clone_format(input, memory_format)
-    return made
+    result: Tensor = operations.clone_format(input, memory_format)
+    return result
 
 
 @composite()

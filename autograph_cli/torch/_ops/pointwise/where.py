@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ..._arrays.meta import readable
-from ..._core import batching_rules, dtypes
-from ..._core.device_dispatch import is_meta
-from ..._core.operands import OF_BOOLS
-from ..._core.operation import operation
-from ..._core.registry import composite, overloaded
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn_once
-from ..._core.wrapped_numbers import plain_number, wrap_number
+from ..._core.arguments.operands import OF_BOOLS
+from ..._core.base import dtypes
+from ..._core.base.user_warnings import warn_once
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite, overloaded
+from ..._core.running.device_dispatch import is_meta
+from ..._core.tape.tensor import Tensor
+from ..._core.tape.wrapped_numbers import plain_number, wrap_number
+from ..._core.transforms import batching_rules
 from ..positions.indexing import nonzero
 
 where_ = operation(

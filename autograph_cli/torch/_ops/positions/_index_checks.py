@@ -9,9 +9,9 @@ import numpy as np
 from ..._arrays.backends import ELSEWHERE
 from ..._arrays.meta import readable
 from ..._arrays.stand_in import whole
-from ..._core import dtypes
-from ..._core.errors import refused
-from ..._core.tensor import Tensor
+from ..._core.base import dtypes
+from ..._core.base.errors import refused
+from ..._core.tape.tensor import Tensor
 from ..._kernels.elements.indexing import all_below
 
 Sizes = tuple[int, ...]

@@ -10,14 +10,15 @@ import numpy as np
 
 from ..._arrays.meta import Meta, readable
 from ..._arrays.stand_in import cannot_batch, dynamic_shape
-from ..._core import batching, batching_layers, dims, dtypes
-from ..._core.device_dispatch import kernels
-from ..._core.errors import refused
-from ..._core.layout import contiguous_format
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, overloaded
-from ..._core.tensor import Tensor, make
-from ..._core.vmap_fallback import per_sample
+from ..._core.base import dims, dtypes
+from ..._core.base.errors import refused
+from ..._core.base.layout import contiguous_format
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, overloaded
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching, batching_layers
+from ..._core.transforms.vmap_fallback import per_sample
 from ..._kernels.elements.indexing import all_below
 from ..._kernels.reducing.selection import ordered
 from ..pointwise import unary
@@ -360,8 +361,8 @@ composite(method=False, name="_unsafe_masked_index_put_accumulate")(unsafe_maske
 @composite()
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not 0, one row each."""
-    made: Tensor = indexing.nonzero(input)
-    return made
+    result: Tensor = indexing.nonzero(input)
+    return result
 
 
 @composite(out=True)

@@ -11,19 +11,19 @@ import numpy as np
 
 from ..._arrays.backends import ELSEWHERE
 from ..._compiled import compiled
-from ..._core import dims, dtypes
-from ..._core.class_names import type_name
-from ..._core.errors import refused
-from ..._core.inplace import run_inplace
-from ..._core.interpreter_stack import refuse_captured
-from ..._core.node import INFERENCE
-from ..._core.overrides import NOBODY, asked_instead, looks
-from ..._core.registry import composite
-from ..._core.saved_tensors import Indices
-from ..._core.state import process_state, thread_state
-from ..._core.tensor import Tensor, Wrapped, make
-from ..._core.user_warnings import warn
-from ..._core.views import check_inplace
+from ..._core.arguments.overrides import NOBODY, asked_instead, looks
+from ..._core.base import dims, dtypes
+from ..._core.base.class_names import type_name
+from ..._core.base.errors import refused
+from ..._core.base.state import process_state, thread_state
+from ..._core.base.user_warnings import warn
+from ..._core.operations.registry import composite
+from ..._core.running.inplace import run_inplace
+from ..._core.running.views import check_inplace
+from ..._core.tape.node import INFERENCE
+from ..._core.tape.saved_tensors import Indices
+from ..._core.tape.tensor import Tensor, Wrapped, make
+from ..._core.transforms.interpreter_stack import refuse_captured
 from ..shaping import broadcasting, views
 from ..tensors._data import array_of
 from . import indexing
@@ -36,8 +36,8 @@ from .indexing import fitted, mask_positions, rows
 @looks
 def getitem(input: Tensor, index: Any) -> Tensor:
     """`x[index]`: numbers select, slices slice, None adds a dimension, tensors and lists pick."""
-    if process_state.asks and (found := asked_instead(getitem, (input, index), {})) is not NOBODY:
-        return found  # type: ignore[no-any-return]
+    if process_state.asks and (result := asked_instead(getitem, (input, index), {})) is not NOBODY:
+        return result  # type: ignore[no-any-return]
     if index.__class__ is Tensor and input.__class__ is Tensor and (alone := _alone(input._ag_raw, index)) is not None:
         return indexing.index_op(input, alone)
     simple = _simple(input, index)
@@ -74,9 +74,9 @@ def _alone(raw: Any, index: Tensor) -> Any:
         return [index] if raw.ndim and at.dtype.char in _POSITIONS else None
     if at.dtype.kind != "b" or at.shape != raw.shape:
         return None
-    found = Indices([make(positions.astype(np.int64)) for positions in at.nonzero()])
-    found.given = [index]
-    return found
+    result = Indices([make(positions.astype(np.int64)) for positions in at.nonzero()])
+    result.given = [index]
+    return result
 
 
 def _select(input: Tensor, dim: int, index: int, where: int) -> Tensor:
@@ -132,7 +132,7 @@ def _cut(start: int | None, end: int | None, step: int | None, n: int) -> tuple[
     return views.window(0 if start is None else start, sys.maxsize if end is None else end, step or 1, n)
 
 
-_fast: Any = compiled("_core.fast_checks")
+_fast: Any = compiled("_core.arguments.fast_checks")
 if _fast:
     _window = _fast.reading_windows(_cut, _window)
 
@@ -276,14 +276,14 @@ def _index_array(item: Any) -> Any:
 def _by_dimension(picks: list[Any]) -> list[Any]:
     if not picks:
         return []
-    found = Indices([None] * (max([d for d, _, _ in picks]) + 1))
-    found.given, given_to = [], 0
+    result = Indices([None] * (max([d for d, _, _ in picks]) + 1))
+    result.given, given_to = [], 0
     for d, tensor, mask in picks:
-        found[d] = tensor
+        result[d] = tensor
         if d >= given_to:
-            found.given += [None] * (d - given_to) + [tensor if mask is None else mask]
+            result.given += [None] * (d - given_to) + [tensor if mask is None else mask]
             given_to = d + (1 if mask is None else max(mask.ndim, 1))
-    return found
+    return result
 
 
 # ---------------------------------------------------------------- writing
@@ -366,9 +366,9 @@ def _value(input: Tensor, value: Any) -> Tensor:
         value = value.item()
     if isinstance(value, (bool, int, float, complex)):
         dtypes.check_held(value, input._ag_raw.dtype)
-        made = make(dtypes.cast_number(value, input._ag_raw.dtype))
-        made._ag_number = value
-        return made
+        result = make(dtypes.cast_number(value, input._ag_raw.dtype))
+        result._ag_number = value
+        return result
     raise refused(TypeError, f"can't assign a {type_name(value)} to a {input.type()}")
 
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..._arrays.meta import readable
-from ..._core import batching, batching_rules, dims, dtypes
-from ..._core.arg_check import Handed, hands_on
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor, make
-from ..._core.vmap_fallback import per_sample
+from ..._core.arguments.arg_check import Handed, hands_on
+from ..._core.base import dims, dtypes
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching, batching_rules
+from ..._core.transforms.vmap_fallback import per_sample
 from ..._kernels.reducing import counting
 from ..pointwise.arithmetic import no_derivative
 from ..reducing.reductions import wrapped_dims

@@ -14,18 +14,19 @@ import numpy as np
 from ..._arrays import cuda
 from ..._arrays.meta import NO_DATA, Meta, readable, without_memory
 from ..._arrays.stand_in import cannot_batch
-from ..._core import batching, batching_layers, batching_rules, dims, dtypes
-from ..._core.device_dispatch import is_meta, kernels
-from ..._core.errors import refused
-from ..._core.inplace import run_inplace
-from ..._core.interpreter_stack import refuse_captured
-from ..._core.memory_format import indexed
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, overloaded
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor, Wrapped, make
-from ..._core.transforms import beside
-from ..._core.views import check_inplace, check_overlap
+from ..._core.base import dims, dtypes
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import indexed
+from ..._core.base.state import thread_state
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, overloaded
+from ..._core.running.device_dispatch import is_meta, kernels
+from ..._core.running.inplace import run_inplace
+from ..._core.running.views import check_inplace, check_overlap
+from ..._core.tape.tensor import Tensor, Wrapped, make
+from ..._core.transforms import batching, batching_layers, batching_rules
+from ..._core.transforms.interpreter_stack import refuse_captured
+from ..._core.transforms.transforms import beside
 from ..pointwise.arithmetic import no_derivative, scaled
 from ..shaping import views
 from ..shaping.joining import unbind
@@ -343,13 +344,13 @@ def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
     """The indices, with masks on `meta`, whose positions nobody knows, as so many positions as are written."""
     if len(indices) > input._ag_raw.ndim:
         raise refused(IndexError, f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
-    found: list[Any] = []
+    result: list[Any] = []
     for item in indices:
         if item is not None and item._ag_raw.dtype.kind == "b" and not readable(item._ag_raw):
-            found += [make(positions.astype(np.int64)) for positions in mask_positions(item._ag_raw, writes)]
+            result += [make(positions.astype(np.int64)) for positions in mask_positions(item._ag_raw, writes)]
         else:
-            found.append(item)
-    return found
+            result.append(item)
+    return result
 
 
 @composite(out="apart exact")

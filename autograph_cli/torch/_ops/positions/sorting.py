@@ -10,15 +10,16 @@ import numpy as np
 
 from ..._arrays.meta import Meta, readable
 from ..._arrays.stand_in import whole
-from ..._core import batching, dims, dtypes
-from ..._core.autocast import autocasts
-from ..._core.device_dispatch import beside, kernels
-from ..._core.dtype_checks import refuse
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor, make
-from ..._core.vmap_fallback import per_sample
-from ..._core.wrapped_numbers import wrap_number
+from ..._core.base import dims, dtypes
+from ..._core.base.dtype_checks import refuse
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.running.device_dispatch import beside, kernels
+from ..._core.tape.tensor import Tensor, make
+from ..._core.tape.wrapped_numbers import wrap_number
+from ..._core.transforms import batching
+from ..._core.transforms.vmap_fallback import per_sample
 from ..._kernels.reducing.selection import ordered
 from ..pointwise import arithmetic
 from ..reducing.extremes import check_elements, share_evenly
@@ -199,8 +200,8 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 @composite(out=True)
 def msort(input: Tensor) -> Tensor:
     """`input` sorted along its first dimension."""
-    made: Tensor = input.sort(0)[0]
-    return made
+    result: Tensor = input.sort(0)[0]
+    return result
 
 
 # ---------------------------------------------------------------- quantiles
@@ -231,8 +232,8 @@ def _quantile(name: str, x: Tensor, q: Any, dim: int | None, keepdim: bool, inte
     if interpolation in ("linear", "midpoint"):
         weights = ranks.detach() * 0 + 0.5 if interpolation == "midpoint" else ranks - below
         found.lerp_(ordered.gather(-1, ranks.ceil().to(dtypes.int64)), weights)
-    made: Tensor = found.squeeze_(-1) if not q.ndim else found.unsqueeze_(0).transpose_(0, -1).squeeze_(-1)
-    return made
+    result: Tensor = found.squeeze_(-1) if not q.ndim else found.unsqueeze_(0).transpose_(0, -1).squeeze_(-1)
+    return result
 
 
 def _check_quantile(x: Tensor, q: Tensor, interpolation: str) -> None:
@@ -270,8 +271,8 @@ def _ranks(ordered: Tensor, q: Tensor, skip: bool) -> Tensor:
         return ranks.masked_fill(ranks < 0, 0)
     last = ordered._ag_raw.shape[-1] - 1
     full, hidden = broadcasting.broadcast_tensors(arithmetic.mul_scalar(q, last), missing.any(-1, True))
-    made: Tensor = full.masked_fill(hidden, last)
-    return made
+    result: Tensor = full.masked_fill(hidden, last)
+    return result
 
 
 @composite(out=True)

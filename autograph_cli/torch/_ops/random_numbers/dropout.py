@@ -9,19 +9,21 @@ import numpy as np
 
 from ..._arrays.cuda import drawing_for, moved
 from ..._arrays.meta import Meta
-from ..._core import batching, dtypes, generator, randomness
-from ..._core.arg_check import hands_on
-from ..._core.device import CPU
-from ..._core.device_dispatch import kernels
-from ..._core.docstrings import documented, in_place
-from ..._core.errors import refused
-from ..._core.generator import stream_of
-from ..._core.operation import operation
-from ..._core.registry import composite, functions
-from ..._core.state import process_state, thread_state
-from ..._core.tensor import Tensor, make
-from ..._core.transforms import beside
-from ..._core.user_warnings import warn
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base import dtypes
+from ..._core.base.device import CPU
+from ..._core.base.errors import refused
+from ..._core.base.state import process_state, thread_state
+from ..._core.base.user_warnings import warn
+from ..._core.operations.docstrings import documented, in_place
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite, functions
+from ..._core.running.device_dispatch import kernels
+from ..._core.streams import generator
+from ..._core.streams.generator import stream_of
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching, randomness
+from ..._core.transforms.transforms import beside
 from ..._kernels.random_numbers.random import in_memory_order
 from ..pointwise import arithmetic
 from ..pointwise.arithmetic import no_derivative
@@ -251,8 +253,8 @@ def _dropping(drop: Any, feature: bool, inplace: bool) -> Any:
     def run(input: Tensor, p: float, train: bool) -> Tensor:
         if not 0 <= p <= 1:
             raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-        found: Tensor = drop(input, p, train, inplace, feature)
-        return found
+        result: Tensor = drop(input, p, train, inplace, feature)
+        return result
 
     return run
 

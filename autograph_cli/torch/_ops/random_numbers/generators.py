@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..._arrays import cuda
-from ..._core import device as devices
-from ..._core.class_names import Named
-from ..._core.errors import refused
-from ..._core.generator import default_stream
-from ..._core.philox import Philox
-from ..._core.registry import composite
-from ..._core.stream import DEFAULT_SEED, Stream
-from ..._core.tensor import Tensor, make
+from ..._core.base import device as devices
+from ..._core.base.class_names import Named
+from ..._core.base.errors import refused
+from ..._core.operations.registry import composite
+from ..._core.streams.generator import default_stream
+from ..._core.streams.philox import Philox
+from ..._core.streams.stream import DEFAULT_SEED, Stream
+from ..._core.tape.tensor import Tensor, make
 
 
 class Generator(metaclass=Named):

@@ -12,19 +12,22 @@ import numpy as np
 
 from ..._arrays.cuda import drawing_for, moved
 from ..._arrays.meta import Meta
-from ..._core import dispatch, dtypes, generator as samplers, randomness
-from ..._core.batching import expanded, value_of
-from ..._core.device import CPU
-from ..._core.docstrings import documented
-from ..._core.errors import refused
-from ..._core.generator import stream_of
-from ..._core.inplace import run_inplace
-from ..._core.interpreter_stack import below
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, functions, methods
-from ..._core.state import process_state, thread_state
-from ..._core.tensor import Tensor, inference_result, make
-from ..._core.transforms import batched
+from ..._core.base import dtypes
+from ..._core.base.device import CPU
+from ..._core.base.errors import refused
+from ..._core.base.state import process_state, thread_state
+from ..._core.operations.docstrings import documented
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, functions, methods
+from ..._core.running import dispatch
+from ..._core.running.inplace import run_inplace
+from ..._core.streams import generator as samplers
+from ..._core.streams.generator import stream_of
+from ..._core.tape.tensor import Tensor, inference_result, make
+from ..._core.transforms import randomness
+from ..._core.transforms.batching import expanded, value_of
+from ..._core.transforms.interpreter_stack import below
+from ..._core.transforms.transforms import batched
 from ..._kernels.random_numbers.random import in_memory_order, serially
 from ..tensors.creation import finish, lengths, placed
 
@@ -419,9 +422,9 @@ def normal(
         raise RuntimeError("normal expects standard deviation to be non-complex")
     if not isinstance(mean, Tensor):
         dtypes.check_held(mean, std._ag_raw.dtype)
-    made: Tensor = run(mean, std, generator)
+    result: Tensor = run(mean, std, generator)
     if out is None:
-        return made
-    dispatch.put(out, made)
+        return result
+    dispatch.put(out, result)
     written: Tensor = out
     return written

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.operation import operation
-from ..._core.registry import publish
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import publish
 from ...autograd.function import Function, once_differentiable
 from ..pointwise.arithmetic import no_derivative
 

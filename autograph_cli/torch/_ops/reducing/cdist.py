@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._core import batching, batching_rules, dims
-from ..._core.autocast import autocasts
-from ..._core.dtype_checks import same_scalar
-from ..._core.dtypes import cpp_name
-from ..._core.errors import refused
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.base import dims
+from ..._core.base.dtype_checks import same_scalar
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.errors import refused
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching, batching_rules
 from ..matrices._errors import not_implemented
 from ..shaping import broadcasting, views
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core import batching, dims
-from ..._core.operation import operation, operations
-from ..._core.registry import overloaded
-from ..._core.tensor import Tensor
+from ..._core.base import dims
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import overloaded
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 from .reductions import raw_dtype
 
 cumsum_op = operation(
@@ -67,10 +68,10 @@ def laid_side_by_side(parts: list[Tensor], dim: int) -> Tensor:
     if parts[0].is_meta:
         return operations.stack(parts, dim)
     shape = parts[0]._ag_raw.shape
-    made: Tensor = operations.zeros_of((*shape[:dim], len(parts), *shape[dim:]), parts[0])
+    result: Tensor = operations.zeros_of((*shape[:dim], len(parts), *shape[dim:]), parts[0])
     for k, part in enumerate(parts):
-        operations.select(made, dim, k).copy_(part)
-    return made
+        operations.select(result, dim, k).copy_(part)
+    return result
 
 
 operations.cumprod_around_zeros = _cumprod_around_zeros

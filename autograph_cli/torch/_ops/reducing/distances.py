@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..._core import batching, dims, dtypes
-from ..._core.arg_check import hands_on
-from ..._core.autocast import autocasts
-from ..._core.errors import refused
-from ..._core.inplace import run_inplace
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor
+from ..._core.arguments.arg_check import hands_on
+from ..._core.base import dims, dtypes
+from ..._core.base.errors import refused
+from ..._core.base.state import thread_state
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.autocast import autocasts
+from ..._core.running.inplace import run_inplace
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 from ..loss_functions.losses import number_minus, reduced, reduction_name
 from ..pointwise import arithmetic
 from ..pointwise.clamping import clamp_min_scalar

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core import batching, batching_rules, dims, dtypes
-from ..._core.device_dispatch import is_meta
-from ..._core.errors import refused
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.base import dims, dtypes
+from ..._core.base.errors import refused
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.running.device_dispatch import is_meta
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching, batching_rules
 from ..pointwise.arithmetic import maximum, minimum
 from ..tensors.results import named_result
 from .reductions import put_back, share_among_equal, wrapped_dims
@@ -155,8 +156,8 @@ def _extreme_index(name: str, op: Any, input: Tensor, dim: int | None, keepdim: 
         raise refused(IndexError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     if d is not None:
         check_elements(name, input, d)
-    found: Tensor = op(input, d, keepdim)
-    return found
+    result: Tensor = op(input, d, keepdim)
+    return result
 
 
 @composite(out=True)

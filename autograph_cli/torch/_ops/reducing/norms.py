@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._core import dims, dtypes
-from ..._core.arg_check import Handed, hands_on
-from ..._core.autocast import autocasts
-from ..._core.device_dispatch import kernels
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, functions
-from ..._core.tensor import Tensor, make
-from ..._core.vmap_fallback import per_sample
+from ..._core.arguments.arg_check import Handed, hands_on
+from ..._core.base import dims, dtypes
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, functions
+from ..._core.running.autocast import autocasts
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms.vmap_fallback import per_sample
 from ..matrices._matrix import check_floating, check_matrix
 from ..matrices.decompositions import svdvals
 from ..matrices.solvers import inv_ex_op, tolerances
@@ -111,8 +111,8 @@ def matrix_norm(
     # Sums over `second`, then an extreme over `first`.
     first -= first > second and not keepdim
     sums = vector_norm_op(A, 1.0, (second,), keepdim, dtype=_numpy(dtype))
-    found: Tensor = functions["amax" if ord > 0 else "amin"](sums, first, keepdim)
-    return found
+    result: Tensor = functions["amax" if ord > 0 else "amin"](sums, first, keepdim)
+    return result
 
 
 def _spectral(A: Tensor, ord: Any, first: int, second: int, keepdim: bool, dtype: Any) -> Tensor:

@@ -6,14 +6,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..._core import batching, batching_rules, dims, dtypes
-from ..._core.device_dispatch import kernels
-from ..._core.errors import refused
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
-from ..._core.transforms import core
-from ..._core.user_warnings import warn
+from ..._core.base import dims, dtypes
+from ..._core.base.errors import refused
+from ..._core.base.user_warnings import warn
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching, batching_rules
+from ..._core.transforms.transforms import core
 
 sum_all = operation(
     "sum(Tensor self, *, ScalarType? dtype=None)",

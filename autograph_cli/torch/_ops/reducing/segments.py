@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..._arrays.meta import readable
-from ..._core import dims
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.base import dims
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.tape.tensor import Tensor
 from ..pointwise.arithmetic import no_derivative
 
 segment_reduce_op = operation(

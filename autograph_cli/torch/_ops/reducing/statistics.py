@@ -9,12 +9,13 @@ import numpy as np
 
 from ..._arrays.meta import readable
 from ..._arrays.stand_in import whole
-from ..._core import batching, batching_rules, dims, dtypes
-from ..._core.device_dispatch import formula_kernels
-from ..._core.errors import refused
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, overloaded
-from ..._core.tensor import Tensor, make
+from ..._core.base import dims, dtypes
+from ..._core.base.errors import refused
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, overloaded
+from ..._core.running.device_dispatch import formula_kernels
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching, batching_rules
 from ..._kernels.half_precision import widened
 from ..pointwise.arithmetic import check_sub, div_scalar, mul_scalar
 from ..positions.indexing import copy_, zeros_of
@@ -211,8 +212,10 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
             f"{dtypes.cpp_name(input._ag_raw.dtype)}"
         )
     known = input.detach().isnan().logical_not()
-    made: Tensor = nansum(input, dim, keepdim, dtype=dtype).div(known.sum() if dim is None else known.sum(dim, keepdim))
-    return made
+    result: Tensor = nansum(input, dim, keepdim, dtype=dtype).div(
+        known.sum() if dim is None else known.sum(dim, keepdim)
+    )
+    return result
 
 
 @composite(out=True)
@@ -303,8 +306,8 @@ def cov(
     if product.is_complex() and rows.shape[0] == 1:
         real = operations.real(product)
         product = operations.complex(real, operations.zeros_like(real.detach()))
-    made: Tensor = (product / freedom).squeeze()
-    return made
+    result: Tensor = (product / freedom).squeeze()
+    return result
 
 
 @composite()
@@ -323,8 +326,8 @@ def corrcoef(input: Tensor) -> Tensor:
     c = c / deviation.view(1, -1)
     if not c.dtype.is_complex:
         return c.clip(-1, 1)
-    made: Tensor = operations.complex(operations.real(c).clip(-1, 1), operations.imag(c).clip(-1, 1))
-    return made
+    result: Tensor = operations.complex(operations.real(c).clip(-1, 1), operations.imag(c).clip(-1, 1))
+    return result
 
 
 # ---------------------------------------------------------------- differences and areas
@@ -374,8 +377,8 @@ def _spacing(y: Tensor, x: Tensor, dim: int, name: str) -> Tensor:
     elif x.ndim < y.ndim:
         x = views.view(x, (*(1,) * (y.ndim - x.ndim), *x._ag_raw.shape))
     after, before = _neighbours(x, dim)
-    made: Tensor = after - before
-    return made
+    result: Tensor = after - before
+    return result
 
 
 def _neighbours(x: Tensor, dim: int) -> tuple[Any, Any]:
@@ -407,8 +410,8 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
     if isinstance(by, Tensor):
         step = _spacing(y, by, d, "trapezoid")
         after, before = _neighbours(y, d)
-        made: Tensor = div_scalar(((before + after) * step).sum(d), 2.0)
-        return made
+        result: Tensor = div_scalar(((before + after) * step).sum(d), 2.0)
+        return result
     last: Any = views.select(y, dim, -1)
     ends = views.select(y, dim, 0) + last
     whole: Tensor = mul_scalar(values.sum(dim) - mul_scalar(ends, 0.5), by)
@@ -428,8 +431,8 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
     if isinstance(by, Tensor):
         step = _spacing(y, by, d, "cumulative_trapezoid")
         after, before = _neighbours(y, d)
-        made: Tensor = div_scalar(((before + after) * step).cumsum(d), 2.0)
-        return made
+        result: Tensor = div_scalar(((before + after) * step).cumsum(d), 2.0)
+        return result
     after, before = _neighbours(y, dims.wrap(dim, y.ndim))
     whole: Tensor = mul_scalar(before + after, by / 2.0).cumsum(dim)
     return whole

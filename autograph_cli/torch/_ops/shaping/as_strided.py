@@ -8,11 +8,12 @@ import numpy as np
 
 from ..._arrays.cuda import moved
 from ..._arrays.storages import as_strided_raw, capacity, offset_in, spanned
-from ..._core import batching_rules, dims
-from ..._core.device_dispatch import kernels
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, functions
-from ..._core.tensor import Tensor, Wrapped, make, materialize
+from ..._core.base import dims
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, functions
+from ..._core.running.device_dispatch import kernels
+from ..._core.tape.tensor import Tensor, Wrapped, make, materialize
+from ..._core.transforms import batching_rules
 from ..reducing.reductions import sum_dim
 from .views import reshape, squeeze_dim
 

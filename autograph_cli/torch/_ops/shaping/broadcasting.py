@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ..._core import batching_rules, dims, dtypes
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.size import Size
-from ..._core.tensor import Tensor
+from ..._core.base import dims, dtypes
+from ..._core.base.size import Size
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching_rules
 from ..matrices._errors import all_tensors
 from ..reducing.reductions import sum_all, sum_dim
 from .views import view_op

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import batching, batching_rules, dims
-from ..._core.arg_check import Handed, hands_on
-from ..._core.errors import refused
-from ..._core.memory_format import joined, stacked
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.arguments.arg_check import Handed, hands_on
+from ..._core.base import dims
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import joined, stacked
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching, batching_rules
 from ..matrices._errors import all_tensors
 
 
@@ -221,8 +222,8 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
     d = dims.wrap(dim, input._ag_raw.ndim)
     if isinstance(split_size_or_sections, int):
         check_split(input, split_size_or_sections, d)
-        found: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)  # type: ignore[assignment]
-        return found
+        result: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)  # type: ignore[assignment]
+        return result
     if isinstance(split_size_or_sections, (np.integer, Tensor)):
         return split(input, int(split_size_or_sections), d)
     sizes = tuple(split_size_or_sections)
@@ -248,8 +249,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 @composite()
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of every slice along `dim`."""
-    found: tuple[Tensor, ...] = unbind_op(input, unbind_dim(input, dim))  # type: ignore[assignment]
-    return found
+    result: tuple[Tensor, ...] = unbind_op(input, unbind_dim(input, dim))  # type: ignore[assignment]
+    return result
 
 
 def unbind_dim(input: Tensor, dim: int) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from ..._core.errors import refused
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.base.errors import refused
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.tape.tensor import Tensor
 from ..tensors.creation import tensor
 
 pack_op = operation(

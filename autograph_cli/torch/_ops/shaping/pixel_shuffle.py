@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..._core import batching
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.tensor import Tensor
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching
 
 pixel_shuffle_op = operation(
     "pixel_shuffle(Tensor self, int upscale_factor)",

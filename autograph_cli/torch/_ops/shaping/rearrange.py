@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ..._core import batching, batching_rules, dims, dims as d
-from ..._core.errors import refused
-from ..._core.operation import operation
-from ..._core.registry import composite, overloaded
-from ..._core.tensor import Tensor
+from ..._core.base import dims, dims as d
+from ..._core.base.errors import refused
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite, overloaded
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching, batching_rules
 from ..tensors.results import named_result
 from . import views
 

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import cuda
-from ..._core import batching, dims, dims as d
-from ..._core.class_names import type_name
-from ..._core.device_dispatch import kernels
-from ..._core.dispatch import put
-from ..._core.dtypes import cpp_name
-from ..._core.errors import refused
-from ..._core.operation import operation, operations
-from ..._core.registry import composite
-from ..._core.tensor import Tensor, make
-from ..._core.user_warnings import warn
-from ..._core.vmap_fallback import per_sample
+from ..._core.base import dims, dims as d
+from ..._core.base.class_names import type_name
+from ..._core.base.dtypes import cpp_name
+from ..._core.base.errors import refused
+from ..._core.base.user_warnings import warn
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.device_dispatch import kernels
+from ..._core.running.dispatch import put
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching
+from ..._core.transforms.vmap_fallback import per_sample
 from ..._kernels.elements.shapes import corners
 from ..matrices._errors import all_tensors
 from ..positions import indexing
@@ -119,8 +120,8 @@ def _split_indices(given: Tensor) -> Any:
 
 def _window(input: Tensor, dim: int, start: int, end: int) -> Tensor:
     lo, hi, _ = slice(start, end).indices(input._ag_raw.shape[dim])
-    made: Tensor = views.slice_op(input, dim, lo, max(lo, hi), 1)
-    return made
+    result: Tensor = views.slice_op(input, dim, lo, max(lo, hi), 1)
+    return result
 
 
 def _fixed_split(name: str, dim: int, ndim: int) -> None:
@@ -269,11 +270,11 @@ def chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Any = None) -> Te
         if not x._ag_raw.size:
             raise RuntimeError("_chunk_cat expects non-empty tensor")
         rows.append(_padded_chunks(x._ag_raw, d, num_chunks))
-    found = make(kernels(*rows).xp.concatenate(rows, axis=d + 1))
+    result = make(kernels(*rows).xp.concatenate(rows, axis=d + 1))
     if out is None:
-        return found
+        return result
 
-    put(out, found)
+    put(out, result)
     made: Tensor = out
     return made
 

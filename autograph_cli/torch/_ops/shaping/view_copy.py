@@ -6,15 +6,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..._core import batching, batching_rules, dims
-from ..._core.interpreter_stack import refuse_captured
-from ..._core.node import View
-from ..._core.operation import Operation, OperationFunction, operation, operations
-from ..._core.registry import composite
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor, counter
-from ..._core.transforms import Batched, Dual
-from ..._core.views import bump, check_inplace
+from ..._core.base import dims
+from ..._core.base.state import thread_state
+from ..._core.operations.operation import Operation, OperationFunction, operation, operations
+from ..._core.operations.registry import composite
+from ..._core.running.views import bump, check_inplace
+from ..._core.tape.node import View
+from ..._core.tape.tensor import Tensor, counter
+from ..._core.transforms import batching, batching_rules
+from ..._core.transforms.interpreter_stack import refuse_captured
+from ..._core.transforms.transforms import Batched, Dual
 from ..._kernels.elements.shapes import copy_of_view
 from ..pointwise import complexes
 from . import as_strided, broadcasting, joining, rearrange, views
@@ -145,7 +146,7 @@ _CHOICES: dict[str, Callable[..., Chosen]] = {
     "view_as_real": lambda x: (complexes.view_as_real_op, x),
     "view_as_complex": lambda x: (complexes.view_as_complex_op, x),
 }
-"""How each function `<name>_copy` chooses the view to copy, and its arguments."""
+"""The function of each `<name>_copy` that chooses the view to copy, and its arguments."""
 _COPIERS = {
     run: _copier(run)
     for run in (

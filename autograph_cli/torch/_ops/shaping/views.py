@@ -9,13 +9,14 @@ from functools import partial
 from typing import Any
 
 from ..._arrays.storages import in_shape
-from ..._core import batching, batching_rules, dims, dims as dims_, dtypes
-from ..._core.errors import refused
-from ..._core.memory_format import strides_of
-from ..._core.operation import operation, operations
-from ..._core.registry import composite, methods
-from ..._core.tensor import Tensor, Wrapped, materialize, share
-from ..._core.user_warnings import warn_once
+from ..._core.base import dims, dims as dims_, dtypes
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import strides_of
+from ..._core.base.user_warnings import warn_once
+from ..._core.operations.operation import operation, operations
+from ..._core.operations.registry import composite, methods
+from ..._core.tape.tensor import Tensor, Wrapped, materialize, share
+from ..._core.transforms import batching, batching_rules
 from ..pointwise import unary
 
 view_op = operation(
@@ -191,14 +192,14 @@ def _view_dtype(input: Tensor, dtype: Any) -> Tensor:
     ):
         if dtype is not input.dtype and bit(input):
             raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
-    made = share(input, counts=True)
-    if isinstance(made, Wrapped):
-        return made._ag_lower(lambda lower: _view_dtype(lower, dtype))  # type: ignore[no-any-return]
+    result = share(input, counts=True)
+    if isinstance(result, Wrapped):
+        return result._ag_lower(lambda lower: _view_dtype(lower, dtype))  # type: ignore[no-any-return]
     raw = materialize(input)
     if raw.itemsize != dtype.itemsize:
         _check_other_size(raw, dtype)
-    made._ag_raw = raw.view(dtype.numpy)
-    return made
+    result._ag_raw = raw.view(dtype.numpy)
+    return result
 
 
 def _check_other_size(raw: Any, dtype: Any) -> None:

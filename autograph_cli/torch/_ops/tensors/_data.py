@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import dtypes
-from ..._core.errors import refused
-from ..._core.state import process_state
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn_once
+from ..._core.base import dtypes
+from ..._core.base.errors import refused
+from ..._core.base.state import process_state
+from ..._core.base.user_warnings import warn_once
+from ..._core.tape.tensor import Tensor
 
 SUPPORTED = (
     "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and "
@@ -133,8 +133,8 @@ def _by_category(category: int) -> np.dtype[Any]:
 
 def _dtype_of(x: Any) -> np.dtype[Any]:
     if isinstance(x, Tensor):
-        found: np.dtype[Any] = x._ag_raw.dtype
-        return found
+        result: np.dtype[Any] = x._ag_raw.dtype
+        return result
     if isinstance(x, (np.generic, np.ndarray)):
         return supported(x)
     for kind, category in dtypes.PYTHON_CATEGORY.items():

@@ -8,23 +8,17 @@ from typing import Any
 import numpy as np
 
 from ..._arrays.meta import NO_DATA
-from ..._core import (
-    batching,
-    batching_rules,
-    device as devices,
-    dims,
-    dispatch,
-    dtypes,
-    layout as layouts,
-)
-from ..._core.docstrings import documented
-from ..._core.errors import refused
-from ..._core.memory_format import strides_of, suggests_channels_last
-from ..._core.operation import operation
-from ..._core.registry import composite, functions, methods
-from ..._core.size import of_shape
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn_once
+from ..._core.base import device as devices, dims, dtypes, layout as layouts
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import strides_of, suggests_channels_last
+from ..._core.base.size import of_shape
+from ..._core.base.user_warnings import warn_once
+from ..._core.operations.docstrings import documented
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite, functions, methods
+from ..._core.running import dispatch
+from ..._core.tape.tensor import Tensor
+from ..._core.transforms import batching, batching_rules
 from ..._kernels.elements.conversion import ORDERS
 from ..pointwise import unary as unary
 from .creation import target_dtype
@@ -87,8 +81,8 @@ def on_device(
 
 def to_meta(tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
     """The tensor in a dtype without its elements; a gradient cannot come back."""
-    made: Tensor = dispatch.run(to_meta_op.op, (tensor, dtype))
-    return made
+    result: Tensor = dispatch.run(to_meta_op.op, (tensor, dtype))
+    return result
 
 
 def _no_way_back() -> Any:
@@ -125,8 +119,8 @@ def as_dtype(input: Tensor, dtype: np.dtype[Any], copy: bool = False, memory_for
     if dtypes.CATEGORY[have] == dtypes.COMPLEX and category in (dtypes.INTEGRAL, dtypes.FLOATING):
         warn_once("Casting complex values to real discards the imaginary part")
     run = to_copy if category >= dtypes.FLOATING else to_copy_plain
-    made: Tensor = run(input, dtype, memory_format)
-    return made
+    result: Tensor = run(input, dtype, memory_format)
+    return result
 
 
 def _suggests(raw: Any, memory_format: Any) -> bool:
@@ -238,8 +232,8 @@ def contiguous(self: Tensor, *, memory_format: Any = layouts.contiguous_format) 
     raw = self._ag_raw
     if raw.flags.c_contiguous if memory_format is layouts.contiguous_format else has_format(raw, memory_format):
         return self
-    made: Tensor = clone_in_format(self, memory_format)
-    return made
+    result: Tensor = clone_in_format(self, memory_format)
+    return result
 
 
 # ---------------------------------------------------------------- what it is
@@ -295,11 +289,11 @@ def size(self: Tensor, dim: int | None = None) -> Any:
 @composite(function=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Return how far apart neighbours are laid out in memory along each dimension, or along one, in elements."""
-    found = strides_of(self._ag_raw)
+    result = strides_of(self._ag_raw)
     if dim is None:
-        return found
+        return result
     _need_dimensions(self, dim)
-    return found[dims.wrap(dim, len(found))]
+    return result[dims.wrap(dim, len(result))]
 
 
 def _need_dimensions(tensor: Tensor, dim: int) -> None:

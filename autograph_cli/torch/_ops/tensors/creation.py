@@ -12,20 +12,21 @@ from ..._arrays.cuda import moved
 from ..._arrays.meta import Meta, without_memory
 from ..._arrays.sparse import Sparse
 from ..._arrays.storages import empty_strided as new_strided
-from ..._core import device as devices, dispatch, dtypes, layout as layouts
-from ..._core.device_dispatch import formula_kernels, kernels
-from ..._core.dims import WHOLE
-from ..._core.docstrings import documented
-from ..._core.errors import refused
-from ..._core.memory_format import empty_as
-from ..._core.node import LEAF
-from ..._core.operation import operations
-from ..._core.registry import composite, functions, methods
-from ..._core.state import process_state, thread_state
-from ..._core.tensor import Tensor, Wrapped, inference_result, make
-from ..._core.transforms import beside
-from ..._core.user_warnings import warn
-from ..._core.wrapped_numbers import numbers_made
+from ..._core.base import device as devices, dtypes, layout as layouts
+from ..._core.base.dims import WHOLE
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import empty_as
+from ..._core.base.state import process_state, thread_state
+from ..._core.base.user_warnings import warn
+from ..._core.operations.docstrings import documented
+from ..._core.operations.operation import operations
+from ..._core.operations.registry import composite, functions, methods
+from ..._core.running import dispatch
+from ..._core.running.device_dispatch import formula_kernels, kernels
+from ..._core.tape.node import LEAF
+from ..._core.tape.tensor import Tensor, Wrapped, inference_result, make
+from ..._core.tape.wrapped_numbers import numbers_made
+from ..._core.transforms.transforms import beside
 from ._data import array_of, cast, supported
 from .untyped_storage import UntypedStorage
 
@@ -65,17 +66,17 @@ def placed(
             "on this system."
         )
     try:
-        found = target_dtype(dtype, out._ag_raw.dtype if out is not None and dtype is None else otherwise)
+        result = target_dtype(dtype, out._ag_raw.dtype if out is not None and dtype is None else otherwise)
     except TypeError:
         raise refused(
             TypeError, f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
         ) from None
-    if out is not None and found != out._ag_raw.dtype:
+    if out is not None and result != out._ag_raw.dtype:
         raise RuntimeError(
-            f"dtype {dtypes.cpp_name(found)} does not match dtype of out parameter "
+            f"dtype {dtypes.cpp_name(result)} does not match dtype of out parameter "
             f"({dtypes.cpp_name(out._ag_raw.dtype)})"
         )
-    return found
+    return result
 
 
 def lengths(name: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
@@ -93,13 +94,13 @@ def lengths(name: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, .
     for position, n in enumerate(given):
         if n.__class__ is not int and not _is_length(n):
             raise _bad_length(name, n, position, single, len(given))
-    found = tuple(n if n.__class__ is int else int(n) for n in given)
-    if any(n < 0 for n in found):
+    result = tuple(n if n.__class__ is int else int(n) for n in given)
+    if any(n < 0 for n in result):
         if name == "zeros":
             raise RuntimeError("zeros: Dimension size must be non-negative.")
-        negative = next(n for n in found if n < 0)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {list(found)}")
-    return found
+        negative = next(n for n in result if n < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {list(result)}")
+    return result
 
 
 def _is_length(n: Any) -> bool:
@@ -152,12 +153,12 @@ def finish(name: str, raw: Any, requires_grad: bool, out: Any = None, drawn: Dra
             raw = moved(raw, thread_state.place)
     if requires_grad and dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    made = make(raw if raw.ndim else raw[()], LEAF if requires_grad else None)
+    result = make(raw if raw.ndim else raw[()], LEAF if requires_grad else None)
     if thread_state.inference:
-        made = inference_result(made)
+        result = inference_result(result)
     if process_state.observer is not None:
-        process_state.observer.untracked(name, None, (), (made,), drawn)
-    return made
+        process_state.observer.untracked(name, None, (), (result,), drawn)
+    return result
 
 
 # ---------------------------------------------------------------- from data

@@ -1,4 +1,4 @@
-"""Where new tensors live: `device=`, the default device, the device of the tensor that they are made like."""
+"""The device of new tensors: `device=`, the default device, or the device of the tensor that they are created like."""
 
 from __future__ import annotations
 
@@ -9,38 +9,20 @@ from typing import Any
 from ..._arrays import cuda, dispatched
 from ..._arrays.backends import ELSEWHERE, NUMPY, WITHOUT_MEMORY, Backend
 from ..._arrays.meta import on_meta
-from ..._core import device as devices
-from ..._core.memory_format import strides_of
-from ..._core.registry import functions, methods
-from ..._core.state import process_state, thread_state
-from ..._core.tensor import Tensor, make
+from ..._core.base import device as devices
+from ..._core.base.memory_format import strides_of
+from ..._core.base.state import process_state, thread_state
+from ..._core.operations.registry import functions, methods
+from ..._core.tape.tensor import Tensor, make
 from .conversion import on_device, to_meta
 
 Maker = Callable[..., Any]
 
-_FROM_NOTHING = (
-    "arange",
-    "as_tensor",
-    "asarray",
-    "empty",
-    "empty_strided",
-    "empty_permuted",
-    "eye",
-    "full",
-    "linspace",
-    "logspace",
-    "normal",
-    "ones",
-    "rand",
-    "randint",
-    "randn",
-    "randperm",
-    "range",
-    "scalar_tensor",
-    "tensor",
-    "tril_indices",
-    "triu_indices",
-    "zeros",
+_FROM_NOTHING = tuple(
+    """
+    arange as_tensor asarray empty empty_strided empty_permuted eye full linspace logspace normal ones rand randint
+    randn randperm range scalar_tensor tensor tril_indices triu_indices zeros
+    """.split()
 )
 """Functions whose results the default device places too."""
 _LIKE = ("empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like")
@@ -53,9 +35,9 @@ def placed_by_default(make_new: Maker) -> Maker:
     @functools.wraps(make_new)
     def run(*args: Any, **named: Any) -> Any:
         if process_state.special and thread_state.watcher is not None:
-            found = dispatched.made(make_new.__name__, run, args, named)
-            if found is not None:
-                return found
+            result = dispatched.made(make_new.__name__, run, args, named)
+            if result is not None:
+                return result
         if process_state.default_device is None and not named:
             return make_new(*args)
         if named.get("pin_memory") and cuda.is_available():
@@ -84,9 +66,9 @@ def placed_like_first(make_new: Maker) -> Maker:
         first: Any = args[0] if args else named.get("input")
         kind = first._ag_raw.__class__ if isinstance(first, Tensor) else None
         if thread_state.watcher is not None or kind is dispatched.Dispatched:
-            found = dispatched.made_like(make_new.__name__, run, args, named)
-            if found is not None:
-                return found
+            result = dispatched.made_like(make_new.__name__, run, args, named)
+            if result is not None:
+                return result
         if "device" not in named and kind not in ELSEWHERE:
             return make_new(*args, **named)
         where = named.pop("device", None)
@@ -111,16 +93,16 @@ def _empty_on(place: devices.device, like: Tensor) -> Tensor:
 def _made_on(place: devices.device, make_new: Maker, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     if place == devices.META:
         with on_meta():
-            made = make_new(*args, **named)
-        return made if made.is_meta else to_meta(made, made._ag_raw.dtype)
+            result = make_new(*args, **named)
+        return result if result.is_meta else to_meta(result, result._ag_raw.dtype)
     with cuda.on_gpu(place):
-        made = make_new(*args, **named)
-    if made.device == place:
-        return made
-    if made is args[0] or made.grad_fn is not None:
-        return on_device(made, place, made._ag_raw.dtype)
-    made._ag_raw = cuda.moved(made._ag_raw, place)
-    return made
+        result = make_new(*args, **named)
+    if result.device == place:
+        return result
+    if result is args[0] or result.grad_fn is not None:
+        return on_device(result, place, result._ag_raw.dtype)
+    result._ag_raw = cuda.moved(result._ag_raw, place)
+    return result
 
 
 for _name in _FROM_NOTHING:

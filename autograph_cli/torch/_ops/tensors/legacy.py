@@ -9,13 +9,13 @@ import numpy as np
 from ..._arrays.cuda import is_available
 from ..._arrays.dispatched import Dispatched, wrapper
 from ..._arrays.meta import NO_DATA
-from ..._core import device as devices, dtypes
-from ..._core.errors import refused
-from ..._core.registry import composite
-from ..._core.size import Size
-from ..._core.state import process_state, thread_state
-from ..._core.tensor import Tensor, blank, dispatches
-from ..._core.user_warnings import warn
+from ..._core.base import device as devices, dtypes
+from ..._core.base.errors import refused
+from ..._core.base.size import Size
+from ..._core.base.state import process_state, thread_state
+from ..._core.base.user_warnings import warn
+from ..._core.operations.registry import composite
+from ..._core.tape.tensor import Tensor, blank, dispatches
 from ..shaping.views import alias
 from ._data import array_of
 from .creation import lengths, set_default_dtype
@@ -35,14 +35,14 @@ def legacy_constructor(cls: Any, *args: Any, device: Any = None, size: Any = Non
 
 def instance(cls: Any, raw: Any) -> Any:
     """A tensor of a given class over `raw`, outside the graph."""
-    made = blank(cls)
+    result = blank(cls)
     if raw.__class__ is Dispatched or dispatches(cls):
         raw = _held(raw, cls)
         if raw.__class__ is Dispatched:
-            made.__dict__ = raw.attributes
-    made._ag_raw = raw
-    made._ag_edge = made._ag_counter = made._ag_meta = None
-    return made
+            result.__dict__ = raw.attributes
+    result._ag_raw = raw
+    result._ag_edge = result._ag_counter = result._ag_meta = None
+    return result
 
 
 def _held(raw: Any, cls: Any) -> Any:
@@ -142,10 +142,10 @@ def _type_of(wanted: Any) -> Any:
     head, _, tail = shown.rpartition(".")
     if tail == "Tensor" or wanted is Tensor:
         tail = dtypes.FROM_NUMPY[process_state.default_dtype].legacy
-    found = {"": TYPED, "torch": TYPED, "torch.cuda": TYPED_ON_GPU}.get(head, {}).get(tail)
-    if found is None or (not head and wanted is not Tensor):
+    result = {"": TYPED, "torch": TYPED, "torch.cuda": TYPED_ON_GPU}.get(head, {}).get(tail)
+    if result is None or (not head and wanted is not Tensor):
         raise refused(ValueError, f"invalid type: '{shown}'")
-    return found
+    return result
 
 
 @composite(function=False)
@@ -153,8 +153,8 @@ def new_(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of this one's dtype from sizes or data, as `torch.Tensor(...)` reads them."""
     if device is not None:
         devices.check(device)
-    made: Tensor = instance(Tensor, legacy_raw(args, self._ag_raw.dtype))
-    return made
+    result: Tensor = instance(Tensor, legacy_raw(args, self._ag_raw.dtype))
+    return result
 
 
 @composite(function=False)
@@ -167,19 +167,19 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
         shared = alias(self)
     finally:
         thread_state.watcher = watcher
-    made = instance(cls, shared._ag_raw)
-    made._ag_edge, made._ag_counter, made._ag_meta = shared._ag_edge, shared._ag_counter, shared._ag_meta
-    return made
+    result = instance(cls, shared._ag_raw)
+    result._ag_edge, result._ag_counter, result._ag_meta = shared._ag_edge, shared._ag_counter, shared._ag_meta
+    return result
 
 
 def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     """`Tensor._make_subclass`: a leaf of class `cls` over the memory of `data`."""
     source = data.detach()
-    made = instance(cls, source._ag_raw)
-    made._ag_counter = source._ag_counter
+    result = instance(cls, source._ag_raw)
+    result._ag_counter = source._ag_counter
     if require_grad:
-        made.requires_grad = True
-    return made
+        result.requires_grad = True
+    return result
 
 
 def make_wrapper_subclass(

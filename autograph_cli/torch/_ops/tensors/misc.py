@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core import batching, batching_rules, dims
-from ..._core.dtype_checks import refuse
-from ..._core.errors import refused
-from ..._core.operation import operation
-from ..._core.registry import composite, functions as public, methods
-from ..._core.tensor import Tensor, make
+from ..._core.base import dims
+from ..._core.base.dtype_checks import refuse
+from ..._core.base.errors import refused
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite, functions as public, methods
+from ..._core.tape.tensor import Tensor, make
+from ..._core.transforms import batching, batching_rules
 from ..pointwise import arithmetic, unary
 from ..reducing.reductions import wrapped_dims
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._core.operands import is_operand
-from ..._core.overrides import NOBODY, asked_instead, looks
-from ..._core.registry import in_place_operator, methods
-from ..._core.state import process_state
-from ..._core.tensor import Tensor
-from ..._core.wrapped_numbers import plain_number, wrap_number
+from ..._core.arguments.operands import is_operand
+from ..._core.arguments.overrides import NOBODY, asked_instead, looks
+from ..._core.base.state import process_state
+from ..._core.operations.registry import in_place_operator, methods
+from ..._core.tape.tensor import Tensor
+from ..._core.tape.wrapped_numbers import plain_number, wrap_number
 from ..matrices import linear
 from ..pointwise import arithmetic, unary as unary
 
@@ -20,8 +20,8 @@ def _guarded(run: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
 
     @looks
     def operator(self: Tensor, other: Any) -> Any:
-        if process_state.asks and (found := asked_instead(operator, (self, other), {})) is not NOBODY:
-            return found
+        if process_state.asks and (result := asked_instead(operator, (self, other), {})) is not NOBODY:
+            return result
         return run(self, plain_number(other)) if is_operand(other) else NotImplemented
 
     return operator
@@ -32,8 +32,8 @@ def _of_tensors(run: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
 
     @looks
     def operator(self: Tensor, other: Any) -> Any:
-        if process_state.asks and (found := asked_instead(operator, (self, other), {})) is not NOBODY:
-            return found
+        if process_state.asks and (result := asked_instead(operator, (self, other), {})) is not NOBODY:
+            return result
         return run(self, other) if isinstance(other, Tensor) else NotImplemented
 
     return operator

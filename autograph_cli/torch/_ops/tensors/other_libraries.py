@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import cuda
-from ..._core.errors import refused
-from ..._core.registry import composite, methods
-from ..._core.tensor import Tensor, make, materialize
+from ..._core.base.errors import refused
+from ..._core.operations.registry import composite, methods
+from ..._core.tape.tensor import Tensor, make, materialize
 from .creation import from_numpy
 
 ON_GPU = 2

@@ -1,4 +1,4 @@
-"""How tensors print, plain and inside transforms, and the options of it."""
+"""The text of tensors, plain and inside transforms, and its options."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 
 from ..._arrays.cuda import moved
 from ..._arrays.sparse import Coo, Sparse
-from ..._core import dtypes, formatting
-from ..._core.device import CPU
-from ..._core.interpreter_stack import DualLevel, Level
-from ..._core.registry import composite, methods
-from ..._core.reverse import outer_history
-from ..._core.state import process_state
-from ..._core.tensor import Tensor, Wrapped
-from ..._core.transforms import Batched, Dual, core
+from ..._core.base import dtypes
+from ..._core.base.device import CPU
+from ..._core.base.state import process_state
+from ..._core.operations.registry import composite, methods
+from ..._core.tape import formatting
+from ..._core.tape.tensor import Tensor, Wrapped
+from ..._core.transforms.interpreter_stack import DualLevel, Level
+from ..._core.transforms.reverse import outer_history
+from ..._core.transforms.transforms import Batched, Dual, core
 
 _printing = {"options": formatting.PROFILES["default"]}
 

@@ -14,17 +14,17 @@ from ..._arrays.dispatched import Dispatched, wrapper
 from ..._arrays.lazy import Lazy, resolved
 from ..._arrays.sparse import Sparse
 from ..._arrays.storages import address, owner, window
-from ..._core import dtypes
-from ..._core.device import CPU, device
-from ..._core.errors import refused
-from ..._core.interpreter_stack import is_followed
-from ..._core.memory_format import strides_of
-from ..._core.node import LEAF, edge_of
-from ..._core.registry import composite, functions, methods
-from ..._core.size import Size
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor, Wrapped, materialize
-from ..._core.transforms import Batched, Dual
+from ..._core.base import dtypes
+from ..._core.base.device import CPU, device
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import strides_of
+from ..._core.base.size import Size
+from ..._core.base.state import thread_state
+from ..._core.operations.registry import composite, functions, methods
+from ..._core.tape.node import LEAF, edge_of
+from ..._core.tape.tensor import Tensor, Wrapped, materialize
+from ..._core.transforms.interpreter_stack import is_followed
+from ..._core.transforms.transforms import Batched, Dual
 from ..pointwise.unary import is_conj, is_neg
 from ._data import warn_scalar
 from .creation import from_numpy
@@ -114,8 +114,8 @@ def _contains(self: Tensor, element: Any) -> bool:
 
 
 def _reversed(self: Tensor) -> Tensor:
-    found: Tensor = self.flip(0) if self.dim() else self
-    return found
+    result: Tensor = self.flip(0) if self.dim() else self
+    return result
 
 
 methods["__reversed__"] = _reversed
@@ -142,10 +142,10 @@ def typename(obj: Any) -> str:
 
 def _rebuild(cls: Any, array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
     """A leaf from what a pickle holds; `cls` is None for Tensor itself."""
-    made: Tensor = instance(cls or Tensor, array)
-    made._ag_edge = LEAF if requires_grad else None
-    made.__dict__.update(attributes)
-    return made
+    result: Tensor = instance(cls or Tensor, array)
+    result._ag_edge = LEAF if requires_grad else None
+    result.__dict__.update(attributes)
+    return result
 
 
 def _rebuild_wrapper(
@@ -189,17 +189,17 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
     if (thread_state.levels and is_followed(self)) or isinstance(self, Wrapped):
         kind = "BatchedTensorImpl" if isinstance(self, Batched) else "TensorWrapper"
         raise NotImplementedError(f"Cannot access storage of {kind}")
-    made = instance(
+    result = instance(
         type(self),
         _deep_dispatched(self._ag_raw, memo) if self._ag_raw.__class__ is Dispatched else _deep(self._ag_raw, memo),
     )
-    memo[id(self)] = made
-    made._ag_edge = LEAF if self.requires_grad else None
-    made._ag_counter = [1] if type(self) is Tensor else None
+    memo[id(self)] = result
+    result._ag_edge = LEAF if self.requires_grad else None
+    result._ag_counter = [1] if type(self) is Tensor else None
     if self._ag_meta is not None and self._ag_meta.grad is not None:
-        made._ag_need_meta().grad = copy.deepcopy(self._ag_meta.grad, memo)
-    made.__dict__.update(copy.deepcopy(self.__dict__, memo))
-    return made
+        result._ag_need_meta().grad = copy.deepcopy(self._ag_meta.grad, memo)
+    result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return result
 
 
 def _deep_dispatched(raw: Any, memo: dict[int, Any]) -> Any:

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import dtypes
-from ..._core.device_dispatch import kernels
-from ..._core.dtype_checks import refuse
-from ..._core.errors import refused
-from ..._core.generator import _multiply_add as multiply_add
-from ..._core.registry import composite
-from ..._core.state import process_state, thread_state
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn
+from ..._core.base import dtypes
+from ..._core.base.dtype_checks import refuse
+from ..._core.base.errors import refused
+from ..._core.base.state import process_state, thread_state
+from ..._core.base.user_warnings import warn
+from ..._core.operations.registry import composite
+from ..._core.running.device_dispatch import kernels
+from ..._core.streams.generator import _multiply_add as multiply_add
+from ..._core.tape.tensor import Tensor
 from ._data import cast, narrow
 from .creation import finish, fitting, number, placed
 
@@ -238,14 +238,14 @@ def _line_ends(name: str, start: Any, end: Any, dtype: Any) -> tuple[Any, Any]:
     if any(many.values()):
         shown = " and ".join(f"{what} with {n} dimension(s)" for what, n in many.items())
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {shown}.")
-    found = number(name, "start", 1, start), number(name, "end", 2, end)
+    result = number(name, "start", 1, start), number(name, "end", 2, end)
     kind = None if dtype is None else dtypes.numpy_dtype(dtype)
-    if kind is not None and kind.kind != "c" and any(isinstance(x, complex) for x in found):
+    if kind is not None and kind.kind != "c" and any(isinstance(x, complex) for x in result):
         shown = dtypes.c_name(dtypes.complex_default())
         raise RuntimeError(
             f"torch.{name}(): inferred dtype {shown} can't be safely cast to passed dtype {dtypes.cpp_name(kind)}"
         )
-    return found
+    return result
 
 
 def _count(name: str, steps: Any) -> int:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..._arrays.sparse import Coo, Csr, Sparse
-from ..._core import dispatch
-from ..._core.layout import sparse_coo, sparse_csr, strided
-from ..._core.operation import OperationFunction, operation, operations
-from ..._core.registry import composite, functions
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor, make
+from ..._core.base.layout import sparse_coo, sparse_csr, strided
+from ..._core.base.state import thread_state
+from ..._core.operations.operation import OperationFunction, operation, operations
+from ..._core.operations.registry import composite, functions
+from ..._core.running import dispatch
+from ..._core.tape.tensor import Tensor, make
 from ..._kernels import cpu
 from ..pointwise.arithmetic import no_derivative, scaled
 

@@ -10,18 +10,18 @@ import numpy as np
 from ..._arrays.backends import backend_of, dense_strides, device_of
 from ..._arrays.lazy import PLAIN, bits_of, flip, memory_of
 from ..._arrays.storages import address, offset_in, owner, resized, window
-from ..._core import dims, dtypes
-from ..._core.errors import refused
-from ..._core.interpreter_stack import refuse_captured
-from ..._core.memory_format import strides_of
-from ..._core.node import edge_of, output_meta
-from ..._core.operation import operation
-from ..._core.registry import composite
-from ..._core.shared_memory import share, shared_memory_of
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor, materialize
-from ..._core.user_warnings import warn
-from ..._core.views import bump, check_inplace, rebase
+from ..._core.base import dims, dtypes
+from ..._core.base.errors import refused
+from ..._core.base.memory_format import strides_of
+from ..._core.base.state import thread_state
+from ..._core.base.user_warnings import warn
+from ..._core.operations.operation import operation
+from ..._core.operations.registry import composite
+from ..._core.running.views import bump, check_inplace, rebase
+from ..._core.tape.node import edge_of, output_meta
+from ..._core.tape.shared_memory import share, shared_memory_of
+from ..._core.tape.tensor import Tensor, materialize
+from ..._core.transforms.interpreter_stack import refuse_captured
 from ..positions.indexing import fill_
 from ..shaping.as_strided import as_strided
 from ..shaping.broadcasting import expand
@@ -67,8 +67,8 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """All elements as Python numbers."""
-        found: list[Any] = self._row.tolist()
-        return found
+        result: list[Any] = self._row.tolist()
+        return result
 
     def fill_(self, value: Any) -> TypedStorage:
         """Every element becomes `value`."""
@@ -246,8 +246,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 @composite(function=True, name="resize_as_")
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """`resize_` to the shape of another tensor."""
-    made: Tensor = resize_(self, the_template._ag_raw.shape)
-    return made
+    result: Tensor = resize_(self, the_template._ag_raw.shape)
+    return result
 
 
 # ---------------------------------------------------------------- element by element

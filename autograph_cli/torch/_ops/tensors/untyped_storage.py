@@ -13,8 +13,8 @@ from ..._arrays.backends import device_of
 from ..._arrays.cuda import moved
 from ..._arrays.meta import Meta
 from ..._arrays.storages import address
-from ..._core.device import check
-from ..._core.errors import refused
+from ..._core.base.device import check
+from ..._core.base.errors import refused
 
 
 class UntypedStorage:
@@ -90,8 +90,8 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """All bytes."""
-        found: list[int] = self._row.tolist()
-        return found
+        result: list[int] = self._row.tolist()
+        return result
 
     def untyped(self) -> UntypedStorage:
         """Itself."""

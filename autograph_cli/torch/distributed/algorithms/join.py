@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from ... import _namespace as torch, distributed as dist
-from ..._core.errors import refused
-from ..._core.user_warnings import warn
+from ..._core.base.errors import refused
+from ..._core.base.user_warnings import warn
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 
@@ -16,7 +16,7 @@ _SKEW = 1000
 
 
 class JoinHook:
-    """What a rank does that has no inputs left."""
+    """Work of a rank that has no inputs left."""
 
     def main_hook(self) -> None:
         """Take part in the communication of one iteration of the other ranks."""
@@ -32,7 +32,7 @@ class _JoinConfig(NamedTuple):
 
 
 class Joinable(ABC):
-    """What communicates in each iteration and can be shadowed, as a DistributedDataParallel."""
+    """An object that communicates in each iteration and can be shadowed, such as a DistributedDataParallel."""
 
     @abstractmethod
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _namespace as torch, distributed as dist
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
 from ...autograd.function import Function
 
 __all__ = [

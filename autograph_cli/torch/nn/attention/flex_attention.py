@@ -25,11 +25,11 @@ class BlockMask:
 
 
 class AuxOutput(BlockMask):
-    """What attention gives beside its output; NotImplementedError when one is made."""
+    """Further results of attention; NotImplementedError when one is created."""
 
 
 class AuxRequest(BlockMask):
-    """What is asked for beside the output; NotImplementedError when one is made."""
+    """A request for further results of attention; NotImplementedError when one is created."""
 
 
 def create_block_mask(*args: Any, **options: Any) -> NoReturn:

@@ -1,4 +1,4 @@
-"""What runs around `forward`: hooks of one module and of all, and the node that feels gradients pass a module."""
+"""Calls around `forward`: hooks of one module and of all, and the node through which gradients pass a module."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..._core.node import Handle, add_hook
-from ..._core.state import thread_state
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn
+from ..._core.base.state import thread_state
+from ..._core.base.user_warnings import warn
+from ..._core.tape.node import Handle, add_hook
+from ..._core.tape.tensor import Tensor
 from ...autograd.function import Function
 
 Hooks = OrderedDict[int, Callable[..., Any]]
@@ -133,13 +133,13 @@ def _run_forward_hook(
 
 def _backward_hooks(module: Any) -> tuple[list[Callable[..., Any]], list[Callable[..., Any]]]:
     """Full and regular ones."""
-    found: tuple[list[Callable[..., Any]], list[Callable[..., Any]]] = ([], [])
+    result: tuple[list[Callable[..., Any]], list[Callable[..., Any]]] = ([], [])
     for hooks, is_full in (
         (everywhere.backward, everywhere.backward_is_full),
         (module._backward_hooks, module._is_full_backward_hook),
     ):
-        found[0 if is_full else 1].extend(hooks.values())
-    return found
+        result[0 if is_full else 1].extend(hooks.values())
+    return result
 
 
 def _watch_last_node(module: Any, args: tuple[Any, ...], result: Any, hooks: list[Callable[..., Any]]) -> None:
@@ -222,11 +222,11 @@ class BackwardHook:
 
     def on_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         self.n_inputs = len(args)
-        found, positions, node = _through(args)
+        result, positions, node = _through(args)
         if node is not None:
             self.inputs = positions
             node.register_hook(self._inputs_ready)
-        return found
+        return result
 
     def on_outputs(self, result: Any) -> Any:
         is_tuple = isinstance(result, tuple)

@@ -15,8 +15,9 @@ class Layer(Module):
     """Base of layers without parameters.
 
     A subclass with `call=` names its function and lists its settings as annotated attributes, in the order of the
-    constructor's arguments; a value is the default. `positional=False` passes them as keywords only. `shows` is the
-    format of `extra_repr`; by default every setting is shown, `inplace` only where it is True.
+    constructor's arguments; a value is the default. `keyword_only=True` takes them as keywords only. `shows` is the
+    format of `extra_repr`; by default every setting is shown, `inplace` only where it is True. `function=` names
+    another function for the settings of the base.
     """
 
     __constants__: list[str]
@@ -25,9 +26,16 @@ class Layer(Module):
     _ag_shows: str | None = None
 
     def __init_subclass__(
-        cls, call: str | None = None, shows: str | None = None, keyword_only: bool = False, **more: Any
+        cls,
+        call: str | None = None,
+        shows: str | None = None,
+        keyword_only: bool = False,
+        function: str | None = None,
+        **more: Any,
     ) -> None:
         super().__init_subclass__(**more)
+        if function is not None:
+            cls._ag_function = function
         if call is None:
             return
         cls._ag_function, cls._ag_shows = call, shows
@@ -49,10 +57,10 @@ class Layer(Module):
 
     @classmethod
     def _ag_signature(cls) -> inspect.Signature:
-        found: inspect.Signature = next(
+        result: inspect.Signature = next(
             c.__dict__["__signature__"] for c in cls.__mro__ if "__signature__" in c.__dict__
         )
-        return found
+        return result
 
     def _ag_settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__constants__}

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
+from ..._core.tape.tensor import Tensor
 from ..parameter import Parameter, is_lazy
 
 EXTRA = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What `load_state_dict` did not find, and what it had no place for."""
+    """The result of `load_state_dict`: keys that are missing, and unexpected ones."""
 
     __slots__ = ()
 

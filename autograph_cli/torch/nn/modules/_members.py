@@ -1,4 +1,4 @@
-"""What happens when a module gets a new member: its name is checked, and hooks are told."""
+"""Registration of members of a module: the name is checked, and hooks are called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a module's parameters and buffers move to another device or dtype."""
+"""Moves of a module's parameters and buffers to another device or dtype."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
+from ..._core.tape.tensor import Tensor
 
 
 def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:

@@ -1,4 +1,4 @@
-"""What a dotted path such as `encoder.layers.0.weight` leads to, from a module on."""
+"""Members of a module by dotted paths such as `encoder.layers.0.weight`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 def module_at(module: Any, target: str, module_class: type) -> Any:
     """The module at `target`; AttributeError where there is none."""
-    found = module
+    result = module
     for part in target.split(".") if target else ():
-        if not hasattr(found, part):
-            raise AttributeError(f"{found._get_name()} has no attribute `{part}`")
-        found = getattr(found, part)
-        if not isinstance(found, module_class):
+        if not hasattr(result, part):
+            raise AttributeError(f"{result._get_name()} has no attribute `{part}`")
+        result = getattr(result, part)
+        if not isinstance(result, module_class):
             raise AttributeError(f"`{part}` is not an nn.Module")
-    return found
+    return result
 
 
 def put(module: Any, target: str, new: Any, strict: bool, module_class: type) -> None:

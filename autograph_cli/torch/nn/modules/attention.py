@@ -51,8 +51,8 @@ class MultiheadAttention(Module):
             raise AssertionError("embed_dim must be divisible by num_heads")
 
         def parameter(*shape: int) -> Parameter:
-            made: Parameter = Parameter(torch.empty(shape, device=device, dtype=dtype))
-            return made
+            result: Parameter = Parameter(torch.empty(shape, device=device, dtype=dtype))
+            return result
 
         same = self._qkv_same_embed_dim
         apart = {"q_proj_weight": embed_dim, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}

@@ -19,7 +19,7 @@ class _NormBase(Module):
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
     _ag_dimensions: tuple[int, ...] = ()
-    """How many dimensions an input may have."""
+    """The number of dimensions that an input may have."""
     weight: Any
     running_mean: Any
     num_batches_tracked: Any
@@ -166,9 +166,9 @@ class SyncBatchNorm(_BatchNorm):
     @classmethod
     def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
         """The module with a SyncBatchNorm, of the same parameters and buffers, for each BatchNorm in it."""
-        made = module
+        result = module
         if isinstance(module, _BatchNorm):
-            made = SyncBatchNorm(
+            result = SyncBatchNorm(
                 module.num_features,
                 module.eps,
                 module.momentum,
@@ -177,13 +177,13 @@ class SyncBatchNorm(_BatchNorm):
                 process_group,
             )
             if module.affine:
-                made.weight, made.bias = module.weight, module.bias
+                result.weight, result.bias = module.weight, module.bias
             for name in ("running_mean", "running_var", "num_batches_tracked"):
-                setattr(made, name, getattr(module, name))
-            made.training = module.training
+                setattr(result, name, getattr(module, name))
+            result.training = module.training
         for name, child in module.named_children():
-            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
-        return made
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result
 
 
 class _LazyNorm(LazyModuleMixin):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.tensor import Tensor
+from ..._core.tape.tensor import Tensor
 from ..parameter import Parameter
 from .module import Module, indented
 
@@ -76,9 +76,9 @@ class _Numbered(Module):
 
     def pop(self: Any, key: Any) -> Any:
         """Take out the module at a position."""
-        found = self[key]
+        result = self[key]
         del self[key]
-        return found
+        return result
 
     def _ag_extend(self, modules: Any) -> Any:
         for module in list(modules):

@@ -21,20 +21,12 @@ def _tuple(x: Any, n: int) -> tuple[Any, ...]:
 
 
 class _ConvNd(Module):
-    """What all convolutions have: a weight, (out, in / groups, *kernel), transposed (in, out / groups, *kernel), and a
+    """The base of convolutions: a weight, (out, in / groups, *kernel), transposed (in, out / groups, *kernel), and a
     bias."""
 
-    __constants__ = [
-        "stride",
-        "padding",
-        "dilation",
-        "groups",
-        "padding_mode",
-        "output_padding",
-        "in_channels",
-        "out_channels",
-        "kernel_size",
-    ]
+    __constants__ = """
+        stride padding dilation groups padding_mode output_padding in_channels out_channels kernel_size
+    """.split()
     _ag_dimensions = 0
     _ag_transposed = False
     bias: Any

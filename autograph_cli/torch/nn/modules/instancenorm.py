@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
 from .. import functional as F
 from .batchnorm import _LazyNorm, _NormBase, lazy_forms
 

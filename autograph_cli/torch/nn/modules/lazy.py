@@ -29,7 +29,7 @@ class LazyModuleMixin:
         super()._save_to_state_dict(destination, prefix, keep_vars)  # type: ignore[misc]
 
     def _lazy_load_hook(self: Any, state_dict: Any, prefix: str, *_: Any) -> None:
-        """What is loaded tells the shapes too."""
+        """Take the shapes of parameters from a loaded state."""
         for name, own in itertools.chain(self._parameters.items(), self._buffers.items()):
             key = prefix + name
             if key in state_dict and own is not None and is_lazy(own) and not is_lazy(state_dict[key]):

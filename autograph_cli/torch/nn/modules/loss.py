@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
 from .. import functional as F
 from ._layer import Layer
 from .distance import PairwiseDistance
@@ -112,7 +112,7 @@ class HuberLoss(_Loss, call="huber_loss"):
 
 
 class KLDivLoss(_Loss, call="kl_div"):
-    """How far the distribution of the target is from that of the input, which is given by its logarithms."""
+    """The divergence of the target's distribution from the input's, which is given by its logarithms."""
 
     size_average: Any = None
     reduce: Any = None
@@ -299,7 +299,7 @@ _ACCUMULATIONS = ("accurate", "balanced", "compact", "auto")
 
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How `LinearCrossEntropyLoss` goes through its rows: `batch_chunk_size` at a time. The other settings change
+    """Options of `LinearCrossEntropyLoss`: its rows are taken `batch_chunk_size` at a time. The other settings change
     nothing here."""
 
     allow_retain_graph: bool = False

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.node import Handle, add_hook
-from ..._core.state import ModuleCall, next_call_nr, process_state, thread_state
-from ..._core.tensor import Tensor
+from ..._core.base.state import ModuleCall, next_call_nr, process_state, thread_state
+from ..._core.tape.node import Handle, add_hook
+from ..._core.tape.tensor import Tensor
 from ..parameter import Buffer, Parameter, replaced
 from . import _hooks, _loading, _moving, _paths
 from ._hooks import (  # noqa: F401  (the hooks of all modules are found here, as in PyTorch)

@@ -45,22 +45,16 @@ class _MaxPoolNd(
     ceil_mode: bool = False
 
 
-class MaxPool1d(_MaxPoolNd):
+class MaxPool1d(_MaxPoolNd, function="max_pool1d"):
     """The largest element of each window of (N, C, L)."""
 
-    _ag_function = "max_pool1d"
 
-
-class MaxPool2d(_MaxPoolNd):
+class MaxPool2d(_MaxPoolNd, function="max_pool2d"):
     """The largest element of each window of (N, C, H, W)."""
 
-    _ag_function = "max_pool2d"
 
-
-class MaxPool3d(_MaxPoolNd):
+class MaxPool3d(_MaxPoolNd, function="max_pool3d"):
     """The largest element of each window of (N, C, D, H, W)."""
-
-    _ag_function = "max_pool3d"
 
 
 _WINDOW = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
@@ -93,10 +87,8 @@ class AvgPool2d(_Pool, call="avg_pool2d", shows=_WINDOW):
     divisor_override: Any = None
 
 
-class AvgPool3d(AvgPool2d):
+class AvgPool3d(AvgPool2d, function="avg_pool3d"):
     """The mean of each window of (N, C, D, H, W)."""
-
-    _ag_function = "avg_pool3d"
 
 
 class _LPPoolNd(
@@ -118,44 +110,32 @@ class _LPPoolNd(
         )
 
 
-class LPPool1d(_LPPoolNd):
+class LPPool1d(_LPPoolNd, function="lp_pool1d"):
     """The p-norm of each window of (N, C, L)."""
 
-    _ag_function = "lp_pool1d"
 
-
-class LPPool2d(_LPPoolNd):
+class LPPool2d(_LPPoolNd, function="lp_pool2d"):
     """The p-norm of each window of (N, C, H, W)."""
 
-    _ag_function = "lp_pool2d"
 
-
-class LPPool3d(_LPPoolNd):
+class LPPool3d(_LPPoolNd, function="lp_pool3d"):
     """The p-norm of each window of (N, C, D, H, W)."""
-
-    _ag_function = "lp_pool3d"
 
 
 class _AdaptiveAvgPoolNd(Layer, call="adaptive_avg_pool"):
     output_size: Any
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd, function="adaptive_avg_pool1d"):
     """Means of (N, C, L) over windows that give the wanted length."""
 
-    _ag_function = "adaptive_avg_pool1d"
 
-
-class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, function="adaptive_avg_pool2d"):
     """Means of (N, C, H, W) over windows that give the wanted size."""
 
-    _ag_function = "adaptive_avg_pool2d"
 
-
-class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, function="adaptive_avg_pool3d"):
     """Means of (N, C, D, H, W) over windows that give the wanted size."""
-
-    _ag_function = "adaptive_avg_pool3d"
 
 
 class _AdaptiveMaxPoolNd(Layer, call="adaptive_max_pool", shows="output_size={output_size}"):
@@ -163,22 +143,16 @@ class _AdaptiveMaxPoolNd(Layer, call="adaptive_max_pool", shows="output_size={ou
     return_indices: bool = False
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function="adaptive_max_pool1d"):
     """Largest elements of (N, C, L) in windows that give the wanted length."""
 
-    _ag_function = "adaptive_max_pool1d"
 
-
-class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function="adaptive_max_pool2d"):
     """Largest elements of (N, C, H, W) in windows that give the wanted size."""
 
-    _ag_function = "adaptive_max_pool2d"
 
-
-class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function="adaptive_max_pool3d"):
     """Largest elements of (N, C, D, H, W) in windows that give the wanted size."""
-
-    _ag_function = "adaptive_max_pool3d"
 
 
 class _MaxUnpoolNd(Module):

@@ -7,7 +7,7 @@ import numbers
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
@@ -26,17 +26,9 @@ class RNNBase(Module):
     hidden_size).
     """
 
-    __constants__ = [
-        "mode",
-        "input_size",
-        "hidden_size",
-        "num_layers",
-        "bias",
-        "batch_first",
-        "dropout",
-        "bidirectional",
-        "proj_size",
-    ]
+    __constants__ = """
+        mode input_size hidden_size num_layers bias batch_first dropout bidirectional proj_size
+    """.split()
 
     def __init__(
         self,

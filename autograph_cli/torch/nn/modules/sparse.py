@@ -59,9 +59,9 @@ class _Table(Module):
         """A table over given vectors, (num_embeddings, embedding_dim), that training leaves alone if `freeze`."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        made = cls(*embeddings.shape, _weight=embeddings, **settings)
-        made.weight.requires_grad = not freeze
-        return made
+        result = cls(*embeddings.shape, _weight=embeddings, **settings)
+        result.weight.requires_grad = not freeze
+        return result
 
     def extra_repr(self) -> str:
         unless = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
@@ -77,15 +77,9 @@ class Embedding(_Table):
     torch.Size([1, 2, 3])
     """
 
-    __constants__ = [
-        "num_embeddings",
-        "embedding_dim",
-        "padding_idx",
-        "max_norm",
-        "norm_type",
-        "scale_grad_by_freq",
-        "sparse",
-    ]
+    __constants__ = """
+        num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse
+    """.split()
 
     def __init__(
         self,
@@ -115,17 +109,9 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """Sum, mean or maximum of the vectors of each bag of numbers: (B, N) to (B, embedding_dim)."""
 
-    __constants__ = [
-        "num_embeddings",
-        "embedding_dim",
-        "max_norm",
-        "norm_type",
-        "scale_grad_by_freq",
-        "mode",
-        "sparse",
-        "include_last_offset",
-        "padding_idx",
-    ]
+    __constants__ = """
+        num_embeddings embedding_dim max_norm norm_type scale_grad_by_freq mode sparse include_last_offset padding_idx
+    """.split()
 
     def __init__(
         self,

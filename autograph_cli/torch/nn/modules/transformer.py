@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
 from .. import functional as F, init
 from .attention import MultiheadAttention
 from .container import ModuleList
@@ -54,7 +54,7 @@ def _length(x: Any, batch_first: bool) -> int | None:
 
 
 class _Layer(Module):
-    """What encoder and decoder layers share: attention, then two linear maps, each beside a shortcut."""
+    """The base of encoder and decoder layers: attention, then two linear maps, each beside a shortcut."""
 
     __constants__ = ["norm_first"]
     _ag_attentions: tuple[str, ...]

@@ -11,8 +11,8 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ... import _namespace as torch, distributed as dist
-from ..._core.errors import refused
-from ..._core.user_warnings import warn
+from ..._core.base.errors import refused
+from ..._core.base.user_warnings import warn
 from ...autograd.function import Function
 from ...autograd.variable import Variable
 from ...distributed._buckets import FIRST_BYTES, fill, flat_groups

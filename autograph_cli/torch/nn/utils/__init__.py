@@ -19,7 +19,7 @@ _HOME = {
     "stateless": (),
     "weight_norm": ("remove_weight_norm", "weight_norm"),
 }
-"""Where each name is defined."""
+"""The module that defines each name."""
 __all__ = ["rnn", *(name for names in _HOME.values() for name in names)]
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
+from ..._core.tape.tensor import Tensor
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.tensor import Tensor
+from ..._core.tape.tensor import Tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

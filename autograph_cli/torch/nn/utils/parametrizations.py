@@ -93,10 +93,10 @@ class _SpectralNorm(Module):
 
 
 def _tensor(module: Any, name: str) -> Any:
-    found = getattr(module, name, None)
-    if not isinstance(found, torch.Tensor):
+    result = getattr(module, name, None)
+    if not isinstance(result, torch.Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
-    return found
+    return result
 
 
 def spectral_norm(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.tensor import Tensor
+from ..._core.tape.tensor import Tensor
 from ..modules.container import ModuleDict, ModuleList
 from ..parameter import Parameter
 
@@ -174,11 +174,11 @@ def _no_pickle(self: Any) -> None:
 
 
 def _copied(self: Any, memo: dict[int, Any]) -> Any:
-    made = memo.get(id(self))
-    if made is None:
-        made = memo[id(self)] = object.__new__(type(self))
-        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
-    return made
+    result = memo.get(id(self))
+    if result is None:
+        result = memo[id(self)] = object.__new__(type(self))
+        result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return result
 
 
 def _give_own_class(module: Any) -> None:
@@ -243,7 +243,7 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
 
 
 def _check_next(module: Any, name: str, parametrization: Any) -> None:
-    """What is registered on top of others must take and give the same kind of tensor."""
+    """Check that a parametrization on top of others takes and gives the same kind of tensor."""
     before = getattr(module, name)
     made = parametrization(before)
     what = "Registering a parametrization may not change the {} of the tensor, unless the `unsafe` flag is enabled."
@@ -301,8 +301,8 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 
 def type_before_parametrizations(module: Any) -> type:
     """The class that a module had before it was parametrized."""
-    found: type = type(module).__bases__[0] if is_parametrized(module) else type(module)
-    return found
+    result: type = type(module).__bases__[0] if is_parametrized(module) else type(module)
+    return result
 
 
 def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tensor_name: str | None = None) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ... import _namespace as torch
-from ..._core.tensor import Tensor
+from ..._core.tape.tensor import Tensor
 
 __all__ = [
     "PackedSequence",

@@ -56,7 +56,7 @@ def _tied(module: Any, tensors: dict[str, Any]) -> dict[str, Any]:
     own = _members(module)
     for name, tensor in own.items():
         names.setdefault(id(tensor), []).append(name)
-    found = dict(tensors)
+    result = dict(tensors)
     for name, tensor in tensors.items():
         for other in names.get(id(own.get(name)), ()):
             if other in tensors and tensors[other] is not tensor:
@@ -64,8 +64,8 @@ def _tied(module: Any, tensors: dict[str, Any]) -> dict[str, Any]:
                     f"functional_call got multiple values for keys {sorted((name, other))}, which are tied. Consider "
                     "using tie_weights=False"
                 )
-            found[other] = tensor
-    return found
+            result[other] = tensor
+    return result
 
 
 def _check_names(module: Any, tensors: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _namespace as torch
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
 from ..parameter import Parameter, UninitializedParameter
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]

@@ -11,7 +11,7 @@ from .plateau import ReduceLROnPlateau
 
 
 class _Combined(LRScheduler):
-    """What both have in common: parts that belong to the same optimizer."""
+    """The base of both: parts that belong to the same optimizer."""
 
     _schedulers: Sequence[Any]
 

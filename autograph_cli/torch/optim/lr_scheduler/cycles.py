@@ -38,7 +38,7 @@ _SCALES: dict[str, tuple[Callable[[float, float], float], str]] = {
     "triangular2": (lambda gamma, cycle: 1 / 2.0 ** (cycle - 1), "cycle"),
     "exp_range": (lambda gamma, iteration: gamma**iteration, "iterations"),
 }
-"""How much of the height a cycle keeps: a function of `gamma` and of the cycle or the iteration."""
+"""The height of a cycle: a function of `gamma` and of the cycle or the iteration."""
 
 
 class CyclicLR(_WithMomentum):
@@ -256,7 +256,7 @@ def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
 
 
 def _phases(rise: float, total: int, three: bool) -> list[dict[str, Any]]:
-    """When each phase ends, and from where to where rate and momentum go in it."""
+    """Return the end of each phase, and the rate and momentum at both of its ends."""
     ways = [
         (float(rise) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
         (total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
 from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, need_optimizer, put, values
 
 

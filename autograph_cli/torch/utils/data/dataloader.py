@@ -12,7 +12,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from ..._arrays.cuda import is_available
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
 from ._utils.collate import default_collate, default_convert
 from ._utils.pin_memory import pin_memory
 from .dataset import IterableDataset
@@ -343,7 +343,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         """The worker that gets the next task."""
         self._sent = self._next = 0
         self._owner: dict[int, int] = {}
-        """Which worker has the task of a position."""
+        """The worker of the task of each position."""
         self._arrived: dict[int, Any] = {}
         for _ in range((loader.prefetch_factor or 1) * loader.num_workers):
             self._hand_out()

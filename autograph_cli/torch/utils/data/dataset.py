@@ -8,9 +8,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from ..._core.registry import functions
-from ..._core.tensor import Tensor
-from ..._core.user_warnings import warn
+from ..._core.base.user_warnings import warn
+from ..._core.operations.registry import functions
+from ..._core.tape.tensor import Tensor
 from ..._ops.random_numbers.generators import default_generator
 
 T_co = TypeVar("T_co", covariant=True)
@@ -142,8 +142,8 @@ class Subset(Dataset[Any]):
     def __getitems__(self, indices: list[int]) -> list[Any]:
         chosen = [self.indices[i] for i in indices]
         if callable(getattr(self.dataset, "__getitems__", None)):
-            found: list[Any] = self.dataset.__getitems__(chosen)
-            return found
+            result: list[Any] = self.dataset.__getitems__(chosen)
+            return result
         return [self.dataset[i] for i in chosen]
 
     def __len__(self) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sized
 from typing import Any
 
-from ..._core.registry import functions
+from ..._core.operations.registry import functions
 from ..._ops.random_numbers.generators import Generator
 from .sampler import Sampler
 

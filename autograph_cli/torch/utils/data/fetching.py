@@ -1,4 +1,4 @@
-"""How a batch is fetched, here or in a worker, and how an exception travels."""
+"""Fetching of a batch, here or in a worker, and the way of an exception to the caller."""
 
 from __future__ import annotations
 

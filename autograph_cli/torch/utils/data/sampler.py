@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
-from ..._core.dtypes import float64, int64
-from ..._core.registry import functions
+from ..._core.base.dtypes import float64, int64
+from ..._core.operations.registry import functions
 from ..._ops.random_numbers.generators import Generator
 
 T_co = TypeVar("T_co", covariant=True)

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.state import process_state, thread_state
+from ..._core.base.state import process_state, thread_state
 from ..._kernels import threads
 from ..._ops.random_numbers.generators import manual_seed
 from .fetching import FETCHERS, Failure
 
 
 class WorkerInfo:
-    """What a worker knows of itself: `id`, `num_workers`, `seed` and its copy of the `dataset`."""
+    """The facts of a worker: `id`, `num_workers`, `seed` and its copy of the `dataset`."""
 
     def __init__(self, **facts: Any) -> None:
         self._facts = facts

@@ -1,7 +1,5 @@
 """DistributedDataParallel in one process: what it refuses, in PyTorch's words, and how it reduces its buckets."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from typing import Any

@@ -1,1 +1,1 @@
-"""What `torch.utils.benchmark` is made of, under the names of PyTorch's modules."""
+"""The parts of `torch.utils.benchmark`, under the names of PyTorch's modules."""

@@ -1,4 +1,4 @@
-"""What a timer measured, and how it is told."""
+"""Measurements of a timer, and their text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNITS = (("ns", 1e-9, "nanosecond"), ("us", 1e-6, "microsecond"), ("ms", 1e-3, 
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """What was measured."""
+    """The measured task."""
 
     stmt: str
     setup: str = "pass"
@@ -106,7 +106,7 @@ class Measurement:
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """Those of the same task as one, with the times of all."""
+        """Merge those of the same task into one, with the times of all."""
         found: dict[TaskSpec, list[Measurement]] = {}
         for one in measurements:
             found.setdefault(one.task_spec, []).append(one)

@@ -8,7 +8,7 @@ from typing import Any
 from .common import Measurement, select_unit, trim_sigfig
 
 _COLOURS = ((1.05, "\033[92m"), (1.25, "\033[34m"), (2.0, ""), (float("inf"), "\033[31m"))
-"""How many times as long as the best a time may take, and what is written before it."""
+"""The colours: the highest ratio to the best time, and the text before it."""
 
 
 class Compare:

@@ -1,4 +1,4 @@
-"""What PyTorch keeps under `torch.utils.data._utils`: how samples become a batch."""
+"""The parts of `torch.utils.data._utils`: samples become a batch."""
 
 from . import collate
 

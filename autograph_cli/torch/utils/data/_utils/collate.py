@@ -1,4 +1,4 @@
-"""How samples become a batch."""
+"""Collation: samples become a batch."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...._core.dtypes import float64
-from ...._core.registry import functions
-from ...._core.tensor import Tensor
+from ...._core.base.dtypes import float64
+from ...._core.operations.registry import functions
+from ...._core.tape.tensor import Tensor
 
 _TEXT = (str, bytes)
 Joins = dict[Any, Callable[..., Any]]
@@ -135,9 +135,9 @@ def _rebuilt(like: Any, entries: dict[Any, Any]) -> Any:
         return entries
     with contextlib.suppress(TypeError):
         if isinstance(like, MutableMapping):
-            made = copy.copy(like)
-            made.update(entries)
-            return made
+            result = copy.copy(like)
+            result.update(entries)
+            return result
         return type(like)(entries)
     return entries
 
@@ -148,9 +148,9 @@ def _relisted(like: Any, parts: list[Any]) -> Any:
         return parts
     with contextlib.suppress(TypeError):
         if isinstance(like, MutableSequence):
-            made = copy.copy(like)
+            result = copy.copy(like)
             for i, part in enumerate(parts):
-                made[i] = part
-            return made
+                result[i] = part
+            return result
         return type(like)(parts)
     return parts

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...._arrays import cuda
-from ...._core.tensor import Tensor
+from ...._core.tape.tensor import Tensor
 from .collate import _TEXT, _rebuilt, _relisted
 
 

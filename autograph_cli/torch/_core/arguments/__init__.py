@@ -1,0 +1,1 @@
+"""Arguments of public functions, read and refused as PyTorch does."""

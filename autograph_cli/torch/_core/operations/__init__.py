@@ -1,0 +1,1 @@
+"""Records of operations, their formulas, and their public names."""

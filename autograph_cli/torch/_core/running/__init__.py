@@ -1,0 +1,1 @@
+"""Dispatch, the compiled tape, views, in-place changes, autocast."""

@@ -1,0 +1,1 @@
+"""Tensors, nodes, and the tensors that nodes save."""

@@ -1,0 +1,1 @@
+"""Forward mode, reverse mode and batching above the tape."""

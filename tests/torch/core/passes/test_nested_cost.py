@@ -1,0 +1,78 @@
+"""Derivatives within derivatives: a gradient by something on the way does not look through what that was made of."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from autograph_cli import torch
+from autograph_cli.torch._core.base.state import process_state
+from autograph_cli.torch._core.passes import backward_pass
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """How many nodes each backward pass looked at."""
+    counts: list[int] = []
+    collect = backward_pass.collect
+
+    def counted(stack: object, pending: object, leaves: object, oldest: int) -> object:
+        order = collect(stack, pending, leaves, oldest)
+        counts.append(len(order))
+        return order
+
+    monkeypatch.setattr(backward_pass, "collect", counted)
+    monkeypatch.setattr(process_state, "disordered", False)
+    yield counts
+
+
+def fall(steps: int, weight: torch.Tensor) -> torch.Tensor:
+    """Where something falls by forces that are gradients of a potential."""
+    x, v = weight * 1.0, torch.zeros(2)
+    for _ in range(steps):
+        (force,) = torch.autograd.grad((x * x * x).sum() + (x * weight).sum(), x, create_graph=True)
+        v = v - 0.1 * force
+        x = x + 0.1 * v
+    return (x * x).sum()
+
+
+def test_each_step_costs_the_same(looked_at: list[int]) -> None:
+    weight = torch.tensor([0.5, 1.0], requires_grad=True)
+    end = fall(12, weight)
+    assert len(set(looked_at)) == 1
+    (slope,) = torch.autograd.grad(end, weight)
+    (again,) = torch.autograd.grad(fall(12, weight.detach().requires_grad_()), weight, allow_unused=True)
+    assert again is None
+    step = 1e-3
+    for i in range(2):
+        moved = [fall(12, (weight + step * sign * torch.eye(2)[i]).detach().requires_grad_()) for sign in (1, -1)]
+        torch.testing.assert_close(slope[i], (moved[0] - moved[1]) / (2 * step), rtol=1e-2, atol=1e-2)
+
+
+def test_a_custom_function_may_give_gradients_to_older_nodes() -> None:
+    class Both(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, parts):  # type: ignore[no-untyped-def]
+            return x + parts
+
+        @staticmethod
+        def backward(ctx, grad):  # type: ignore[no-untyped-def]
+            return grad, 2 * grad
+
+    w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    old, _ = (w * 2).split([1, 2])  # a node of several outputs, older than what is asked for
+    x = old * 3
+    (found,) = torch.autograd.grad(Both.apply(x, old).sum(), x, retain_graph=True)
+    assert found.tolist() == [1.0]
+    Both.apply(x, old).sum().backward()
+    assert w.grad.tolist() == [10.0, 0.0, 0.0]
+
+
+def test_an_input_whose_history_was_made_anew() -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    base = w * 2
+    view = base[0]
+    base.mul_(3)
+    (found,) = torch.autograd.grad((base * view).sum(), view, retain_graph=True)
+    assert found.item() == pytest.approx(18.0)
+    (all_of_it,) = torch.autograd.grad((base * view).sum(), w)
+    assert all_of_it.tolist() == pytest.approx([144.0, 36.0])
