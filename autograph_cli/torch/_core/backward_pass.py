@@ -32,7 +32,7 @@ from .operation import operations
 from .ready_order import in_order, when_ready
 from .roots import root_edge
 from .saved_tensors import PackedItems, check_versions, freed, opened
-from .state import BackwardCall, process_state, thread_state
+from .state import BackwardCall, ThreadState, process_state, thread_state
 from .tensor import Tensor, Wrapped, make
 from .views import CopySlices
 
@@ -567,3 +567,5 @@ _fast: Any = compiled("_core.fast_tape")
 collect = _collect if _fast is None else _fast.collect
 leading = _leading if _fast is None else _fast.leading
 walk = _walk if _fast is None else _fast.walk
+if _fast is not None:  # a mode is put back whatever a handler of a signal raises on the way
+    ThreadState.grad = ThreadState.grad.setter(_fast.put_grad)  # type: ignore[attr-defined, method-assign]
