@@ -95,16 +95,16 @@ test-pure: venv  ## run the tests of what has compiled modules without them: the
 SANITIZED := build/sanitize
 sanitize: venv  ## build with the sanitizers of gcc, and run the tests of kernels and layers and a sweep of operations and layouts
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cython>=3.1' 'setuptools>=77'
-	rm -f $(SANITIZED)/found.*
+	rm -f $(SANITIZED)/.found.*
 	@mkdir -p $(SANITIZED)
 	git ls-files -z autograph_cli tests hatch_build.py pyproject.toml | xargs -0 cp -pu --parents -t $(SANITIZED)
 	cd $(SANITIZED) && AUTOGRAPH_CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined" LDFLAGS="-fsanitize=address,undefined" \
 	  $(CURDIR)/$(BIN)/python -c "import hatch_build, pathlib; hatch_build.compiled(pathlib.Path.cwd())"
 	cd $(SANITIZED) && export PYTHONPATH="$$PWD" PYTHONMALLOC=malloc AUTOGRAPH_LAYOUTS=$(LAYOUTS) \
 	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:log_path="$$PWD/found" UBSAN_OPTIONS=print_stacktrace=1:log_path="$$PWD/found" && \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:log_path="$$PWD/.found" UBSAN_OPTIONS=print_stacktrace=1:log_path="$$PWD/.found" && \
 	  $(CURDIR)/$(BIN)/python -m pytest -q -p no:cacheprovider tests/torch/kernels tests/torch/nn tests/torch/ops/test_layouts.py
-	@! grep -E "ERROR|runtime error" $(SANITIZED)/found.* 2>/dev/null
+	@! grep -E "ERROR|runtime error" $(SANITIZED)/.found.* 2>/dev/null
 
 test-gpu: venv  ## run the tests of the device cuda on a GPU; CUDA=cuda13 for a driver of CUDA 13
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(CUDA)]'

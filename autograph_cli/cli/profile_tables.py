@@ -14,6 +14,7 @@ from autograph_cli.graph import Allocation, Graph, Profile, Step, Trace
 from autograph_cli.graph.facts import bars, bytes_text, flops_text, nanoseconds_text
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.profile import GROUPS, Cost, Sum, alive_by, costs, peak, sums, timeline, whole
+from autograph_cli.graph.saved_memory import uncounted_words
 
 COLUMNS = 60
 """The bars of the memory's timeline."""
@@ -91,7 +92,11 @@ def _memory(graph: Graph, measured: Profile, its_costs: list[Cost], limit: int) 
     for place, there in by_device.items():
         where = "" if by_device.keys() == {"cpu"} else f" on {place}"
         lines += _over_time(graph, there, measured, its_costs, limit, where)
-    return lines or ["memory: no tensor with memory of its own was seen"]
+    uncounted = uncounted_words(graph).removeprefix(", ")
+    return [
+        *([f"kept: {uncounted}"] if uncounted else []),
+        *(lines or ["memory: no tensor with memory of its own was seen"]),
+    ]
 
 
 def _over_time(

@@ -155,7 +155,8 @@ def _held(
         ("optimizer state", memory.optimizer),
         ("saved activations", total_bytes(retained(kept))),
     )
-    return [*lines, ("held", ", ".join(f"{name} {bytes_text(count)}" for name, count in parts) + where)]
+    held = ", ".join(f"{name} {bytes_text(count)}" for name, count in parts)
+    return [*lines, ("held", held + (" or more" if more else "") + where)]
 
 
 def growth(graph: Graph) -> list[tuple[str, str]]:

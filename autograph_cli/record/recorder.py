@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
-from types import FrameType, FunctionType
+from types import FrameType
 from typing import Any
 
 from msgspec.structs import replace
@@ -29,6 +28,7 @@ from autograph_cli.record.log.kinds import Finished, Kind, Kinds
 from autograph_cli.record.log.ledger import Books
 from autograph_cli.record.log.noticed import CALLS, FEW, Noticed
 from autograph_cli.record.log.saved_tensors import look
+from autograph_cli.record.log.signals import held, of_a_handler
 from autograph_cli.record.log.steps import Progress, Selection
 from autograph_cli.record.measure.independence import INDEPENDENCE, Calls
 from autograph_cli.record.measure.measures import Measures
@@ -253,13 +253,8 @@ class Recorder:
     def failed(self, error: Exception) -> None:
         """An error of the recorder's own ends the recording, and the script goes on; one of a signal's handler is the
         script's."""
-        handlers = [signal.getsignal(number) for number in signal.valid_signals()]
-        codes = {handler.__code__ for handler in handlers if isinstance(handler, FunctionType)}
-        traceback = error.__traceback__
-        while traceback is not None:
-            if traceback.tb_frame.f_code in codes:
-                raise error
-            traceback = traceback.tb_next
+        if of_a_handler(error):
+            raise error
         self.stop()
         if not self.broken:
             self.broken = summary(error)
@@ -430,6 +425,7 @@ class Recorder:
             del before, opening
             forgetting.drop(self.log, list(held.values()))
 
+    @held()
     def _step(self, done: Finished) -> Step:
         step, roots = done.step, [output for _, output in done.roots]
         others = [(name, output) for name, output in made_in(self.log, step) if output not in roots]

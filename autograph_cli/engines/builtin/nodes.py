@@ -44,7 +44,8 @@ class Nodes:
         if operation is not None:
             return name, operation.name
         function = getattr(cls, "_forward_cls", None)  # an operator of torch.library says what it is called
-        return name, getattr(function, "_op_name", "") or name.removesuffix("Backward")
+        called = getattr(function, "_op_name", "") or getattr(cls, "_ag_op_name", "")
+        return name, called or name.removesuffix("Backward")
 
     def arguments(self, cls: Any, plain: Any) -> list[tuple[str, str]]:
         if isinstance(plain, Change):

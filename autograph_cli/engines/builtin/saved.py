@@ -267,7 +267,10 @@ def _items(node: Node) -> list[tuple[str, Any, int]]:
         if item is None or not (node._ag_operation is None or hasattr(node.__class__, label)):
             continue
         kind = item.__class__
-        if (kind is tuple or kind is list) and not _is_size(item) and any(hasattr(part, "_ag_raw") for part in item):
+        if isinstance(item, Node):  # of one tensor of a list
+            parts_of_one = [each for each in _items(item) if hasattr(each[1], "_ag_raw")]
+            found += [(f"{name}[{position}]", part, version) for name, part, version in parts_of_one]
+        elif (kind is tuple or kind is list) and not _is_size(item) and any(hasattr(part, "_ag_raw") for part in item):
             found += [(f"{label}[{number}]", part, 0) for number, part in enumerate(item)]
         elif kind is SavedList:
             parts = enumerate(zip(item.shown._items, item.shown._versions, strict=True))

@@ -16,6 +16,7 @@ from autograph_cli.record.graphs.roots import is_operation, made_in, name_of
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import COMPUTED, StepLog
 from autograph_cli.record.log.saved_tensors import look
+from autograph_cli.record.log.signals import held, of_a_handler
 from autograph_cli.record.measure.measures import Measures
 from autograph_cli.record.names.source_locations import Sources
 
@@ -201,24 +202,40 @@ def derive(
     it.
     """
     names = ", ".join(f"`{name}`" for name, _ in roots)
-    try:
-        other = log.copy()
-        if measures is not None:
-            other.measures, other.engine.measured = measures, True
-        leaves, found = other.engine.gradients([root for _, root in roots], custom=custom)
-        gradients = list(_named(other, leaves, found))
-        if not gradients:
-            raise CannotDerive(f"not made: the gradients of {names} are constants, with no graph of their own")
-        look(other, other.step)
-        made = Span(other.step, [*span.roots, *gradients], span.found)
-        return functools.partial(build, other, sources, made, at_last=True), (
-            f"made by autograph from {names} and its leaves; the script itself {_kept(order)}"
-        )
-    except CannotDerive as reason:
-        return None, str(reason)
-    except Exception as error:
-        what = f"{type(error).__name__}: {error}"
-        return None, f"not made: autograph differentiated {names} once more, and that failed with {what}"
+    with held():
+        try:
+            return _differentiated(log, sources, span, roots, names, order, custom, measures)
+        except CannotDerive as reason:
+            return None, str(reason)
+        except Exception as error:
+            if of_a_handler(error):
+                raise
+            what = f"{type(error).__name__}: {error}"
+            return None, f"not made: autograph differentiated {names} once more, and that failed with {what}"
+
+
+def _differentiated(
+    log: EventLog,
+    sources: Sources,
+    span: Span,
+    roots: Sequence[tuple[str, Any]],
+    names: str,
+    order: int,
+    custom: bool,
+    measures: Measures | None,
+) -> tuple[Callable[[], Graph], str]:
+    other = log.copy()
+    if measures is not None:
+        other.measures, other.engine.measured = measures, True
+    leaves, found = other.engine.gradients([root for _, root in roots], custom=custom)
+    gradients = list(_named(other, leaves, found))
+    if not gradients:
+        raise CannotDerive(f"not made: the gradients of {names} are constants, with no graph of their own")
+    look(other, other.step)
+    made = Span(other.step, [*span.roots, *gradients], span.found)
+    return functools.partial(build, other, sources, made, at_last=True), (
+        f"made by autograph from {names} and its leaves; the script itself {_kept(order)}"
+    )
 
 
 def _kept(order: int) -> str:

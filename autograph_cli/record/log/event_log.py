@@ -61,11 +61,28 @@ from autograph_cli.record.names.variables import variables_of
 _getframe = sys._getframe
 
 
+class _Steps:
+    """The steps that live. A `WeakSet` would run Python code as one goes, and swallow what a signal's handler raises
+    there."""
+
+    def __init__(self) -> None:
+        self._refs: list[weakref.ref[StepLog]] = []
+
+    def add(self, step: StepLog) -> None:
+        self._refs = [ref for ref in self._refs if ref() is not None] + [weakref.ref(step)]
+
+    def __iter__(self) -> Iterator[StepLog]:
+        return iter([step for ref in self._refs if (step := ref()) is not None])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 class _Thread(threading.local):
     """The step that is going on in this thread, and the calls of modules, from the outermost on, as far as they are
     known."""
 
-    def __init__(self, steps: weakref.WeakSet[StepLog]) -> None:
+    def __init__(self, steps: _Steps) -> None:
         self._steps = steps
         self.calls: list[CallEvent] = []
         self.begin()
@@ -143,7 +160,7 @@ class EventLog:
         """What measures beside the log, if anything does."""
         self.arrays: dict[int, Any] | None = None
         """The numbers of leaves and inputs as they were met, by the event's number, if they are asked for."""
-        self.steps: weakref.WeakSet[StepLog] = weakref.WeakSet()
+        self.steps = _Steps()
         """Those that are going on, in all threads, and those that are wanted still."""
         self.thread = _Thread(self.steps)
         self.modules = Modules(self.engine.tensor)

@@ -142,7 +142,7 @@ class Books:
 
     def _optimizer(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         site = site_of(_caller())
-        return args, lambda _: self._guarded(self._made, args[0], site)
+        return args, lambda _: hasattr(args[0], "param_groups") and self._guarded(self._made, args[0], site)
 
     def _made(self, optimizer: Any, site: Site | None) -> int:
         holds = self.parameters.set_of(self.parameters.held(optimizer))

@@ -132,6 +132,7 @@ class Hooks:
             self._guarded(self._look, known, before, after)
             return result
 
+        heard.__name__ = getattr(hook, "__name__", "<unknown>")  # errors name the hook
         heard._ag_hook = hook  # type: ignore[attr-defined]
         return self._log.engine.between(heard)
 

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 
 from autograph_cli import AutographError, engines
 from autograph_cli.graph import Source, Trace
+from autograph_cli.record.log.signals import handlers, retire
 from autograph_cli.record.run import store
 from autograph_cli.record.run.imports import serve
 from autograph_cli.record.run.own_imports import OwnImports
@@ -194,12 +195,13 @@ def running(
         if until_exit:
             _held.append(stack.pop_all())
             atexit.register(_held[-1].close)
-        process = os.getpid()
+        process, handled = os.getpid(), handlers()
         if before is not None:
             before()
         ending = yield from _execute(target, code, main)
         if os.getpid() != process:
             sys.exit(ending.exit_code)  # a child that the script forked; what was recorded is the parent's to tell
+        retire(handled)
         imports.script_ended()
         result = replace(ending, scope=main.__dict__)
         if after is not None:

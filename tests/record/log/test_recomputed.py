@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autograph_cli.cli.profile_tables import tables
 from autograph_cli.cli.report import report
 from autograph_cli.record.run.runner import Target, record
 
@@ -52,9 +53,11 @@ def test_it_has_no_order_no_parent_and_no_backward_call(
 def test_it_is_said_that_what_it_holds_is_not_counted(engine: str, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.replace("REGION", "layer").replace("REENTRANT", "False").replace("MORE", "False"))
-    result, trace = record(Target.of(str(script)), engine=engine)
+    result, trace = record(Target.of(str(script)), record=("time",), engine=engine)
     assert result.exit_code == 0
-    (memory,) = [text for label, text in report(trace, None, Path()) if label == "memory"]
-    assert memory.endswith(
+    said = dict(report(trace, None, Path()))
+    assert said["memory"].endswith(
         "kept for backward, not counting what hooks (a checkpoint's, the script's) hold for 2 operations"
     )
+    assert said["held"].endswith(" or more")
+    assert "\nkept: not counting what hooks " in tables(trace.steps[0], trace, (), "time", 5)

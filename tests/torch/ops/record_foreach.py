@@ -67,6 +67,22 @@ CHANGES = [
 ]
 """Calls that change tensors with a history, by themselves or with others that require a gradient."""
 
+WITH_NODES = [
+    *(f"{name}(a)" for name in (*ONE.replace("zero_", "clone").split(), "max", "norm")),
+    *("norm(a, 1)", "norm(a, ord=float('inf'))", "norm(a, 2, torch.float64)", "mm([m, m.t()], [m.t(), m])"),
+    *(
+        f"{name}(a, {other})"
+        for name in ("add", "sub", "mul", "div", "maximum", "minimum", "clamp_max", "clamp_min", "pow")
+        for other in ("2.0", "0.25", "[2, 0.5]", "b")
+    ),
+    *(f"{name}(a, one)" for name in ("add", "sub", "mul", "div")),
+    *("add(a, b, alpha=2)", "pow(2.0, a)", "exp([a[0], b[0].detach()])", "mul([a[0], torch.ones(2)], b)"),
+    *("mul(a, a)", "sub([a[0], a[0]], [b[0], a[0]])"),
+    *(f"lerp(a, b, {weight})" for weight in ("0.25", "[0.5, 0.25]", "a")),
+    *(f"{name}(a, b, b{more})" for name in ("addcmul", "addcdiv") for more in ("", ", value=2", ", [2.0, 3.0]")),
+]
+"""Calls out of place of tensors that require a gradient: one node for all."""
+
 
 def names_of(torch):
     return {
@@ -96,6 +112,23 @@ def differentiated(torch, call):
     return [nodes, [x.tolist() for x in made], [None if g is None else g.tolist() for g in grads]]
 
 
+def with_node(torch, call):
+    """The node and those behind it, the numbers, all gradients, the gradients of these, and whether a second pass runs
+    through the same graph."""
+    names = names_of(torch)
+    leaves = [x.requires_grad_() for x in (*names["a"], *names["b"], names["m"])]
+    made = eval(f"torch._foreach_{call}", names)
+    node = made[0].grad_fn
+    shown = [node.name(), *(f and (f.name().rpartition(":")[2], nr) for f, nr in node.next_functions)]
+    places = [(x.grad_fn is node and x.output_nr) if x.requires_grad else None for x in made]
+    loss = sum((x * x).sum() for x in made if x.requires_grad)
+    first = torch.autograd.grad(loss, leaves, create_graph=True, allow_unused=True)
+    second = sum((x * x).sum() for x in first if x is not None)
+    twice = torch.autograd.grad(second, leaves, allow_unused=True) if second.requires_grad else []
+    grads = [[None if x is None else x.tolist() for x in each] for each in (first, twice)]
+    return json.loads(json.dumps([shown, places, [x.tolist() for x in made], *grads]))
+
+
 def outcome(torch, call):
     """The results, the list afterwards, or the error's class."""
     names = names_of(torch)
@@ -110,5 +143,6 @@ if __name__ == "__main__":
     import torch
 
     found = {call: outcome(torch, call) for call in CALLS} | {call: differentiated(torch, call) for call in CHANGES}
+    found |= {f"out of place: {call}": with_node(torch, call) for call in WITH_NODES}
     EXPECTED.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()) + "\n}\n")
     print(len(found))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from autograph_cli import torch
-from tests.torch.ops.record_foreach import CALLS, CHANGES, EXPECTED, differentiated, outcome
+from tests.torch.ops.record_foreach import CALLS, CHANGES, EXPECTED, WITH_NODES, differentiated, outcome, with_node
 
 RECORDED = json.loads(EXPECTED.read_text())
 
@@ -38,9 +38,18 @@ def test_changes_in_place_have_the_nodes_and_gradients_of_pytorch(call):
         assert torch.allclose(torch.tensor(flat(got)), torch.tensor(flat(value)), rtol=1e-5, equal_nan=True)
 
 
-def test_gradients_are_refused_by_name():
-    a = [torch.ones(2, requires_grad=True)]
-    with pytest.raises(NotImplementedError, match=r"torch\._foreach_mul of tensors that require a gradient"):
-        torch._foreach_mul(a, 2)
+@pytest.mark.parametrize("call", WITH_NODES)
+def test_one_node_stands_for_all_tensors_as_in_pytorch(call):
+    found, wanted = with_node(torch, call), RECORDED[f"out of place: {call}"]
+    assert found[:2] == wanted[:2]
+    for got, value in zip(found[2:], wanted[2:], strict=True):
+        assert torch.allclose(torch.tensor(flat(got)), torch.tensor(flat(value)), rtol=2e-5, atol=1e-6, equal_nan=True)
+
+
+def test_what_has_no_right_gradient_in_pytorch_is_refused():
+    a, one = [torch.ones(2, requires_grad=True)], torch.tensor(2.0, requires_grad=True)
+    for run in (lambda: torch._foreach_mul(a, one), lambda: torch._foreach_powsum(a, 2)):
+        with pytest.raises(NotImplementedError, match=r"torch\._foreach_\w+ of tensors that require a gradient"):
+            run()
     with torch.no_grad():
         assert torch._foreach_mul_(a, 2) is a and a[0].tolist() == [2.0, 2.0]

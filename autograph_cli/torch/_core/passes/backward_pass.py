@@ -13,7 +13,7 @@ from ..._arrays.backends import ELSEWHERE
 from ..._arrays.lazy import Lazy
 from ..._arrays.unusual import BY_OPERATIONS
 from ..._compiled import compiled
-from ..base.state import BackwardCall, process_state, thread_state
+from ..base.state import BackwardCall, ThreadState, process_state, thread_state
 from ..operations.flops import Counted
 from ..operations.operation import operations
 from ..running.device_dispatch import kernels
@@ -567,3 +567,5 @@ _fast: Any = compiled("_core.running.fast_tape")
 collect = _collect if _fast is None else _fast.collect
 leading = _leading if _fast is None else _fast.leading
 walk = _walk if _fast is None else _fast.walk
+if _fast is not None:  # a mode is put back whatever a handler of a signal raises on the way
+    ThreadState.grad = ThreadState.grad.setter(_fast.put_grad)  # type: ignore[attr-defined, method-assign]

@@ -74,6 +74,11 @@ cdef int set_grad(bint on) except -1:
     return 0
 
 
+def put_grad(state, bint on):
+    """Set `ThreadState.grad`, as Python's code does, which a handler may break off before it begins."""
+    set_grad(on)
+
+
 def applied(cls, tuple args):
     """What `Function._ag_applied` gives beside the node, outside of all transforms."""
     cdef tuple edges = ()

@@ -57,13 +57,15 @@ class SavedResult:
 
 
 class SavedView(SavedResult):
-    """The result of a change of a view in place: its history is that of the view, which its base's leads to."""
+    """A result that is output `number` of another node: of a change of a view in place, whose history is that of the
+    view, which its base's leads to; or of one tensor of a list."""
 
-    __slots__ = ("_seen_from",)
+    __slots__ = ("_seen_from", "number")
 
-    def __init__(self, item: SavedResult, node: Node) -> None:
+    def __init__(self, item: SavedResult, node: Node, number: int = 0) -> None:
         super().__init__(item._ag_raw, item._ag_counter)
         self._seen_from = weakref.ref(node)
+        self.number = number
 
 
 class Indices(list[Any]):
@@ -252,10 +254,10 @@ def unpack(node: Node, index: int) -> Any:
         check_version(node, index)
     if isinstance(item, SavedResult):
         number = node._ag_item_results[index]
-        history = item._seen_from() if item.__class__ is SavedView else None
-        if history is not None:
-            node, number = history, 0
-        tensor = make(item._ag_raw, (node, number) if number in node._ag_differentiable else None)
+        has_history = number in node._ag_differentiable
+        if item.__class__ is SavedView and (history := item._seen_from()) is not None:
+            node, number = history, item.number
+        tensor = make(item._ag_raw, (node, number) if has_history else None)
         tensor._ag_counter = item._ag_counter
         return tensor
     position = node._ag_item_edges[index]

@@ -6,12 +6,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..._core.base.dtypes import numpy_dtype
 from ..._core.base.errors import refused
 from ..._core.base.op_namespace import table
 from ..._core.base.state import thread_state
 from ..._core.operations.registry import functions, methods
 from ..._core.running.inplace import run_inplace
-from ..._core.tape.tensor import Tensor
+from ..._core.tape.tensor import Tensor, make
+from .foreach_nodes import overload_of, recorded
 
 _OF_ONE = (
     "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "
@@ -44,38 +46,90 @@ def _each(name: str, run: Callable[..., Any], in_place: bool) -> Callable[..., A
     def foreach(self: Any, *args: Any, **options: Any) -> Any:
         swapped = name == "pow" and not isinstance(self, (tuple, list)) and args and isinstance(args[0], (tuple, list))
         lists: tuple[Any, ...] = (args[0], self, *args[1:]) if swapped else (self, *args)
-        tensors = lists[0]
-        if not isinstance(tensors, (tuple, list)) or not all(isinstance(t, Tensor) for t in tensors):
-            raise refused(
-                TypeError,
-                f"{public}(): argument 'self' (position 1) must be tuple of Tensors, not {type(self).__name__}",
-            )
-        if not tensors:
-            raise RuntimeError("Tensor list must have at least one tensor.")
-        columns = [_per_tensor(public, len(tensors), x, _listed(name, i)) for i, x in enumerate(lists[1:])]
-        if (not in_place or _has_no_node(name, (*lists, *options.values()))) and thread_state.grad and _asks(lists):
-            raise NotImplementedError(
-                f"torch.{public} of tensors that require a gradient is not available in autograph's engine: use "
-                f"torch.no_grad, or torch.{name.rstrip('_')} on each"
-            )
-        options = {key: _per_tensor(public, len(tensors), x, key) for key, x in options.items() if key != "ord"} | {
-            key: [x] * len(tensors) for key, x in options.items() if key == "ord"
-        }
+        calls = _calls(name, public, lists, options)
+        given = (*lists, *[x for key, x in options.items() if key not in ("alpha", "ord", "dtype")])
+        if thread_state.grad and _asks(given):
+            if in_place and _has_no_node(name, given):
+                raise _refused(public, name)
+            if not (in_place or thread_state.wrapping or thread_state.autocast or thread_state.watcher):
+                return _with_one_node(name, public, given, calls, bool(swapped))
         made = []
-        for position, tensor in enumerate(tensors):
-            rest, named = [c[position] for c in columns], {_NAMES.get(k, k): c[position] for k, c in options.items()}
-            if name.startswith(("addcdiv", "addcmul")) and len(rest) > 2:
-                named["value"] = rest.pop()
+        for tensor, rest, named in calls:
             other = _another(name.rstrip("_"), rest, named) if in_place else None
             if other:
                 made.append(run_inplace(other, other.bind(tensor, rest[0])))
-                continue
-            made.append(run(rest[0], tensor) if swapped else run(tensor, *rest, **named))
+            else:
+                made.append(run(rest[0], tensor) if swapped else run(tensor, *rest, **named))
         return self if in_place else tuple(made)
 
     foreach.__name__ = foreach.__qualname__ = public
     foreach.__doc__ = f"`torch.{name}` on each tensor of a list."
     return foreach
+
+
+def _calls(name: str, public: str, lists: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
+    """For each tensor: itself, the arguments behind it, and those by name."""
+    tensors = lists[0]
+    if not isinstance(tensors, (tuple, list)) or not all(isinstance(t, Tensor) for t in tensors):
+        raise refused(
+            TypeError,
+            f"{public}(): argument 'self' (position 1) must be tuple of Tensors, not {type(lists[-1]).__name__}",
+        )
+    if not tensors:
+        raise RuntimeError("Tensor list must have at least one tensor.")
+    count = len(tensors)
+    columns = [_per_tensor(public, count, x, _listed(name, i)) for i, x in enumerate(lists[1:])]
+    others = {k: [x] * count if k == "ord" else _per_tensor(public, count, x, k) for k, x in options.items()}
+    calls = []
+    for position, tensor in enumerate(tensors):
+        rest, named = [c[position] for c in columns], {_NAMES.get(k, k): c[position] for k, c in others.items()}
+        if name.startswith(("addcdiv", "addcmul")) and len(rest) > 2:
+            named["value"] = rest.pop()
+        if name in ("norm", "powsum") and len(rest) > 1:
+            named["dtype"] = rest.pop()
+        calls.append((tensor, rest, named))
+    return calls
+
+
+def _refused(public: str, name: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"torch.{public} of tensors that require a gradient, with these arguments, is not available in autograph's "
+        f"engine: use torch.no_grad, or torch.{name.rstrip('_')} on each"
+    )
+
+
+def _with_one_node(
+    name: str, public: str, given: tuple[Any, ...], calls: list[Any], swapped: bool
+) -> tuple[Tensor, ...]:
+    """The results with the node that PyTorch has for all of them."""
+    others = given[1:]
+    numbers = others[2:] or [1] if name in ("addcmul", "addcdiv") else others
+    kind = _kind(numbers[-1]) if name in _OF_SEVERAL.split() or name in ("maximum", "minimum") else ""
+    beside = [x for x in others if isinstance(x, Tensor)]
+    if name == "powsum" or (kind == "Tensor" and name.startswith("addc")) or any(x.requires_grad for x in beside):
+        raise _refused(public, name)
+    if swapped:
+        kind = "ScalarAndTensor"
+    if kind == "Tensor" and name in ("add", "sub"):
+        kind = "Scalar"
+        calls = [(tensor, [x.item() for x in rest], named) for tensor, rest, named in calls]
+    overload = overload_of(name, kind, sum(isinstance(x, (tuple, list)) and isinstance(x[0], Tensor) for x in given))
+    rows = []
+    for tensor, rest, named in calls:
+        if name in ("maximum", "minimum") and kind != "List":
+            rest = [make(tensor._ag_raw.dtype.type(rest[0]))]
+        if "dtype" in named:
+            named["dtype"] = numpy_dtype(named["dtype"])
+        row = (rest[0], tensor) if swapped else (tensor, *rest)
+        rows.append(overload.op.bind(*row, **named))
+    return tuple(recorded(name, overload, rows, given))
+
+
+def _kind(x: Any) -> str:
+    """How PyTorch calls the overload by what stands beside the list."""
+    if isinstance(x, (tuple, list)):
+        return "List" if isinstance(x[0], Tensor) else "ScalarList"
+    return "Tensor" if isinstance(x, Tensor) else "Scalar"
 
 
 def _listed(name: str, position: int) -> str:
@@ -84,8 +138,9 @@ def _listed(name: str, position: int) -> str:
 
 
 def _asks(lists: tuple[Any, ...]) -> bool:
-    """Return whether a tensor of these lists requires a gradient."""
-    return any(t.requires_grad for x in lists if isinstance(x, (tuple, list)) for t in x if isinstance(t, Tensor))
+    """Return whether a tensor among these or in their lists requires a gradient."""
+    items = [t for x in lists for t in (x if isinstance(x, (tuple, list)) else (x,))]
+    return any(t.requires_grad for t in items if isinstance(t, Tensor))
 
 
 def _has_no_node(name: str, lists: tuple[Any, ...]) -> bool:

@@ -10,6 +10,7 @@ import warnings
 import pytest
 
 from autograph_cli import torch
+from autograph_cli.pure import is_pure
 from autograph_cli.torch._core.base import state
 from autograph_cli.torch._core.base.state import process_state, thread_state
 from autograph_cli.torch._core.running.autocast import settings
@@ -145,7 +146,9 @@ PROGRAMS = {
 def is_switching(frame):
     """Return whether a mode is being entered or left, or put back by what was interrupted."""
     while frame is not None and frame.f_code.co_filename != __file__:
-        if frame.f_code.co_name in SWITCHING or frame.f_code.co_filename == state.__file__:
+        if frame.f_code.co_name in SWITCHING:
+            return True
+        if is_pure() and frame.f_code.co_filename == state.__file__:  # else this is a function in C
             return True
         frame = frame.f_back
     return False

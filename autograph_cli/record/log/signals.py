@@ -1,0 +1,58 @@
+"""Handlers of signals: code of the script, wherever Python runs it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FunctionType, MethodType
+from typing import Any
+
+_TOLD = ("SIGALRM", "SIGVTALRM", "SIGPROF", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD")
+"""Those that come of timers, of persons and of other processes; all others tell of an error of this thread."""
+_TOLD_NUMBERS = frozenset(number for name in _TOLD if (number := getattr(signal, name, None)) is not None)
+
+
+@contextlib.contextmanager
+def held() -> Iterator[None]:
+    """Within the block this thread runs no handler; those that are due run at its end."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _TOLD_NUMBERS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def handlers() -> dict[int, Any]:
+    """The handlers of now."""
+    return {number: signal.getsignal(number) for number in _TOLD_NUMBERS}
+
+
+def retire(before: dict[int, Any]) -> None:
+    """Put back the handlers that were there `before` the script, which is over; they are its own again while the
+    process ends. A timer that is left ends nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number, handler in before.items():
+        now = signal.getsignal(number)
+        if isinstance(now, (FunctionType, MethodType)) and now is not handler:
+            ends = number in (signal.SIGINT, signal.SIGTERM) or handler is not signal.SIG_DFL
+            signal.signal(number, handler if ends else signal.SIG_IGN)
+            atexit.register(signal.signal, number, now)
+
+
+def of_a_handler(error: BaseException) -> bool:
+    """Return whether a handler raised this: the error is the script's, whatever it broke off."""
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    codes = {handler.__code__ for handler in handlers if isinstance(handler, FunctionType)}
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code in codes:
+            return True
+        traceback = traceback.tb_next
+    return False

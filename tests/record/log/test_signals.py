@@ -1,0 +1,95 @@
+"""The handler of a signal is code of the script: what it raises comes to the script, wherever the recorder is."""
+
+from __future__ import annotations
+
+import atexit
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from autograph_cli import torch
+from autograph_cli.record.recorder import Recorder
+from autograph_cli.record.run.runner import Target, record
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="there is no such signal")
+X = torch.ones(2, requires_grad=True)
+EVERY = 61
+"""Each so-many-th position at which Python may run a handler."""
+
+
+class Timeout(Exception):
+    """What the handler raises."""
+
+
+def steps() -> None:
+    for _ in range(2):
+        (X * X).sum().backward()
+
+
+class Signals:
+    """Sends a signal at the position of this number among those within the recorder."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+
+    def seen(self, frame: FrameType, event: str, _: Any) -> None:
+        path = frame.f_code.co_filename
+        if event != "call" or not ("/record/" in path or "/engines/" in path) or "/tests/" in path:
+            return
+        self.left -= 1
+        if self.left == -1:
+            signal.raise_signal(signal.SIGUSR1)
+
+
+def came(number: int) -> tuple[bool, bool, list[bool]]:
+    """Whether the signal was sent, whether what the handler raises came to the script, and what the handler found."""
+    signals, found, out = Signals(number), [], sys.stdout
+
+    def handler(*_: Any) -> None:
+        found.append(sys.stdout is out and torch.is_grad_enabled())
+        raise Timeout
+
+    before, recorder = signal.signal(signal.SIGUSR1, handler), Recorder(steps="all")
+    raised = False
+    try:
+        recorder.start()
+        try:
+            sys.setprofile(signals.seen)
+            steps()
+        except Timeout:
+            raised = True
+        finally:
+            sys.setprofile(None)
+    finally:
+        recorder.stop()
+        signal.signal(signal.SIGUSR1, before)
+        X.grad = None
+    return signals.left < 0, raised, found
+
+
+def test_what_a_handler_raises_comes_to_the_script_wherever_the_recorder_is() -> None:
+    number, lost = 0, []
+    while True:
+        sent, raised, found = came(number)
+        if not sent:
+            break
+        if not raised or found != [True]:
+            lost.append((number, raised, found))
+        number += EVERY
+    assert number > 10 * EVERY
+    assert lost == []
+
+
+def test_a_handler_is_not_called_once_the_script_is_over(tmp_path: Path) -> None:
+    script, before = tmp_path / "script.py", signal.getsignal(signal.SIGUSR1)
+    script.write_text("import signal\ndef late(*_): raise ValueError\nsignal.signal(signal.SIGUSR1, late)\n")
+    try:
+        record(Target.of(str(script)))
+        signal.raise_signal(signal.SIGUSR1)
+    finally:
+        atexit.unregister(signal.signal)
+        signal.signal(signal.SIGUSR1, before)
