@@ -66,7 +66,8 @@ class Derivations:
         self._custom = custom
         self._known: dict[tuple[Any, ...], Derivation] = {}
         """By the signature of the steps that they are of."""
-        self._count = 0
+        self.count = 0
+        """How many were made."""
         self.others: set[threading.Thread] = set()
         """The threads that are not the script's."""
 
@@ -79,9 +80,9 @@ class Derivations:
         key = None if self._measures is not None else (signature(log, log.step, outputs), again)
         found = None if key is None else self._known.get(key)
         if found is None:
-            if not chosen and self._count >= FEW:
+            if not chosen and self.count >= FEW:
                 return None, None
-            self._count += 1
+            self.count += 1
             self._look_back()
             named = [(self._name(root), root) for root in call.roots if isinstance(root, tensor)]
             found = Derivation(*self.of_roots(named, again=again))
