@@ -195,8 +195,9 @@ class Recorder:
         if self.total and self._optimizers:
             self.noticed.look_at(self._optimizers, [scope])
         if step.has_operations and self._wanted():
-            found = [(name, output) for name, output in step.variables if output not in step.bare]
-            roots = [(name, scope[name]) for name, output in found if log.known[key_of(output)].followed]
+            own = {event.key for event in step.events if event.followed}
+            found = [name for name, output in step.variables if output not in step.bare and key_of(output) in own]
+            roots = [(name, scope[name]) for name in found]
             step.derived = self.derivations.of_roots(roots)
 
     def _influences(self) -> Iterator[Notice]:
