@@ -69,7 +69,7 @@ def attach(engine: PyTorch) -> PyTorch | None:
     private.intercept(_operation)
     private_compiler.pass_over_ours()
     _process.hooked = _process.hooked and before is not None
-    _process.engine = engine
+    _process.engine, _process.follows = engine, False
     follow(engine, True)
     return before
 
@@ -87,7 +87,7 @@ def detach(engine: PyTorch, before: PyTorch | None = None) -> bool:
 
 def follow(engine: PyTorch, on: bool) -> None:
     """Whether the connection is told of what comes now."""
-    if _process.engine is not engine:
+    if _process.engine is not engine or (on and _process.follows):
         return
     if on:
         _process.follows = True
