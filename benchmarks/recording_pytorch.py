@@ -53,6 +53,11 @@ def gpt() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
     return model, torch.randint(64, (1, 64)), torch.randint(64, (64,))
 
 
+def narrow() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
+    model = nn.Sequential(nn.Embedding(64, 32), *[Block(32) for _ in range(4)], nn.Flatten(0, 1), nn.Linear(32, 64))
+    return model, torch.randint(64, (1, 64)), torch.randint(64, (64,))
+
+
 def perceptron() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
     model = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
     return model, torch.rand(64, 784), torch.randint(10, (64,))
@@ -68,6 +73,7 @@ MODELS = {
     "perceptron 784-128-10, 64 pictures": perceptron,
     "LeNet, 32 pictures": lenet,
     "GPT of 2 blocks, 64 tokens": gpt,
+    "GPT of 4 blocks, width 32, 64 tokens": narrow,
 }
 
 

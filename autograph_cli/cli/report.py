@@ -14,15 +14,12 @@ from autograph_cli.graph.facts import bytes_of, bytes_text
 from autograph_cli.graph.marks import marks_of, marks_text
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.saved_memory import Kept, kept_tensors, retained, total_bytes, uncounted_words
-from autograph_cli.record.log.kinds import ALL_UNTIL, EACH
+from autograph_cli.record.log.kinds import ALL_UNTIL
 from autograph_cli.record.run.store import has_graph
 
 MOST = 12
 """So many leaves or roots are named; of more, their number is told."""
-NOT_FOLLOWED = (
-    f", the last one that was followed: the first {ALL_UNTIL} are, then each {EACH}th, and fewer after many (--steps "
-    "all keeps all)"
-)
+NOT_FOLLOWED = ", the last one that was followed: the loop did not tell which is the last, {} (--steps {} keeps it)"
 
 AFTER = ", {}: drawn by --step last"
 
@@ -111,7 +108,7 @@ def _place(trace: Trace, step: Step, last: bool) -> str:
         return AFTER.format("small beside it" if step.graph.passes else "without a backward pass")
     if kind is None or not last or step is not [each for each in trace.steps if each.kind == step.kind][-1]:
         return ""
-    return NOT_FOLLOWED if kind.last > step.number else ""
+    return NOT_FOLLOWED.format(kind.last + 1, kind.last + 1) if kind.last > step.number else ""
 
 
 def _step(step: Step) -> list[tuple[str, str]]:

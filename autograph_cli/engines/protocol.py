@@ -268,6 +268,8 @@ class Events(Protocol):
     """How traces call it."""
     version: str
     """Its version, unless it is that of this package."""
+    cost: float
+    """The seconds that it takes to follow an operation, about."""
     folders: tuple[str, ...]
     """Where the engine's own code is, beside this package."""
     measured: bool
@@ -495,8 +497,7 @@ class Connect(Protocol):
 
     tensor: type
     """The class of tensors."""
-    costly: bool
-    """True if following a step makes it several times slower."""
+    cost: float
 
     @staticmethod
     def is_transforming() -> bool:

@@ -77,7 +77,7 @@ def checked(trace: Trace, name: str) -> Trace:
         try:
             _check(step)
         except GraphError as error:
-            raise TraceError(f"{name} is malformed: step {step.number}: {error}") from None
+            raise TraceError(f"{name} is malformed: step {step.nth}: {error}") from None
     if trace.ledger is not None and (problem := trace.ledger.problem()):
         raise TraceError(f"{name} is malformed: the ledger {problem}.")
     return trace

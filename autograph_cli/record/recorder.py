@@ -24,6 +24,7 @@ from autograph_cli.record.log.collectives import Collectives
 from autograph_cli.record.log.data import Data
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import BackwardEvent, StepLog
+from autograph_cli.record.log.forecast import Forecast
 from autograph_cli.record.log.kinds import Finished, Kind, Kinds
 from autograph_cli.record.log.ledger import Books
 from autograph_cli.record.log.noticed import CALLS, FEW, Noticed
@@ -40,6 +41,10 @@ from autograph_cli.record.run.tracebacks import summary
 
 SLOW = 0.5
 """The seconds that a call of a model may take for it to be called again."""
+COSTLY = 1e-4
+"""The seconds for each operation from which on an engine is not followed in each step."""
+DERIVING = 3
+"""So many times what it costs to follow a step it costs to make its derivative graph, about."""
 _MOST_COUNTED = 64
 """Of so many sets of parameters it is known when their memory was counted."""
 
@@ -106,7 +111,7 @@ class Recorder:
     ) -> None:
         self.selection = Selection.parse(steps)
         self.script = script
-        cheap = engine is None or not engine.costly
+        cheap = engine is None or engine.cost < COSTLY
         self._each, self._all = each and cheap, (bool(record) or every) and cheap
         self.log: EventLog = _Log(engine or connect("builtin"), self)
         self.log.data = Data() if data else None
@@ -134,17 +139,20 @@ class Recorder:
         """The error of its own that ended the recording."""
         self.watcher: Callable[[Progress], None] | None = None
         """Told of each step when it has ended."""
-        self.kinds = Kinds()
+        self.kinds, self._forecast = Kinds(), Forecast(self.log.engine.tensor)
         self.books.stepped = self.kinds.stepped
         self._optimizers: list[weakref.ref[Any]] = []
         self._settled: names.Settled = set()
         self.derivations = Derivations(self.log, self.sources, self._look_back, self.measures, custom=derive)
+        self._derived = 0
+        """How many derivative graphs were made when the last step ended."""
         self._counted: dict[tuple[tuple[Site, ...], frozenset[int]], tuple[int, Memory]] = {}
         """By the call that ends a step, and its parameters: how often there was one, and its memory as counted last."""
 
     def start(self) -> None:
         """Begin to follow the engine."""
         self.derivations.others = set(threading.enumerate())
+        self._forecast.begin(sys._getframe(1))
         file = getattr(sys.modules.get("__main__"), "__file__", None)
         if file and os.path.exists(file):
             self.sources.folder = os.path.dirname(os.path.realpath(file))
@@ -187,8 +195,9 @@ class Recorder:
         if self.total and self._optimizers:
             self.noticed.look_at(self._optimizers, [scope])
         if step.has_operations and self._wanted():
-            found = [(name, output) for name, output in step.variables if output not in step.bare]
-            roots = [(name, scope[name]) for name, output in found if log.known[key_of(output)].followed]
+            own = {event.key for event in step.events if event.followed}
+            found = [name for name, output in step.variables if output not in step.bare and key_of(output) in own]
+            roots = [(name, scope[name]) for name in found]
             step.derived = self.derivations.of_roots(roots)
 
     def _influences(self) -> Iterator[Notice]:
@@ -346,7 +355,7 @@ class Recorder:
     def passed(self, frame: FrameType) -> None:
         """A step has ended here that was not followed."""
         if self._tells_kinds:
-            self.kinds.ended(callers_of(frame), self.total)
+            self._foresee(self.kinds.ended(callers_of(frame), self.total), frame)
         self.total += 1
         self.books.steps += 1
         if self.collectives.any:
@@ -362,6 +371,11 @@ class Recorder:
         every = self._all or (self._each and self.selection.last) or self.watch is not None
         may_be = self._may_be_kept() and self.kinds.may_be_last(self.total)
         self.log.engine.follow(self._keeps or may_be or every)
+
+    def _foresee(self, kind: Kind, frame: FrameType) -> None:
+        """Ask the loops that are going on here, now and then, which step of this kind is the last one."""
+        if kind.count >= kind.asks and self.selection.last:
+            self.kinds.foresee(kind, self._forecast.left(frame, kind.count))
 
     def _trim(self, step: StepLog, call: BackwardCall, kind: Kind) -> None:
         """Leave out what ran before a turn of a loop began: all of that on which nothing in it hangs, but for the first
@@ -388,6 +402,9 @@ class Recorder:
         if self.measures is not None:
             self.measures.ended()
         kind = self.kinds.ended(step.sites, self.total, entry.call)
+        self._foresee(kind, sys._getframe(1))
+        made, self._derived = self.derivations.count - self._derived, self.derivations.count
+        self.kinds.cost += len(step.events) * log.engine.cost * (1 + DERIVING * made)
         kind.nodes = len(entry.ran)
         for noted in step.looked:
             noted.freed, noted.call = entry.ran, entry.number

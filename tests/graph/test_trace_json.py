@@ -111,14 +111,14 @@ def node_with(**fields: Any) -> Callable[[dict[str, Any]], None]:
         (node_with(name=None), "nodes[0].name must be a string, not null"),
         (node_with(kind="\ud800"), "it has a text with a lone surrogate where none can be"),
         (node_with(id="\ud800"), "it has a text with a lone surrogate where none can be"),
-        (node_with(id=4), "step 3: node 4 (Input) stands at position 0"),
+        (node_with(id=4), "step 4: node 4 (Input) stands at position 0"),
         (
             lambda data: data["steps"][0]["graph"].update(numbers=[0]),
             "graph.numbers must be a list of length <= 0, not [0]",
         ),
         (
             node_with(measured={"inside": {"nodes": [_INPUT | {"measured": {"inside": {"nodes": [_INPUT]}}}]}}),
-            "step 3: node 0 (Input) has nodes inside, one of which has nodes inside again",
+            "step 4: node 0 (Input) has nodes inside, one of which has nodes inside again",
         ),
         (lambda data: data.update(steps={}), "steps must be a list, not {}"),
         (

@@ -69,7 +69,7 @@ def attach(engine: PyTorch) -> PyTorch | None:
     private.intercept(_operation)
     private_compiler.pass_over_ours()
     _process.hooked = _process.hooked and before is not None
-    _process.engine = engine
+    _process.engine, _process.follows = engine, False
     follow(engine, True)
     return before
 
@@ -87,7 +87,7 @@ def detach(engine: PyTorch, before: PyTorch | None = None) -> bool:
 
 def follow(engine: PyTorch, on: bool) -> None:
     """Whether the connection is told of what comes now."""
-    if _process.engine is not engine:
+    if _process.engine is not engine or (on and _process.follows):
         return
     if on:
         _process.follows = True
@@ -199,7 +199,7 @@ def calls() -> list[Call]:
 @private_compiler.uncounted
 def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs an operation, and tells of the node that it made."""
-    compiling, engine = private_compiler.compiling_frames(None), here()
+    compiling, engine = private_compiler.compiling_frames(None), None if _is_of_pass(operation) else here()
     private.intercepted(False)
     try:
         if engine is None:
@@ -209,6 +209,13 @@ def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
         if _process.follows:
             private.intercepted(True)
         private_compiler.compiling_frames(compiling)
+
+
+def _is_of_pass(operation: Any) -> bool:
+    """Return whether a backward pass computes this on its way, without a node, so that nothing of it is told."""
+    if torch.is_grad_enabled() or not private.in_pass() or operation.namespace == "c10d":
+        return False
+    return _process.engine is None or _process.engine.watcher is None
 
 
 @private_compiler.uncounted
@@ -275,9 +282,13 @@ def _histories(args: Any, kwargs: Any) -> list[tuple[Any, Any]]:
 
 def _plain(operation: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
     """The arguments that are plain and no default, by name."""
-    named = {**dict(zip(_defaults(operation), args, strict=False)), **kwargs}
-    named = {name: places(x) or x for name, x in named.items() if x is not None}
-    return [(name, x) for name, x in named.items() if _is_plain(x) and x != _defaults(operation).get(name)]
+    defaults, found = _defaults(operation), []
+    for name, value in (*zip(defaults, args, strict=False), *kwargs.items()):
+        if value is not None and not isinstance(value, torch.Tensor):
+            plain = places(value) or value
+            if _is_plain(plain) and plain != defaults.get(name):
+                found.append((name, plain))
+    return found
 
 
 @functools.cache

@@ -90,6 +90,9 @@ sequence_number: Callable[[], int] = torch._C._autograd._get_sequence_nr
 current_node: Callable[[], Any] = torch._C._current_autograd_node
 """The node whose backward is running in this thread."""
 _modes_on: Callable[[], int] = torch._C._len_torch_dispatch_stack
+_tracing_state: Callable[[], Any] = torch._C._get_tracing_state
+_is_compiling: Callable[[], bool] = torch.compiler.is_compiling
+_contexts, _Tensor, _is_batched = guards._TLS, torch.Tensor, torch._C._functorch.is_batchedtensor
 _PROXY = torch._C._TorchDispatchModeKey.PROXY
 _WRAPPED = ("Python", "Functionalize", "Batched", "FuncTorchBatched", "FuncTorchGradWrapper")
 _STANDS_FOR = tuple(map(torch._C._dispatch_key_parse, _WRAPPED))
@@ -238,11 +241,11 @@ def in_pass() -> bool:
 
 def is_traced() -> bool:
     """Return whether what runs in this thread is looked at by a compiler or a tracer, on tensors of its own."""
-    if getattr(guards._TLS, "tracing_context", None) is not None or torch.compiler.is_compiling():
+    if getattr(_contexts, "tracing_context", None) is not None or _is_compiling():
         return True
     if _modes_on() and torch._C._get_dispatch_mode(_PROXY) is not None:
         return True
-    return torch._C._get_tracing_state() is not None
+    return _tracing_state() is not None
 
 
 def is_transforming() -> bool:
@@ -253,7 +256,7 @@ def is_transforming() -> bool:
 
 def batch_of(x: Any) -> Any:
     """The batch of which a tensor within `vmap` is one sample, which has the history; any other value itself."""
-    while isinstance(x, torch.Tensor) and torch._C._functorch.is_batchedtensor(x):
+    while isinstance(x, _Tensor) and _is_batched(x):
         x = torch._C._functorch.get_unwrapped(x)
     return x
 

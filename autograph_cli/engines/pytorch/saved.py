@@ -88,11 +88,16 @@ def _note(found: Looked, name: str, item: Any, output_of: Callable[[Any], Output
     if item is None:
         return
     if isinstance(item, torch.Tensor):
-        dtype = str(item.dtype).removeprefix("torch."), str(item.device)
+        dtype = _dtype_and_device(item.dtype, item.device)
         version = 0 if item.is_inference() else item._version
         found.append((name, dtype, shape_of(item), storage_of(item), size_of(item), version, output_of(item)))
     else:
         found.append((name, None, plain(item), 0, 0, 0, None))
+
+
+@functools.lru_cache(256)
+def _dtype_and_device(dtype: Any, device: Any) -> tuple[str, str]:
+    return str(dtype).removeprefix("torch."), str(device)
 
 
 def plain(item: Any) -> Any:

@@ -18,6 +18,7 @@ from autograph_cli.record.log.events import COMPUTED, StepLog
 from autograph_cli.record.log.saved_tensors import look
 from autograph_cli.record.log.signals import held, of_a_handler
 from autograph_cli.record.measure.measures import Measures
+from autograph_cli.record.names.modules import CallEvent
 from autograph_cli.record.names.source_locations import Sources
 
 MOST_DERIVED = 4
@@ -67,7 +68,8 @@ class Derivations:
         self._custom = custom
         self._known: dict[tuple[Any, ...], Derivation] = {}
         """By the signature of the steps that they are of."""
-        self._count = 0
+        self.count = 0
+        """How many were made."""
         self.others: set[threading.Thread] = set()
         """The threads that are not the script's."""
 
@@ -80,9 +82,9 @@ class Derivations:
         key = None if self._measures is not None else (signature(log, log.step, outputs), again)
         found = None if key is None else self._known.get(key)
         if found is None:
-            if not chosen and self._count >= FEW:
+            if not chosen and self.count >= FEW:
                 return None, None
-            self._count += 1
+            self.count += 1
             self._look_back()
             named = [(self._name(root), root) for root in call.roots if isinstance(root, tensor)]
             found = Derivation(*self.of_roots(named, again=again))
@@ -152,9 +154,9 @@ def _hang_on_derivatives(log: EventLog, roots: Iterable[Any]) -> bool:
 def signature(log: EventLog, step: StepLog, roots: Iterable[Output]) -> tuple[Any, ...]:
     """Return a key of a step: steps with the same key have equal derivative graphs. It holds operations with all that
     they were given, lines, modules, leaves and names."""
-    known, types = log.known, log.engine.types
+    known, leaves, types = log.known, log.leaves, log.engine.types
     places: dict[int, int] = {}
-    calls: dict[int, int] = {}
+    within: dict[int, tuple[Any, ...]] = {}
     found: list[Any] = []
     first = step.passes[0].number if step.passes else 0
 
@@ -162,24 +164,36 @@ def signature(log: EventLog, step: StepLog, roots: Iterable[Output]) -> tuple[An
         if output is None:
             return None
         key = key_of(output)
-        if key not in places:
-            places[key], event = len(places), known.get(log.leaves.get(key, key))
+        at = places.get(key)
+        if at is None:
+            at = places[key] = len(places)
+            event = known.get(leaves.get(key, key))
+            names = log.names.get(key)
+            told = None if names is None else tuple([(nr, *some) for nr, some in names.items()])
             if event is not None:
                 kind = event.kind if event.followed or not event.is_operation else "earlier"
                 of = event.cls if event.kind in COMPUTED else None
-                found.append((kind, of, event.op, tuple(types_of(event, types)), event.owner, place(event.base)))
-        return places[key], number_of(output), *log.names_of(output)
+                base = None if event.base is None else place(event.base)
+                found.append((at, kind, of, event.op, event.owner, base, told, *types_of(event, types)))
+            elif told:
+                found.append((at, told))
+        return at if output.__class__ is int else (at, number_of(output))
+
+    def calls(call: CallEvent | None) -> tuple[Any, ...]:
+        if call is None:
+            return ()
+        if call.serial not in within:
+            outer = calls(call.parent)
+            within[call.serial] = (len(within), id(call.about), *outer)
+        return within[call.serial]
 
     for event in step.events:
         if event.kind in COMPUTED:
-            within, call = [], event.call
-            while call is not None:
-                within.append((id(call.about), calls.setdefault(call.serial, len(calls))))
-                call = call.parent
             site = None if event.site is None else (id(event.site[0]), event.site[1])
             made_by = None if event.made_by is None else event.made_by.number - first
-            said = site, made_by, repr(event.constants), repr(event.plain), *within
-            found.append((place(event.key), *map(place, event.next), "from", *map(place, event.args), "cut", *said))
+            said = [None if each is None else repr(each) for each in (event.constants, event.plain)]
+            edges = [tuple(map(place, outputs)) for outputs in (event.next, event.args)]
+            found.append((place(event.key), *edges, site, made_by, *said, calls(event.call)))
     passes = [(entry.call, entry.create_graph, *map(place, entry.roots)) for entry in step.passes]
     return *found, *passes, *map(place, roots)
 

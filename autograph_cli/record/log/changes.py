@@ -26,7 +26,7 @@ def latest(log: EventLog, tensor: Any, output: Output) -> Output:
     if known is None or now == known:
         return now
     event = log.known.get(key_of(now))
-    if event is not None and event.base == known:
+    if event is not None and (event.base == known or (event.kind is UNTRACKED and known in event.args[:1])):
         return now
     taken = _way(log, now, known)
     return log.input(tensor) if taken is None else _again(log, taken, known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -9,12 +10,16 @@ from autograph_cli.engines.protocol import Output
 from autograph_cli.graph import Memory, Source, StepKind
 from autograph_cli.graph.records import is_small
 from autograph_cli.record.log.events import StepLog
+from autograph_cli.record.log.forecast import Left
 from autograph_cli.record.names.source_locations import Site
 
 ALL_UNTIL, EACH = 16, 64
-"""Nobody knows which step is the last. Where it costs something to follow a step, so many of each kind may be it at the
-beginning, and each one of so many after them; of more than 1,024 fewer and fewer, so that the last one of these was at
-most a sixteenth of them ago."""
+"""Where it costs something to follow a step, and the loops around it do not tell which one is the last, so many of each
+kind may be it at the beginning, and each one of so many after them; of more than 1,024 fewer and fewer, so that the
+last one of these was at most a sixteenth of them ago."""
+FREE, SHARE = 0.5, 0.05
+"""As long as following has cost less than so many seconds, or this share of the time of the run, every step is followed
+of which it is not sure that it is not the last."""
 MOST = 8
 """So many kinds are told apart; the steps that end elsewhere are of one more."""
 _OTHER = ()
@@ -47,6 +52,18 @@ class Kind:
     count: int = 0
     gap: int = 1
     """How many steps after the one before the last one came."""
+    widest: int = 1
+    """The same of the last two, of which it is the longer."""
+    asks: int = ALL_UNTIL // 2
+    """As which of them the loops are asked how many come."""
+    left: Left | None = None
+    """What they said."""
+    told: int = 0
+    """As which one they said so."""
+    heard: tuple[int, Left | None] | None = None
+    """As which one they said so first, and what."""
+    awaited: bool = False
+    """Whether the next is the last, as they said."""
     followed: int = 0
     """Which of them was followed last."""
     seen: int = 0
@@ -64,14 +81,40 @@ class Kind:
     newest: Finished | None = None
     """The last one that was followed."""
 
+    def foresee(self, left: Left | None) -> None:
+        """Note how many more turns the loops take."""
+        if self.heard is None:
+            self.heard = self.count, left
+        steps = 0
+        if left is not None and left.turns:
+            paces = [
+                (before.turns - left.turns) / (self.count - count)
+                for count, before in (self.heard, (self.told, self.left))
+                if before is not None and count < self.count
+            ]
+            steps = max(int(left.turns / max([1.0, *paces])), 1)
+        self.left, self.told, self.awaited = left, self.count, steps == 1
+        self.asks = self.count + max(steps // 2, 1) if steps else 2 * self.count
+        if self.count < ALL_UNTIL:
+            self.asks = min(self.asks, ALL_UNTIL - 1)
+
+    @property
+    def is_sure(self) -> bool:
+        """Return whether it is known how many come."""
+        return self.left is not None and self.left.sure and self.left.turns > 0
+
     def is_due(self) -> bool:
         """Return whether one is to be followed again."""
+        if self.awaited:
+            return True
         each = max(EACH, 1 << self.count.bit_length() >> 5)
         return self.count < ALL_UNTIL or self.count // each > self.followed // each
 
     def may_be(self, number: int) -> bool:
         """Return whether the step of this number is expected to be one: not of a loop that seems to be over."""
         passed = number - self.last
+        if self.awaited:
+            return passed <= 2 * self.widest
         return passed <= 2 * self.gap and passed % self.gap == 0
 
 
@@ -86,6 +129,8 @@ class Kinds:
         """Those of which one is to be followed again."""
         self._waiting: list[Kind] = []
         """Those of the backward calls since an optimizer took a step."""
+        self.cost, self._began = 0.0, time.perf_counter()
+        """The seconds that it has taken to follow, about, and when the run began."""
 
     def known(self, sites: Sites) -> Kind | None:
         """The kind of a step that is ended here, if there was one before."""
@@ -96,7 +141,8 @@ class Kinds:
         kind = self._newest
         if kind is None or kind.sites != sites:
             kind = self._newest = self._of(sites, number)
-        kind.gap, kind.last = number - kind.last, number
+        gap = number - kind.last
+        kind.widest, kind.gap, kind.last = max(gap, kind.gap), gap, number
         if call:
             kind.call, kind.followed, kind.seen = call, kind.count, kind.seen + 1
             if kind in self._due:
@@ -120,9 +166,19 @@ class Kinds:
             kind.stepped = kind.call == "backward"
         self._waiting.clear()
 
+    def foresee(self, kind: Kind, left: Left | None) -> None:
+        """Note how many more turns the loops around steps of this kind take."""
+        kind.foresee(left)
+        if kind.awaited != (kind in self._due) and (kind.awaited or not kind.is_due()):
+            (self._due.append if kind.awaited else self._due.remove)(kind)
+
     def may_be_last(self, number: int) -> bool:
         """Return whether this step is followed for the case that it is the last one of its kind."""
-        return number < ALL_UNTIL or (bool(self._due) and any(kind.may_be(number) for kind in self._due))
+        if number < ALL_UNTIL or (self._due and any(kind.may_be(number) for kind in self._due)):
+            return True
+        if self._newest is None or self._newest.is_sure:
+            return False
+        return self.cost < FREE or self.cost < SHARE * (time.perf_counter() - self._began)
 
     def newest(self) -> list[Finished]:
         """The steps that are kept if no other comes: the last of each kind that came again; of the others only the last

@@ -19,7 +19,7 @@ from autograph_cli.graph.ledger import SAMPLE, Happening, Ledger, Optimizer
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import LEAF, OPERATION, UNTRACKED, BackwardEvent
 from autograph_cli.record.log.ledger_hearing import Hearing
-from autograph_cli.record.log.ledger_hooks import Hooks, modules_in, rounded
+from autograph_cli.record.log.ledger_hooks import Hooks, modules_in, product, rounded
 from autograph_cli.record.log.ledger_keepers import Keepers, Line
 from autograph_cli.record.log.ledger_parameters import Parameters
 from autograph_cli.record.names.source_locations import Site, script_frames, site_of
@@ -218,7 +218,7 @@ class Books:
                     moved.append(number)
                 elif now.tobytes() != before.tobytes():
                     change = now.astype(np.complex128 if now.dtype.kind == "c" else np.float64) - before
-                    total += np.vdot(change, change).real
+                    total += product(change, change)
                     if change.any():
                         moved.append(number)
         return moved, rounded(total**0.5)

@@ -148,7 +148,7 @@ def bound_in_passing(code: CodeType) -> frozenset[str]:
 def _bound_in_loops(filename: str) -> frozenset[tuple[int, str]]:
     """The variables that the loops of a file bind, with their lines."""
     found: set[tuple[int, str]] = set()
-    for loop in ast.walk(_parsed(filename)):
+    for loop in ast.walk(parsed(filename)):
         if isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
             names = ast.walk(loop)
         elif isinstance(loop, ast.comprehension):
@@ -275,10 +275,15 @@ def _name(target: ast.expr) -> str | None:
     return target.id if isinstance(target, ast.Name) else None
 
 
-def _parsed(filename: str) -> ast.Module:
+def parsed(filename: str) -> ast.Module:
     """The text of a file; nothing where there is none that Python reads."""
+    return _parsed("".join(linecache.getlines(filename)))
+
+
+@functools.lru_cache(16)
+def _parsed(text: str) -> ast.Module:
     try:
-        return ast.parse("".join(linecache.getlines(filename)))
+        return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return ast.Module([], [])
 
@@ -286,7 +291,7 @@ def _parsed(filename: str) -> ast.Module:
 def _assignments(filename: str) -> dict[int, Assignment]:
     """The assignments of a file by every line that they take."""
     found: dict[int, Assignment] = {}
-    for statement in ast.walk(_parsed(filename)):
+    for statement in ast.walk(parsed(filename)):
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             made = Assignment(statement.targets[0], statement.value)
         elif isinstance(statement, (ast.AugAssign, ast.AnnAssign)) and statement.value is not None:

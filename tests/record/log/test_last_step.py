@@ -227,3 +227,21 @@ def test_a_step_is_the_same_whether_others_were_kept_or_not(script: Script, step
     for step in some.steps:
         assert (step.graph, step.memory) == (every.steps[step.number].graph, every.steps[step.number].memory)
         step.graph.verify()
+
+
+def evaluation_at_the_end() -> dict[str, Any]:
+    w = torch.randn(3, requires_grad=True)
+    for _ in range(3):
+        loss = (w * 2).sin().sum()
+        loss.backward()
+    score = (w * 2).exp().sum()
+    return {"w": w, "loss": loss, "score": score}
+
+
+def test_what_runs_after_the_last_pass_has_nothing_to_do_with_the_graph_that_was_freed() -> None:
+    trace = trace_of(evaluation_at_the_end, "first,last")
+    assert [step.nth for step in trace.steps] == [1, 3, 4]
+    main, after = trace.main_step(), trace.steps[-1]
+    assert main is trace.steps[1]
+    assert [root.name for root in after.graph.roots] == ["score"]
+    assert after.derived.startswith("made by autograph from `score` and its leaves")
