@@ -126,7 +126,7 @@ def _with_one_node(
 
 
 def _kind(x: Any) -> str:
-    """How PyTorch calls the overload by what stands beside the list."""
+    """PyTorch's name for the overload, by what stands beside the list."""
     if isinstance(x, (tuple, list)):
         return "List" if isinstance(x[0], Tensor) else "ScalarList"
     return "Tensor" if isinstance(x, Tensor) else "Scalar"

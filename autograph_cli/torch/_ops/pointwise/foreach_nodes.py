@@ -34,7 +34,7 @@ _NAMED = {
     "minimum.ScalarList": "MinimumBackward1",
     "norm": "NormBackward0",
 }
-"""Those that PyTorch derives by formulas of their own, by overload; others are called as the node of one tensor."""
+"""Overloads that PyTorch derives by formulas of their own, and their nodes; others have the node of one tensor."""
 
 
 class Overload(NamedTuple):
