@@ -172,13 +172,17 @@ def signature(log: EventLog, step: StepLog, roots: Iterable[Output]) -> tuple[An
 
     for event in step.events:
         if event.kind in COMPUTED:
-            within, call = [], event.call
-            while call is not None:
-                within.append((id(call.about), calls.setdefault(call.serial, len(calls))))
+            new, call = [], event.call
+            while call is not None and call.serial not in calls:
+                new.append(call)
                 call = call.parent
+            for call in reversed(new):
+                calls[call.serial] = len(calls)
+                found.append(("call", id(call.about), call.parent and calls[call.parent.serial]))
+            within = event.call and calls[event.call.serial]
             site = None if event.site is None else (id(event.site[0]), event.site[1])
             made_by = None if event.made_by is None else event.made_by.number - first
-            said = site, made_by, repr(event.constants), repr(event.plain), *within
+            said = site, made_by, repr(event.constants), repr(event.plain), within
             found.append((place(event.key), *map(place, event.next), "from", *map(place, event.args), "cut", *said))
     passes = [(entry.call, entry.create_graph, *map(place, entry.roots)) for entry in step.passes]
     return *found, *passes, *map(place, roots)
