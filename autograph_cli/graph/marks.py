@@ -162,7 +162,10 @@ def _unreached(graph: Graph) -> Iterator[Mark]:
     leaves = [node for node in graph if node.kind == "leaf"]
     required = {edge.node for node in graph for edge in _required(node)}
     led = _led(graph)
-    wanted = (made_from & required) - led - _meant(graph, led)
+    wanted = (made_from & required) - led
+    if not wanted:
+        return
+    wanted -= _meant(graph, led)
     unreached = [node for node in leaves if node.id in wanted]
     for path, its in _by_module(leaves, unreached).items():
         words = f"{len(its)} leaves of {path} get no gradient" if len(its) > 1 else UNREACHED

@@ -156,7 +156,7 @@ def signature(log: EventLog, step: StepLog, roots: Iterable[Output]) -> tuple[An
     they were given, lines, modules, leaves and names."""
     known, leaves, types = log.known, log.leaves, log.engine.types
     places: dict[int, int] = {}
-    within: dict[int, tuple[Any, ...]] = {}
+    calls: dict[int, int] = {}
     found: list[Any] = []
     first = step.passes[0].number if step.passes else 0
 
@@ -179,13 +179,15 @@ def signature(log: EventLog, step: StepLog, roots: Iterable[Output]) -> tuple[An
                 found.append((at, told))
         return at if output.__class__ is int else (at, number_of(output))
 
-    def calls(call: CallEvent | None) -> tuple[Any, ...]:
-        if call is None:
-            return ()
-        if call.serial not in within:
-            outer = calls(call.parent)
-            within[call.serial] = (len(within), id(call.about), *outer)
-        return within[call.serial]
+    def within(call: CallEvent | None) -> int | None:
+        new, inner = [], call
+        while inner is not None and inner.serial not in calls:
+            new.append(inner)
+            inner = inner.parent
+        for each in reversed(new):
+            calls[each.serial] = len(calls)
+            found.append(("call", id(each.about), each.parent and calls[each.parent.serial]))
+        return None if call is None else calls[call.serial]
 
     for event in step.events:
         if event.kind in COMPUTED:
@@ -193,7 +195,7 @@ def signature(log: EventLog, step: StepLog, roots: Iterable[Output]) -> tuple[An
             made_by = None if event.made_by is None else event.made_by.number - first
             said = [None if each is None else repr(each) for each in (event.constants, event.plain)]
             edges = [tuple(map(place, outputs)) for outputs in (event.next, event.args)]
-            found.append((place(event.key), *edges, site, made_by, *said, calls(event.call)))
+            found.append((place(event.key), *edges, site, made_by, *said, within(event.call)))
     passes = [(entry.call, entry.create_graph, *map(place, entry.roots)) for entry in step.passes]
     return *found, *passes, *map(place, roots)
 

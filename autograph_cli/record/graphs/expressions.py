@@ -83,11 +83,11 @@ def _connected(run: Sequence[Event]) -> list[list[Event]]:
     """The events in groups, between which nothing goes: the calls of a comprehension lie side by side."""
     group: dict[int, list[Event]] = {}
     for event in run:
-        mine = [event]
-        for its in {id(its): its for arg in event.args if (its := group.get(key_of(arg))) is not None}.values():
-            mine = [*its, *mine]
-        for each in mine:
-            group[each.key] = mine
+        met = {id(its): its for arg in event.args if (its := group.get(key_of(arg))) is not None}.values()
+        mine = max(met, key=len, default=[])  # which is not copied: a chain may be long
+        others = [each for its in met if its is not mine for each in its]
+        mine += [*others, event]
+        group |= {each.key: mine for each in (*others, event)}
     parts = {id(its): its for its in group.values()}.values()
     return [sorted(its, key=lambda event: event.number) for its in parts]
 

@@ -140,6 +140,17 @@ try:
 except ValueError as error:
     print(error)
 try:
+    torch.optim.SGD(w, lr=0.1)
+except TypeError as error:
+    print(error)
+def shorter(g): return g[:1]
+v = torch.ones(2, requires_grad=True)
+v.register_hook(shorter)
+try:
+    (v * 1).sum().backward()
+except RuntimeError as error:
+    print(error)
+try:
     nn.Module().train("no")
 except ValueError as error:
     print(error)
@@ -153,7 +164,8 @@ print(w)
         out = io.StringIO()
         with redirect_stdout(out):
             if record:
-                runner.record(runner.Target.of(str(path)), engine=engine)
+                _, trace = runner.record(runner.Target.of(str(path)), engine=engine)
+                assert "broken" not in [notice.kind for notice in trace.notices]
             else:
                 runner.run(runner.Target.of(str(path)), served=engine == "builtin")
         said.append(out.getvalue())

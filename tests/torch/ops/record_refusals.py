@@ -27,6 +27,7 @@ torch.reshape(x); torch.reshape(x, "a"); x.reshape("a"); x.view("a"); x.view(1.5
 x.transpose(0); x.transpose("a", 1); x.transpose(0, 1, 2); x.unsqueeze(); x.unsqueeze("a"); x.squeeze("a")
 x.expand("a"); x.expand(); x.repeat(); x.flatten("a"); torch.flip(x, "a"); torch.flip(x); torch.roll(x, "a"); x.t(1); x.t(foo=1)
 torch.cat(); torch.cat(x); torch.cat([x, 1]); torch.cat([x, y], dim="a"); torch.cat(5); torch.stack(x); torch.stack([x, "a"]); torch.stack([1])
+torch.cat(z for z in [x]); torch.stack(map(abs, [x])); torch.vstack({1: x}.values())
 torch.split(x, 1, 0, 3); torch.chunk(x, "a"); torch.chunk(x); x.chunk(1.5); torch.unbind(x, "a"); torch.where(c, "a", x); torch.where()
 torch.gather(x, 0); torch.gather(x, 0, 1); torch.index_select(x, 0); torch.index_select(x, "a", i); x.scatter_(0, i); x.masked_fill(c)
 x.masked_fill(c, "a"); torch.masked_select(x, 1); torch.topk(x, "a"); torch.topk(x); torch.sort(x, 1, "a", 3); torch.sort(x, foo=1)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._core.arguments.arg_check import Handed, hands_on
 from ..._core.base import dims
+from ..._core.base.class_names import type_name
 from ..._core.base.errors import refused
 from ..._core.base.memory_format import joined, stacked
 from ..._core.operations.operation import operation
@@ -102,10 +103,11 @@ def pile(f: Any, grads: Any, sizes: Any, dim: int) -> Any:
 
 
 def _same_kind(tensors: Any, name: str) -> list[Tensor]:
-    if isinstance(tensors, Tensor):
+    if not isinstance(tensors, (tuple, list)):
         raise refused(
             TypeError,
-            f"{name.removeprefix('torch.')}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor",
+            f"{name.removeprefix('torch.')}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
+            f"{type_name(tensors)}",
         )
     given = list(tensors)
     if not given:
