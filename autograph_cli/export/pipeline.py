@@ -21,6 +21,7 @@ from autograph_cli.export.scene.records import Scene
 from autograph_cli.export.simplify.bundling import bundled
 from autograph_cli.export.simplify.closing import close_below, close_to
 from autograph_cli.export.simplify.folding import fold
+from autograph_cli.export.simplify.legend import with_true_legend
 from autograph_cli.export.simplify.partition import by_statement, cut_across
 from autograph_cli.export.simplify.repeats import fold_repeats
 from autograph_cli.export.simplify.rolling import roll, rolled_if_smaller
@@ -167,4 +168,4 @@ def finished(scene: Scene, picture: Picture) -> Scene:
     """Bundle arrows, colour boxes, and leave out what is said already."""
     scene = bundled(scene)
     scene = scene if picture.options.colour is None else coloured(scene, picture.options.colour)
-    return scene if picture.page else said_once(scene)
+    return scene if picture.page else said_once(with_true_legend(scene))
