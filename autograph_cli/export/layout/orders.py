@@ -12,10 +12,10 @@ from autograph_cli.export.layout.arranging import HEADING, PAD
 from autograph_cli.export.layout.direction import RIGHT
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.paper import moved_line, moved_plate, on_paper
-from autograph_cli.export.layout.placed import Line, Placed, Plate, Rectangle
+from autograph_cli.export.layout.placed import HEAD, Line, Placed, Plate, Rectangle, Stroke
 from autograph_cli.export.scene.labels import short
 from autograph_cli.export.scene.records import Band, Box, Scene
-from autograph_cli.export.style import BAND, EDGE_OF_PAPER, OPERATIONS, SUBTITLE, TITLE, text_width
+from autograph_cli.export.style import BAND, EDGE_OF_PAPER, OPERATIONS, SUBTITLE, TITLE, label_width, text_width
 
 APART = 10.0
 """Points between two bands."""
@@ -23,21 +23,29 @@ NARROW = 170.0
 """Points that a line below a title may take before it is broken."""
 LONGEST = 30
 """Letters of a title."""
-_BETWEEN = re.compile(r"(?<=.) (?=[·→] )|(?<=,) (?![^\[]*\])")
+NEAR = 2.5 * HEAD
+"""The height between the tip of a head and the middle of a label that is moved away from it."""
+_BETWEEN = re.compile(r"(?<=.) (?=[·→] )|(?<=,) (?=[^\d\s])(?![^\[]*\])")
 
 
 def side_by_side(scene: Scene) -> Placed:
     """Lay out a scene no arrow of which leads from band to band, the lowest order on the left."""
-    bands = [_short(band) for band in scene.bands]
-    parts = [_alone(scene, band) for band in bands]
+    parts = [_alone(scene, band) for band in scene.bands]
     extents = [_extent(part) for part in parts]
-    widths = [max(right - left, _title(band)) + 2 * PAD for (left, _, right), band in zip(extents, bands, strict=True)]
+    bands = [_short(band, right - left) for (left, _, right, _), band in zip(extents, scene.bands, strict=True)]
+    widths = [
+        max(right - left, _title(band)) + 2 * PAD for (left, _, right, _), band in zip(extents, bands, strict=True)
+    ]
+    high = max(bottom - top for _, top, _, bottom in extents)
     starts = list(accumulate((width + APART for width in widths), initial=EDGE_OF_PAPER))
     positions: dict[str, Rectangle] = {}
     lines: dict[int, Line] = {}
     plates: dict[str, Plate] = {}
-    for part, (left, top, right), start, width in zip(parts, extents, starts, widths, strict=False):
-        by = start + (width - right + left) / 2 - left, HEADING + PAD / 2 - top
+    for band, part, (left, top, right, bottom), start, width in zip(
+        bands, parts, extents, starts, widths, strict=False
+    ):
+        room = high - (bottom - top) if _turns(band) else 0.0
+        by = start + (width - right + left) / 2 - left, HEADING + PAD / 2 - top + room
         for box, spot in zip(part.scene.boxes, part.positions, strict=True):
             positions[box.id] = replace(spot, x=spot.x + by[0], y=spot.y + by[1])
         for arrow, line in zip(part.scene.arrows, part.lines, strict=True):
@@ -82,9 +90,16 @@ def _broken(line: str) -> Iterator[str]:
     yield row
 
 
-def _short(band: Band) -> Band:
-    """The band with the derivatives in its title left out, which would make it too wide."""
-    return replace(band, title=" · ".join(band.title.split(" · ")[:2]))
+def _turns(band: Band) -> bool:
+    """Return whether the arrows of a band lead upwards: those of every other order, whose derivatives then stand beside
+    what they differentiate."""
+    return band.order % 2 == 1
+
+
+def _short(band: Band, room: float) -> Band:
+    """The band without the derivatives in its title, if there is no room for these."""
+    words = band.title if text_width(band.title) * BAND <= room else " · ".join(band.title.split(" · ")[:2])
+    return replace(band, title=words)
 
 
 def _title(band: Band) -> float:
@@ -97,14 +112,41 @@ def _alone(scene: Scene, band: Band) -> Placed:
     here = {box.id for box in boxes}
     arrows = tuple([arrow for arrow in scene.arrows if arrow.tail in here])
     frames = tuple([frame for frame in scene.frames if frame.band == band.number])
-    return lay_out(replace(scene, title="", boxes=boxes, arrows=arrows, frames=frames, bands=(), legend=(), notes=()))
+    alone = replace(scene, title="", boxes=boxes, arrows=arrows, frames=frames, bands=(), legend=(), notes=())
+    if not _turns(band):
+        return lay_out(alone)
+    turned = tuple([replace(arrow, tail=arrow.head, head=arrow.tail) for arrow in arrows])
+    placed = lay_out(replace(alone, arrows=turned))
+    return replace(placed, scene=alone, lines=tuple(map(_turned, placed.lines)))
 
 
-def _extent(part: Placed) -> tuple[float, float, float]:
-    """Where a picture begins on the left and at the top, and where it ends on the right."""
+def _turned(line: Line) -> Line:
+    """The line from its end to its start; it ends straight, so that a head can stand there."""
+    points = [line.start, *(point for stroke in line.strokes for point in stroke)][::-1]
+    strokes: list[Stroke] = []
+    at = 1
+    for stroke in line.strokes[::-1]:
+        strokes.append(tuple(points[at : at + len(stroke)]))
+        at += len(stroke)
+    if len(strokes[-1]) == 3:
+        one, (x, y), (end, low) = strokes[-1]
+        away = HEAD if y > low else -HEAD
+        strokes[-1:] = [(one, (x, y + away), (end, low + away)), ((end, low),)]
+    label = line.label
+    if label and 0 < label[1] - points[-1][1] < NEAR:
+        label = label[0], label[1] + HEAD
+    return Line(points[0], tuple(strokes), label)
+
+
+def _extent(part: Placed) -> tuple[float, float, float, float]:
+    """From where to where a picture reaches: left, top, right, bottom."""
     points = [point for line in part.lines for point in line.points()]
-    lefts = [*(spot.x - spot.width / 2 for spot in part.positions), *(plate.left for plate in part.plates)]
-    rights = [*(spot.x + spot.width / 2 for spot in part.positions), *(plate.right for plate in part.plates)]
-    tops = [*(spot.y - spot.height / 2 for spot in part.positions), *(plate.top for plate in part.plates)]
-    xs = [x for x, _ in points]
-    return min([*lefts, *xs]), min([*tops, *(y for _, y in points)]), max([*rights, *xs])
+    spots = [(spot.x - spot.width / 2, spot.y - spot.height / 2) for spot in part.positions]
+    spots += [(spot.x + spot.width / 2, spot.y + spot.height / 2) for spot in part.positions]
+    spots += [end for plate in part.plates for end in ((plate.left, plate.top), (plate.right, plate.bottom))]
+    for arrow, line in zip(part.scene.arrows, part.lines, strict=True):
+        if line.label:
+            half = label_width(arrow.label) / 2
+            spots += [(line.label[0] - half, line.label[1]), (line.label[0] + half, line.label[1])]
+    xs, ys = zip(*points, *spots, strict=True)
+    return min(xs), min(ys), max(xs), max(ys)

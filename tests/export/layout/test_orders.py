@@ -36,7 +36,11 @@ def test_each_order_stands_to_the_right_of_the_one_below(data: bool) -> None:
         assert lane.top <= spot.y - spot.height / 2 and spot.y + spot.height / 2 <= lane.bottom
     at = {box.id: spot for box, spot in zip(placed.scene.boxes, placed.positions, strict=True)}
     for arrow, line in zip(placed.scene.arrows, placed.lines, strict=True):
-        assert abs(line.start[0] - at[arrow.tail].x) <= at[arrow.tail].width / 2
+        tail, head = at[arrow.tail], at[arrow.head]
+        (x, y), up = line.strokes[-1][-1], arrow.tail.startswith("n1")
+        assert abs(line.start[0] - tail.x) <= tail.width / 2 and abs(x - head.x) <= head.width / 2
+        assert (tail.y > head.y) == up, "the arrows of order 1 lead up, so that it stands beside what it differentiates"
+        assert abs(y - (head.y + head.height / 2 * (1 if up else -1))) < 1
     assert len(placed.plates) == 3
 
 
