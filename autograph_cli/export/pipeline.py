@@ -114,6 +114,9 @@ def boxes_and_arrows(picture: Picture) -> Scene:
     if picture.options.colour is not None:
         taken = amounts(picture.graph, picture.options.colour, picture.view, picture.title)
         scene = replace(scene, boxes=tuple(replace(box, amount=taken.get(box.id)) for box in scene.boxes))
+    if picture.made and not picture.page:
+        order = max(node.order for node in picture.graph)
+        scene = replace(scene, notes=(*scene.notes, f"order {order} {picture.made.partition(';')[0]}"))
     if picture.flattened:
         scene = replace(scene, notes=(*scene.notes, f"modules deeper than {DEEPEST} have no frame"))
     if picture.formulas:

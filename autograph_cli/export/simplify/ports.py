@@ -32,7 +32,8 @@ def with_ports(scene: Scene) -> Scene:
         return scene
     place = {box.id: number for number, box in enumerate(scene.boxes)}
     ends = [(arrow.tail, arrow.head) if scene.data else (arrow.head, arrow.tail) for arrow in between]
-    letters = {key: lettered(number) for number, key in enumerate(sorted({key for key, _ in ends}, key=place.get))}
+    sources = sorted({key for key, _ in ends}, key=place.__getitem__)
+    letters = {key: lettered(number) for number, key in enumerate(sources)}
     lines: dict[str, dict[str, None]] = {}
     told: dict[str, list[str]] = {}
     for arrow, (source, other) in zip(between, ends, strict=True):
