@@ -17,11 +17,11 @@ from autograph_cli.export.scene.labels import short
 from autograph_cli.export.scene.records import Band, Box, Scene
 from autograph_cli.export.style import BAND, EDGE_OF_PAPER, OPERATIONS, SUBTITLE, TITLE, label_width, text_width
 
-APART = 10.0
-"""Points between two bands."""
-NARROW = 170.0
+APART, INSIDE = 6.0, 6.0
+"""Points between two bands, and at the sides of each."""
+NARROW = 156.0
 """Points that a line below a title may take before it is broken."""
-LONGEST = 30
+LONGEST = 28
 """Letters of a title."""
 NEAR = 2.5 * HEAD
 """The height between the tip of a head and the middle of a label that is moved away from it."""
@@ -34,7 +34,8 @@ def side_by_side(scene: Scene) -> Placed:
     extents = [_extent(part) for part in parts]
     bands = [_short(band, right - left) for (left, _, right, _), band in zip(extents, scene.bands, strict=True)]
     widths = [
-        max(right - left, _title(band)) + 2 * PAD for (left, _, right, _), band in zip(extents, bands, strict=True)
+        max(right - left + 2 * INSIDE, _title(band) + 2 * PAD)
+        for (left, _, right, _), band in zip(extents, bands, strict=True)
     ]
     high = max(bottom - top for _, top, _, bottom in extents)
     starts = list(accumulate((width + APART for width in widths), initial=EDGE_OF_PAPER))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from autograph_cli.export.scene.records import Arrow, Box, Scene
 from autograph_cli.export.simplify.legend import with_true_legend
+from autograph_cli.export.style import Style
 
-LEGEND = (("operation", "operation"), ("leaf", "leaf, requires grad"))
+LEGEND: tuple[tuple[Style, str], ...] = (("operation", "operation"), ("leaf", "leaf, requires grad"))
 NOTES = (
     "• a leaf",
     "◦ a buffer",
