@@ -42,6 +42,8 @@ class Whole(Struct, frozen=True):
     """The names of roots at which backward passes began."""
     sums: Mapping[int, str]
     """The nodes that add up gradients, and of which tensor."""
+    made: str = ""
+    """How autograph made this graph, if the script did not."""
 
 
 class Picture(Struct, frozen=True):
@@ -58,6 +60,8 @@ class Picture(Struct, frozen=True):
     """True for a page, on which boxes open and close: all arrows have their shapes."""
     sliced: bool = False
     """True for a part of a view, which may lack nodes that send a gradient."""
+    made: str = ""
+    """How autograph made the graph that this is a view of, if the script did not."""
     flattened: bool = False
     """True if modules were deeper in one another than is drawn."""
     whole: Graph | None = None
@@ -82,9 +86,9 @@ class Picture(Struct, frozen=True):
 
 def whole_of(source: Graph | Step, view: str, options: RenderOptions, *, formulas: bool) -> Whole:
     """Return the graph that a view is one of, with its `formulas` if these are asked for."""
-    graph = source if isinstance(source, Graph) else source.graph
+    graph, made = source if isinstance(source, Graph) else source.graph, ""
     if isinstance(source, Step) and view == "double-backward" and source.double:
-        graph = source.double
+        graph, made = source.double, source.derived
     graph = told_apart(graph)
     graph = tracked(graph) if options.tracked_only else graph
     return Whole(
@@ -93,6 +97,7 @@ def whole_of(source: Graph | Step, view: str, options: RenderOptions, *, formula
         marks_of(graph) if options.marks else (),
         differentiated_in(graph),
         gradient_sums(graph),
+        made,
     )
 
 
@@ -134,6 +139,7 @@ def picture_of(whole: Whole, view: str, format: str, options: RenderOptions) -> 
         data=flows or view == "forward",
         page=page,
         sliced=bool(options.part) or roots is not None,
+        made=whole.made,
         flattened=shallow is not cut,
         whole=None if opened else graph,
         numbers=numbers,

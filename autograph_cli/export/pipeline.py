@@ -21,6 +21,7 @@ from autograph_cli.export.scene.records import Scene
 from autograph_cli.export.simplify.bundling import bundled
 from autograph_cli.export.simplify.closing import close_below, close_to
 from autograph_cli.export.simplify.folding import fold
+from autograph_cli.export.simplify.legend import with_true_legend
 from autograph_cli.export.simplify.partition import by_statement, cut_across
 from autograph_cli.export.simplify.repeats import fold_repeats
 from autograph_cli.export.simplify.rolling import roll, rolled_if_smaller
@@ -113,6 +114,9 @@ def boxes_and_arrows(picture: Picture) -> Scene:
     if picture.options.colour is not None:
         taken = amounts(picture.graph, picture.options.colour, picture.view, picture.title)
         scene = replace(scene, boxes=tuple(replace(box, amount=taken.get(box.id)) for box in scene.boxes))
+    if picture.made and not picture.page:
+        order = max(node.order for node in picture.graph)
+        scene = replace(scene, notes=(*scene.notes, f"order {order} {picture.made.partition(';')[0]}"))
     if picture.flattened:
         scene = replace(scene, notes=(*scene.notes, f"modules deeper than {DEEPEST} have no frame"))
     if picture.formulas:
@@ -167,4 +171,4 @@ def finished(scene: Scene, picture: Picture) -> Scene:
     """Bundle arrows, colour boxes, and leave out what is said already."""
     scene = bundled(scene)
     scene = scene if picture.options.colour is None else coloured(scene, picture.options.colour)
-    return scene if picture.page else said_once(scene)
+    return scene if picture.page else said_once(with_true_legend(scene))

@@ -173,11 +173,8 @@ SEEN = {
 """Titles that are there, words that are somewhere, and titles that are not."""
 HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\ntorch.manual_seed(0)\n"
 PROGRAMS = sorted([*(ROOT / "tests" / "programs").glob("*.py"), *(ROOT / "samples").glob("*.py")])
-WOVEN = {
-    ("actor_critic", "forward"),
-    *((name, "double-backward") for name in ("functions", "loop", "tied")),
-}
-"""Pictures in which a few more arrows cross, or labels meet, than should; with less in them they would tell too little."""
+WOVEN = {("actor_critic", "forward")}
+"""Pictures in which a few more arrows cross than should; with less in them they would tell too little."""
 CROSSINGS = 2
 """Arrows that cross in a picture of 30 boxes, at most."""
 EVERY = int(os.environ.get("AUTOGRAPH_PICTURES", "9"))

@@ -214,6 +214,13 @@ def test_a_derived_graph_is_drawn_as_double_backward_only() -> None:
     assert render(step, "backward", "text") == render(chain(3), "backward", "text")
 
 
+def test_a_picture_says_that_autograph_made_its_derivatives() -> None:
+    step = Step(1, chain(3), "made by autograph from `y` and its leaves; the script itself kept none", chain(4))
+    said = "order 0 made by autograph from `y` and its leaves"
+    assert any(said in text and "kept none" not in text for text in texts(render(step, "double-backward")))
+    assert not any("made by" in text for text in texts(render(step, "backward")))
+
+
 @pytest.mark.parametrize(("view", "format"), [("forward", "svg"), ("double-backward", "html"), ("backward", "text")])
 def test_one_picture_works_out_the_names_of_each_graph_once(
     traces: dict[str, Trace], monkeypatch: pytest.MonkeyPatch, view: str, format: str

@@ -12,8 +12,10 @@ from autograph_cli.export.layout.breaks import WIDEST
 from autograph_cli.export.layout.columns import LOW, in_columns, misfit
 from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import lay_out
+from autograph_cli.export.layout.orders import narrowed, side_by_side
 from autograph_cli.export.layout.placed import Placed, Point
 from autograph_cli.export.scene.records import Scene
+from autograph_cli.export.simplify.ports import with_ports
 from autograph_cli.export.style import SUBTITLE, TITLE
 
 BETTER = 0.3
@@ -40,6 +42,8 @@ CROWDED, LEFT = 1.1, 0.5
 """The most that a picture may cost, to be drawn rather than one with less than this part of its boxes."""
 MOST_SEEN = 120
 """Boxes of which a page has room."""
+FLAT = 0.7
+"""Height over width below which orders side by side are too flat."""
 STEPS = 3
 """Straight pieces that a curve is taken for."""
 Piece = tuple[float, float, float, float, Point, Point]
@@ -83,12 +87,16 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
     """
 
     def laid_out(scene: Scene) -> Iterator[Placed]:
-        whole = fitted(scene, direction, columns=False)
-        yield whole
-        if scene.bands and 1 < _shrunk(whole) < WITHOUT_TITLES:
+        whole = None
+        if not scene.bands or len(scene.boxes) <= WHOLE or direction != "auto":
+            whole = fitted(scene, direction, columns=False)
+            yield whole
+        if whole is not None and scene.bands and 1 < _shrunk(whole) < WITHOUT_TITLES:
             bands = tuple([replace(band, title=_in_short(band.title)) for band in scene.bands])
             yield fitted(replace(scene, bands=bands), direction, columns=False)
-        if columns and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
+        if direction == "auto" and scene.bands and (whole is None or _cost(whole) > 1):
+            yield from _in_orders(scene)
+        elif columns and whole is not None and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
             yield fitted(scene, direction, columns=True)
 
     best, crowded, least = _NONE, _NONE, (math.inf, 0)
@@ -114,6 +122,16 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         assert waiting is not None, "there is a scene"
         return shaped(min(laid_out(waiting), key=_cost))
     return best[1]
+
+
+def _in_orders(scene: Scene) -> Iterator[Placed]:
+    """Yield the picture with its orders side by side, and if that is too flat, one above the other; letters lead from
+    one to another."""
+    apart = with_ports(narrowed(scene))
+    beside = side_by_side(apart)
+    yield beside
+    if beside.width > WIDE and beside.height < FLAT * beside.width:
+        yield fitted(apart, "down", columns=False)
 
 
 Judged = tuple[float, Placed | None]

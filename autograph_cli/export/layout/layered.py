@@ -19,11 +19,10 @@ from autograph_cli.export.layout.arranging import (
 from autograph_cli.export.layout.chains import gathered
 from autograph_cli.export.layout.compound import Level, Plan
 from autograph_cli.export.layout.direction import DOWN, Direction
-from autograph_cli.export.layout.frames_near import near
 from autograph_cli.export.layout.paper import moved_line, on_paper
 from autograph_cli.export.layout.placed import Line, Placed, Plate, Point, Rectangle
 from autograph_cli.export.layout.routes import joined
-from autograph_cli.export.layout.sliding import slid
+from autograph_cli.export.layout.sliding import near, slid
 from autograph_cli.export.scene.records import Band, Box, Scene
 from autograph_cli.export.style import (
     BAND,

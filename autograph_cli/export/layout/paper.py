@@ -64,7 +64,7 @@ def on_paper(
     if bounds and way.right:
         beside = bottom + PAD + BESIDE * 0.75
         bottom += PAD + BESIDE * max(len(band.beside) for band in scene.bands)
-        right = bounds[-1][1]
+        right = max(to for _, to in bounds)
     elif bounds:
         bottom, right = bounds[-1][1], right + PAD
     end = bottom

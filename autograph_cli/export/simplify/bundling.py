@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from autograph_cli.export.scene.records import Arrow, Scene, carried, one_label
 
 FEWEST = 3
-"""Arrows between the same two boxes that are drawn as one."""
+"""Arrows between the same two boxes that are drawn as one; two are, if they have different shapes."""
 LISTED = 2
 """Shapes that the one lists, with the number of each; of more, it tells the number of all."""
 NOTE = "k × [shape] at an arrow: k tensors"
@@ -26,7 +26,7 @@ def bundled(scene: Scene) -> Scene:
         if arrow.tail in closed or arrow.head in closed:
             key = arrow.tail, arrow.head, arrow.dashed, arrow.back, arrow.keeps
             bundles.setdefault(key, []).append(arrow)
-    ones = {id(arrow): its for its in bundles.values() if len(its) >= FEWEST for arrow in its}
+    ones = {id(arrow): its for its in bundles.values() if len(its) >= FEWEST or _beside(its) for arrow in its}
     if not ones:
         return scene
     arrows = []
@@ -35,6 +35,12 @@ def bundled(scene: Scene) -> Scene:
         if arrow is its[0]:
             arrows.append(arrow if len(its) == 1 else _one(its))
     return replace(scene, arrows=tuple(arrows), notes=(*scene.notes, NOTE))
+
+
+def _beside(arrows: Sequence[Arrow]) -> bool:
+    """Return whether these are two whose shapes would stand on each other."""
+    labels = {arrow.label for arrow in arrows}
+    return len(arrows) == len(labels) == 2 and "" not in labels
 
 
 def _one(arrows: Sequence[Arrow]) -> Arrow:

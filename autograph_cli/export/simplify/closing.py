@@ -246,6 +246,13 @@ def _shapes(arrows: list[Arrow]) -> str:
     """The shapes of what arrows carry, a single number as `[]`; what comes from turn to turn is what came at first."""
     first = {arrow.label for arrow in arrows if not arrow.back}
     tensors = carried(arrow for arrow in arrows if not (arrow.back and arrow.label in first))
-    counts = Counter(one_label(arrow).removeprefix(DETACH).strip() or "[]" for arrow in tensors.values())
+    counts = Counter(one_label(arrow).removeprefix(DETACH).strip() or _unsaid(arrow) for arrow in tensors.values())
+    mixed = counts.pop("", 0)
     words = [label if count == 1 else f"{count:,} × {label}" for label, count in counts.items()]
+    words += [f"{mixed:,} tensors"] if mixed else []
     return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN:,} more" if len(words) > SHOWN else "")
+
+
+def _unsaid(arrow: Arrow) -> str:
+    """The shape of what an arrow without one carries: a single number; several tensors may be of any shapes."""
+    return "" if len(arrow.tensors) > 1 else "[]"

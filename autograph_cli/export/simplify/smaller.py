@@ -11,6 +11,7 @@ from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.records import Box, Scene
 from autograph_cli.export.simplify.closing import closed, depths
 from autograph_cli.export.simplify.folding import fold
+from autograph_cli.export.simplify.gradients import with_results
 from autograph_cli.export.simplify.partition import by_statement
 from autograph_cli.export.simplify.repeats import fold_repeats
 from autograph_cli.graph import Graph
@@ -23,10 +24,10 @@ FEWEST = 6
 
 
 def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
-    """Yield the scene with fewer and fewer boxes: equal modules in a row as one, frames around a single box as a line
-    on it, modules closed from the inside out, those of one class at a time, a few chains folded, or lines of the script
-    and chains, the outermost modules closed, and all chains folded."""
-    small = split(fold_repeats(scene, graph))
+    """Yield the scene with fewer and fewer boxes: equal modules in a row as one, results written on what made them,
+    frames around a single box as a line on it, modules closed from the inside out, those of one class at a time, a few
+    chains folded, or lines of the script and chains, the outermost modules closed, and all chains folded."""
+    small = with_results(split(fold_repeats(scene, graph)))
     yield small
     small = without_lone_frames(small)
     yield small
@@ -79,7 +80,7 @@ def _closing(scene: Scene, graph: Graph, outermost: int) -> Generator[Scene, Non
                 held[_class(graph, frame.call)] += many[frame.id]
         ((cls, _),) = held.most_common(1)
         chosen = [its.id for its in scene.frames if deep[its.id] == deepest and _class(graph, its.call) == cls]
-        scene = closed(scene, graph, chosen)
+        scene = with_results(closed(scene, graph, chosen))
         yield scene
 
 

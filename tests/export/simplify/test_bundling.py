@@ -29,6 +29,11 @@ def test_single_numbers_are_counted_too() -> None:
     assert arrow.label == "2 × [], [4]"
 
 
+def test_two_of_different_shapes_are_one_for_their_labels_would_meet() -> None:
+    (arrow,) = bundled(Scene("", BOXES, arrows("m0", "m1", "[16, 1]", "[1, 16]"))).arrows
+    assert arrow.label == "[16, 1], [1, 16]"
+
+
 def test_two_arrows_and_those_between_open_boxes_stay_as_they_are() -> None:
     many = (*arrows("m0", "m1", "[1]", "[1]"), *arrows("n0", "n0", "[1]", "[1]", "[1]"))
     scene = Scene("", BOXES, many)

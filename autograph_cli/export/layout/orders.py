@@ -1,0 +1,153 @@
+"""Orders side by side: each band laid out by itself, from the left to the right in the order of derivatives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import accumulate
+
+from msgspec.structs import replace
+
+from autograph_cli.export.layout.arranging import HEADING, PAD
+from autograph_cli.export.layout.direction import RIGHT
+from autograph_cli.export.layout.layered import lay_out
+from autograph_cli.export.layout.paper import moved_line, moved_plate, on_paper
+from autograph_cli.export.layout.placed import HEAD, Line, Placed, Plate, Rectangle, Stroke
+from autograph_cli.export.scene.labels import short
+from autograph_cli.export.scene.records import Band, Box, Scene
+from autograph_cli.export.style import BAND, EDGE_OF_PAPER, OPERATIONS, SUBTITLE, TITLE, label_width, text_width
+
+APART, INSIDE = 6.0, 6.0
+"""Points between two bands, and at the sides of each."""
+NARROW = 156.0
+"""Points that a line below a title may take before it is broken."""
+LONGEST = 28
+"""Letters of a title."""
+NEAR = 2.5 * HEAD
+"""The height between the tip of a head and the middle of a label that is moved away from it."""
+_BETWEEN = re.compile(r"(?<=.) (?=[·→] )|(?<=,) (?=[^\d\s])(?![^\[]*\])")
+
+
+def side_by_side(scene: Scene) -> Placed:
+    """Lay out a scene no arrow of which leads from band to band, the lowest order on the left."""
+    parts = [_alone(scene, band) for band in scene.bands]
+    extents = [_extent(part) for part in parts]
+    bands = [_short(band, right - left) for (left, _, right, _), band in zip(extents, scene.bands, strict=True)]
+    widths = [
+        max(right - left + 2 * INSIDE, _title(band) + 2 * PAD)
+        for (left, _, right, _), band in zip(extents, bands, strict=True)
+    ]
+    high = max(bottom - top for _, top, _, bottom in extents)
+    starts = list(accumulate((width + APART for width in widths), initial=EDGE_OF_PAPER))
+    positions: dict[str, Rectangle] = {}
+    lines: dict[int, Line] = {}
+    plates: dict[str, Plate] = {}
+    for band, part, (left, top, right, bottom), start, width in zip(
+        bands, parts, extents, starts, widths, strict=False
+    ):
+        room = high - (bottom - top) if _turns(band) else 0.0
+        by = start + (width - right + left) / 2 - left, HEADING + PAD / 2 - top + room
+        for box, spot in zip(part.scene.boxes, part.positions, strict=True):
+            positions[box.id] = replace(spot, x=spot.x + by[0], y=spot.y + by[1])
+        for arrow, line in zip(part.scene.arrows, part.lines, strict=True):
+            lines[id(arrow)] = moved_line(line, by)
+        plates |= {plate.frame.id: moved_plate(plate, by) for plate in part.plates}
+    bounds = [(start, start + width) for start, width in zip(starts, widths, strict=False)]
+    scene = replace(scene, bands=tuple(bands))
+    return on_paper(
+        scene,
+        tuple([positions[box.id] for box in scene.boxes]),
+        tuple([lines[id(arrow)] for arrow in scene.arrows]),
+        bounds if scene.data else bounds[::-1],
+        tuple([plates[frame.id] for frame in scene.frames if frame.id in plates]),
+        RIGHT,
+    )
+
+
+def narrowed(scene: Scene) -> Scene:
+    """The scene with boxes that are less wide: the lines below their titles are broken, long titles are shortened."""
+    return replace(scene, boxes=tuple(map(_narrow, scene.boxes)))
+
+
+def _narrow(box: Box) -> Box:
+    if box.left:
+        return box
+    rows = [row for line in box.below for row in _broken(line)]
+    title = short(box.title, LONGEST) if box.style in OPERATIONS else box.title
+    return replace(box, title=title, subtitle=rows[0] if rows else "", lines=tuple(rows[1:]))
+
+
+def _broken(line: str) -> Iterator[str]:
+    """Break a line at the dots and commas between its parts, or where an arrow stands in it."""
+    if text_width(line) * SUBTITLE <= NARROW:
+        yield line
+        return
+    row = ""
+    for part in _BETWEEN.split(line):
+        if row and text_width(f"{row} {part}") * SUBTITLE > NARROW:
+            yield row
+            part, row = part.removeprefix("· "), ""
+        row = f"{row} {part}".lstrip()
+    yield row
+
+
+def _turns(band: Band) -> bool:
+    """Return whether the arrows of a band lead upwards: those of every other order, whose derivatives then stand beside
+    what they differentiate."""
+    return band.order % 2 == 1
+
+
+def _short(band: Band, room: float) -> Band:
+    """The band without the derivatives in its title, if there is no room for these."""
+    words = band.title if text_width(band.title) * BAND <= room else " · ".join(band.title.split(" · ")[:2])
+    return replace(band, title=words)
+
+
+def _title(band: Band) -> float:
+    return max(text_width(band.title) * BAND, *(text_width(line) * TITLE for line in band.beside), 0.0)
+
+
+def _alone(scene: Scene, band: Band) -> Placed:
+    """One band as a picture of its own, without anything around it."""
+    boxes = tuple([box for box in scene.boxes if box.band == band.number])
+    here = {box.id for box in boxes}
+    arrows = tuple([arrow for arrow in scene.arrows if arrow.tail in here])
+    frames = tuple([frame for frame in scene.frames if frame.band == band.number])
+    alone = replace(scene, title="", boxes=boxes, arrows=arrows, frames=frames, bands=(), legend=(), notes=())
+    if not _turns(band):
+        return lay_out(alone)
+    turned = tuple([replace(arrow, tail=arrow.head, head=arrow.tail) for arrow in arrows])
+    placed = lay_out(replace(alone, arrows=turned))
+    return replace(placed, scene=alone, lines=tuple(map(_turned, placed.lines)))
+
+
+def _turned(line: Line) -> Line:
+    """The line from its end to its start; it ends straight, so that a head can stand there."""
+    points = [line.start, *(point for stroke in line.strokes for point in stroke)][::-1]
+    strokes: list[Stroke] = []
+    at = 1
+    for stroke in line.strokes[::-1]:
+        strokes.append(tuple(points[at : at + len(stroke)]))
+        at += len(stroke)
+    if len(strokes[-1]) == 3:
+        one, (x, y), (end, low) = strokes[-1]
+        away = HEAD if y > low else -HEAD
+        strokes[-1:] = [(one, (x, y + away), (end, low + away)), ((end, low),)]
+    label = line.label
+    if label and 0 < label[1] - points[-1][1] < NEAR:
+        label = label[0], label[1] + HEAD
+    return Line(points[0], tuple(strokes), label)
+
+
+def _extent(part: Placed) -> tuple[float, float, float, float]:
+    """From where to where a picture reaches: left, top, right, bottom."""
+    points = [point for line in part.lines for point in line.points()]
+    spots = [(spot.x - spot.width / 2, spot.y - spot.height / 2) for spot in part.positions]
+    spots += [(spot.x + spot.width / 2, spot.y + spot.height / 2) for spot in part.positions]
+    spots += [end for plate in part.plates for end in ((plate.left, plate.top), (plate.right, plate.bottom))]
+    for arrow, line in zip(part.scene.arrows, part.lines, strict=True):
+        if line.label:
+            half = label_width(arrow.label) / 2
+            spots += [(line.label[0] - half, line.label[1]), (line.label[0] + half, line.label[1])]
+    xs, ys = zip(*points, *spots, strict=True)
+    return min(xs), min(ys), max(xs), max(ys)

@@ -1,0 +1,56 @@
+"""Results that hang on one box, such as the gradients of the weights of a module, written on that box."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from autograph_cli.export.scene.labels import LONGEST_LABEL, short
+from autograph_cli.export.scene.records import Box, Scene, standing_for
+from autograph_cli.export.simplify.rolling import names_of
+from autograph_cli.export.style import OPERATIONS
+
+MADE = "= "
+NOTE = f"{MADE}a result"
+LISTED = 40
+"""Names that a tooltip lists."""
+
+
+def with_results(scene: Scene) -> Scene:
+    """The scene with each result that one arrow joins to a box, but what was differentiated, written on that box."""
+    results = {box.id: box for box in scene.boxes if box.style == "result"}
+    ends: dict[str, list[str]] = {}
+    for arrow in scene.arrows:
+        for mine, other in ((arrow.tail, arrow.head), (arrow.head, arrow.tail)):
+            if mine in results:
+                ends.setdefault(mine, []).append("" if arrow.keeps or arrow.wrong else other)
+    boxes = {box.id: box for box in scene.boxes if box.style == "module" or box.style in OPERATIONS}
+    on: dict[str, list[Box]] = {}
+    for key, its in ends.items():
+        if len(its) == 1 and its[0] in boxes and boxes[its[0]].band == results[key].band:
+            on.setdefault(its[0], []).append(results[key])
+    if not on:
+        return scene
+    gone = {box.id for its in on.values() for box in its}
+    left = tuple([_with(box, on[box.id]) if box.id in on else box for box in scene.boxes if box.id not in gone])
+    arrows = tuple([arrow for arrow in scene.arrows if arrow.tail not in gone and arrow.head not in gone])
+    styles = {box.style for box in left}
+    legend = tuple([entry for entry in scene.legend if entry[0] in styles])
+    return replace(scene, boxes=left, arrows=arrows, legend=legend, notes=tuple(dict.fromkeys((NOTE, *scene.notes))))
+
+
+def _with(box: Box, results: Sequence[Box]) -> Box:
+    """The box with these results on it, in one line with those that are there."""
+    names = [result.title for result in results]
+    many = len(names) + sum(len(result.others) for result in results)
+    told = short(names[0]) if many == 1 else names_of(names)
+    if many > len(names) or len(told) > LONGEST_LABEL:
+        told = f"{many:,} {_kind(names)}"
+    listed = ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED:,} more" if len(names) > LISTED else "")
+    box = replace(box, lines=(*box.lines, f"{MADE}{told}"), tooltip=f"{box.tooltip}\nresults: {listed}")
+    return standing_for(box, results)
+
+
+def _kind(names: Sequence[str]) -> str:
+    return "gradients" if all(name.endswith(".grad") for name in names) else "results"

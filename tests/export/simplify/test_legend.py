@@ -1,0 +1,29 @@
+"""A legend explains what is in the picture, and nothing else."""
+
+from __future__ import annotations
+
+from autograph_cli.export.scene.records import Arrow, Box, Scene
+from autograph_cli.export.simplify.legend import with_true_legend
+from autograph_cli.export.style import Style
+
+LEGEND: tuple[tuple[Style, str], ...] = (("operation", "operation"), ("leaf", "leaf, requires grad"))
+NOTES = (
+    "• a leaf",
+    "◦ a buffer",
+    "∂ f: from the backward of f",
+    "folded: 4 operations in 2 lines of the script",
+    "folded: 9 operations in 3 boxes",
+)
+
+
+def test_what_is_not_drawn_is_not_explained() -> None:
+    box = Box("n0", "operation", "add", lines=("• weight [3]",))
+    scene = with_true_legend(Scene("", (box,), (), legend=LEGEND, notes=NOTES[:4]))
+    assert scene.legend == LEGEND[:1]
+    assert scene.notes == (NOTES[0], NOTES[3])
+
+
+def test_one_note_tells_of_all_that_was_folded() -> None:
+    boxes = Box("n0", "operation", "a", many=5), Box("n1", "operation", "b", many=7), Box("n2", "operation", "c")
+    scene = with_true_legend(Scene("", boxes, (Arrow("n0", "n1"),), notes=NOTES[3:]))
+    assert scene.notes == ("folded: 12 operations in 2 boxes",)
