@@ -23,7 +23,7 @@ def _influences(seen: Seen) -> Iterator[Found]:
         # Rows are examples where a loader made them: else they may be one sequence, or a set.
         if (notice.kind == "examples" or (notice.kind == "rows" and loaded)) and not told:
             yield Found(notice.name, notice.source)
-        elif notice.kind == "future":
+        elif notice.kind == "future" and not told:
             yield Found(notice.name, line_that(seen, _CAUSAL.match), (), (), _MASK, _LEAK)
 
 

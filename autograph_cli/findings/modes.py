@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-from autograph_cli.findings.book import book_of
+from autograph_cli.findings.book import at, book_of
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import behind_moves
 from autograph_cli.graph import Edge, Graph, Node, Source
@@ -134,8 +134,9 @@ def stopped_one_by_one(script: Script) -> bool:
 
 def _trained_in_eval(seen: Seen) -> Iterator[Found]:
     """Yield what is in training mode in the first kept step, and no more in the last."""
-    first = seen.trace.steps[0].graph
-    if not seen.is_last or first is seen.graph or (_calls_method(seen.scripts, "train") and not _only_before(seen)):
+    first = seen.of_kind[0].graph
+    stopped = _stopped(seen)
+    if not seen.is_last or first is seen.graph or (_calls_method(seen.scripts, "train") and stopped is None):
         return
     if any(map(stopped_one_by_one, seen.scripts.values())):
         return
@@ -144,22 +145,34 @@ def _trained_in_eval(seen: Seen) -> Iterator[Found]:
     lost = [path for path in before if path not in now and _differentiated(seen, path)]
     if lost:
         node = before[lost[0]]
-        fact = f"in step {seen.trace.steps[0].nth} it was in training mode, and in step {seen.step.nth} not"
+        facts = [f"in step {seen.of_kind[0].nth} it was in training mode, and in step {seen.step.nth} not"]
         shown = ", ".join(f"{path} ({classes[path]})" for path in lost[:3])
-        yield Found(f"{shown} went on in evaluation mode", node.source, (fact,))
+        by, begun = stopped or (_evaluated(seen), None)
+        said = f"{shown} went on in evaluation mode{' after eval()' if by else ''}{at(by)}"
+        said += f": train(){at(begun)} comes before the first step alone" if begun else ""
+        yield Found(said, node.source, tuple(facts))
 
 
-def _only_before(seen: Seen) -> bool:
-    """Return whether train() was called before the first step alone, and eval() later, before a test."""
+def _stopped(seen: Seen) -> tuple[Source | None, Source | None] | None:
+    """The lines of the first eval() after the first step, before a test, and of train(), where that was called before
+    the first step alone."""
     book = book_of(seen)
     if book is None or book.ledger.more or not book.backward:
-        return False
+        return None
     start, modes = book.backward[0].at, book.of("mode")
     tests = [each.at for each in book.of("call") if not each.made]
-    stopped = [each.at for each in modes if each.words == "eval" and each.at > start]
-    return all(each.at < start for each in modes if each.words == "train") and any(
-        eval_at < test for eval_at in stopped[:1] for test in tests
-    )
+    begun = [each for each in modes if each.words == "train"]
+    stopped = next((each for each in modes if each.words == "eval" and each.at > start), None)
+    if stopped is None or any(each.at >= start for each in begun) or not any(stopped.at < test for test in tests):
+        return None
+    return stopped.source, begun[-1].source if begun else None
+
+
+def _evaluated(seen: Seen) -> Source | None:
+    """The line of the first eval() that was heard."""
+    book = book_of(seen)
+    modes = book.of("mode") if book else ()
+    return next((each.source for each in modes if each.words == "eval"), None)
 
 
 def _differentiated(seen: Seen, path: str) -> bool:

@@ -386,7 +386,7 @@ def _dead(seen: Seen) -> Iterator[Found]:
     though it is one that may pass on others."""
     elsewhere = [step for step in seen.trace.steps if step is not seen.step]
     alive = {_seat(node) for step in elsewhere for node in step.graph if _is_alive(Seen(seen.trace, step), node)}
-    for node in seen.graph if seen.is_last else ():
+    for node in seen.graph if seen.is_last_of_kind else ():
         if (
             _seat(node) in alive
             or len(node.args) != 1

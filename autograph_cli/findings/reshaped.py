@@ -81,7 +81,7 @@ def _views(seen: Seen) -> Iterator[Found]:
 
 
 def _mixing(seen: Seen) -> Iterator[Node]:
-    for node in seen.graph if seen.is_last else ():
+    for node in seen.graph if seen.is_last_of_kind else ():
         if node.op not in _VIEWS or len(node.args) != 1 or node.order or not _counts(seen, node):
             continue
         before, after = shape_of(seen, node.args[0]), shape_of(seen, Edge(node.id))

@@ -8,12 +8,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of
+from autograph_cli.findings.calls import called
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import takers
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED, behind, where
 from autograph_cli.graph.ledger import Happening, Hook, Keeper
 from autograph_cli.graph.views import backward_edges
+from autograph_cli.record.names.bindings import Binding, Cause, Script
 
 _TERMS = ("add", "sub", "rsub", "stack", "cat")
 """Operations that put the terms of a loss together: a term without history adds nothing to the gradient."""
@@ -244,7 +246,7 @@ def _reentrant(seen: Seen) -> Iterator[Found]:
 
 def _constant_term(seen: Seen) -> Iterator[Found]:
     """A derivative that was made without create_graph, in a term of what backward starts from."""
-    if not seen.is_last:
+    if not seen.is_last_of_kind:
         return
     wanted = behind(seen.graph, [(edge.node, edge.nr) for edge in seen.outcome()], untracked=True)
     for node in seen.graph:
@@ -264,31 +266,71 @@ def _constant_term(seen: Seen) -> Iterator[Found]:
 
 
 def _constant_number(seen: Seen) -> Iterator[Found]:
-    """A term of what backward starts from that was made of a plain number, which the script read out of a result."""
-    results = {name for node in seen.graph if node.kind == "operation" for one in node.outputs for name in one.names}
-    for node in seen.graph if seen.is_last else ():
-        given = seen.shown(Edge(node.id)) if node.kind in ("input", "untracked") else ""
-        names = node.outputs[0].names if given and node.outputs[0].type.shape == () else ()
-        made = [
-            (file, one)
-            for file, script in seen.scripts.items()
-            for one in script.bindings
-            if one.targets.intersection(names) and results & one.uses
-            if any(cause.words in _NUMBERS for cause in one.causes)
-        ]
-        term = next(_terms(seen, node), None) if made else None
-        if term is not None:
-            file, one = made[0]
-            words = ", ".join(dict.fromkeys(cause.words for cause in one.causes))
-            yield Found(
-                f"{given} is made of a plain number, {words}: as a term of the loss it adds nothing to the gradient",
-                Source(file, one.line, one.text), (f"{where(term)} adds it to what backward starts from",),
-                (node.id, term.id), "Keep it a tensor: leave .item() and torch.tensor() out.",
-                "A number has no history: this term trains nothing.",
-            )  # fmt: skip
+    """A term of what backward starts from that is a plain number, which the script read out of a result that nothing
+    else takes."""
+    told: set[tuple[str, int]] = set()
+    for term in seen.graph if seen.is_last_of_kind else ():
+        edges = backward_edges(term)
+        source = term.source
+        if not _is_scalar_sum(seen, term) or len(edges) != 1 or source is None or source.file not in seen.scripts:
+            continue
+        script = seen.scripts[source.file]
+        for name, one in _read_into(script, source.line):
+            cut = [cause for cause in one.causes if cause.words in _NUMBERS or "new tensor" in cause.words]
+            if cut and (source.file, one.line) not in told and _was_read(seen, source.file, one, cut):
+                told.add((source.file, one.line))
+                words = ", ".join(dict.fromkeys(cause.words for cause in cut))
+                shown = f"{name} is" if name else "a term of the loss is"
+                yield Found(
+                    f"{shown} made of a plain number, {words}: as a term of the loss it adds nothing to the gradient",
+                    Source(source.file, one.line, one.text),
+                    (f"{where(term)} adds it to what backward starts from",), (term.id,),
+                    "Keep it a tensor: leave .item() and torch.tensor() out.",
+                    "A number has no history: this term trains nothing.",
+                )  # fmt: skip
 
 
-_NUMBERS = (".item()", "float()", ".tolist()", ".numpy()", "torch.tensor()")
+def _read_into(script: Script, line: int) -> Iterator[tuple[str, Binding]]:
+    """The statements that make the terms of the sums on a line, each with the term's name; the line itself has none."""
+    for part in ast.walk(script.tree):
+        sides: list[ast.expr] = []
+        if isinstance(part, ast.BinOp) and isinstance(part.op, (ast.Add, ast.Sub)):
+            sides = [part.left, part.right]
+        elif isinstance(part, ast.AugAssign) and isinstance(part.op, (ast.Add, ast.Sub)):
+            sides = [part.value]
+        here = sides and part.lineno <= line <= (part.end_lineno or 0)  # type: ignore[attr-defined]
+        for side in map(_without_factor, sides if here else ()):
+            if isinstance(side, (ast.Name, ast.Attribute)):
+                yield from ((ast.unparse(side), one) for one in script.reaching(ast.unparse(side), line))
+            elif isinstance(side, ast.Call) and called(side) in ("item", "float"):
+                yield from (("", one) for one in script.bindings if one.line <= line <= one.last_line)
+
+
+def _without_factor(part: ast.expr) -> ast.expr:
+    """A term without the number, or the variable, that it is multiplied by."""
+    while isinstance(part, ast.BinOp) and isinstance(part.op, (ast.Mult, ast.Div)):
+        part = (
+            part.right
+            if isinstance(part.op, ast.Mult) and isinstance(part.left, (ast.Constant, ast.Name, ast.Attribute))
+            else part.left
+        )
+    return part
+
+
+def _was_read(seen: Seen, file: str, one: Binding, cut: Sequence[Cause]) -> bool:
+    """Return whether a number with a history was made on this line, or has the name that is read, and no operation took
+    it."""
+    names = {name for cause in cut for name in cause.operands}
+    return any(
+        (node.source is not None and node.source.file == file and one.line <= node.source.line <= one.last_line)
+        or names.intersection(node.outputs[0].names)
+        for node in seen.graph
+        if node.kind == "operation" and node.outputs[0].type.shape == () and node.id not in seen.reached
+        if not seen.users.get(Edge(node.id))
+    )
+
+
+_NUMBERS = (".item()", "a number made by float()", ".tolist()", ".numpy()")
 
 
 def _without_graph(seen: Seen) -> Iterator[Found]:
@@ -304,8 +346,12 @@ def _terms(seen: Seen, start: Node) -> Iterator[Node]:
 def _is_term(seen: Seen, user: Node, given: Edge) -> bool:
     """Return whether an operation adds what it is given, which has no history, to a number that has one."""
     edges = backward_edges(user)
-    scalar = user.op in _TERMS and user.outputs[0].type.shape == ()
-    return scalar and user.id in seen.reached and bool(edges) and given not in edges and _is_in_sum(seen, user)
+    return _is_scalar_sum(seen, user) and bool(edges) and given not in edges
+
+
+def _is_scalar_sum(seen: Seen, node: Node) -> bool:
+    scalar = node.op in _TERMS and node.outputs[0].type.shape == ()
+    return scalar and node.id in seen.reached and _is_in_sum(seen, node)
 
 
 def _is_in_sum(seen: Seen, term: Node) -> bool:

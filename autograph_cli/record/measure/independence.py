@@ -157,18 +157,21 @@ class Model:
     def __init__(self, torch: Any, call: Call, text: Callable[[str, int], str]) -> None:
         self.torch, self.call, self.text = torch, call, text
         self.module = copy.deepcopy(call.module).eval()
-        self.given = [(n, arg) for n, arg in enumerate(call.args) if isinstance(arg, torch.Tensor) and arg.numel() > 1]
+        given: list[tuple[int | str, Any]] = [*enumerate(call.args), *call.kwargs.items()]
+        self.given = [(n, arg) for n, arg in given if isinstance(arg, torch.Tensor) and arg.numel() > 1]
 
-    def run(self, position: int | None = None, value: Any = None, trace: Any = None) -> list[Any]:
-        """The tensors of its result, with one argument replaced."""
+    def run(self, position: int | str | None = None, value: Any = None, trace: Any = None) -> list[Any]:
+        """The tensors of its result, with one argument replaced; single numbers, as its loss, come last."""
         args = [value if n == position else _copied(self.torch, arg) for n, arg in enumerate(self.call.args)]
+        kwargs = {n: value if n == position else _copied(self.torch, arg) for n, arg in self.call.kwargs.items()}
         self.torch.manual_seed(0)
         with self.torch.no_grad():
             previous = sys.gettrace()
             if trace is not None:
                 sys.settrace(trace)
             try:
-                return tensors(self.torch, self.module(*args, **_copied(self.torch, self.call.kwargs)))
+                made = tensors(self.torch, self.module(*args, **kwargs))
+                return sorted(made, key=lambda one: one.dim() == 0)
             finally:
                 if trace is not None:
                     sys.settrace(previous)
@@ -262,7 +265,7 @@ def _shown(given: Any) -> str:
     return f"{str(given.dtype).removeprefix('torch.')}{list(given.shape)}"
 
 
-def _touched(model: Model, base: Any, number: int, given: Any, dim: int, at: int, over: int) -> set[int] | None:
+def _touched(model: Model, base: Any, number: int | str, given: Any, dim: int, at: int, over: int) -> set[int] | None:
     """Return which parts of the first result, along a dimension, change with one part of an input; None if the shape
     does."""
     found = model.run(number, model.changed(given, dim, at))
@@ -309,7 +312,7 @@ def _is_graph(model: Model, given: Any) -> bool:
     return bool(pairs) or any(tuple(one.shape) == (rows, rows) for one in others)
 
 
-def _first_mixed(model: Model, number: int, given: Any, dim: int) -> tuple[Source | None, str]:
+def _first_mixed(model: Model, number: int | str, given: Any, dim: int) -> tuple[Source | None, str]:
     """The first line of the script that makes a tensor in which one example is in more than its own part."""
     runs: list[list[tuple[str, int, str, Any]]] = []
     for value in (given.clone(), model.changed(given, dim, 0)):
@@ -366,7 +369,7 @@ def _tracer(torch: Any, seen: list[tuple[str, int, str, Any]]) -> Any:
 
 def _future(model: Model, base: Sequence[Any], ignored: set[int]) -> Iterator[Influence]:
     """A result at one time that hangs on what is later, in each input that has times."""
-    leaks: list[tuple[int, Any, int]] = []
+    leaks: list[tuple[int | str, Any, int]] = []
     for number, given in model.given:
         for dim in (1, 0):
             if number in ignored or given.dim() <= dim or base[0].dim() <= dim or given.dtype == model.torch.bool:
@@ -380,6 +383,8 @@ def _future(model: Model, base: Sequence[Any], ignored: set[int]) -> Iterator[In
             apart = _touched(model, base[0], number, given, other, 0, other)
             if found is None or apart is None or not apart <= {0}:
                 continue  # it is not the dimension of the examples that is kept apart beside it
+            if not found:
+                continue  # as of targets, which only a loss hangs on
             if found <= {side - 1}:
                 return
             leaks.append((number, given, len(found - {side - 1})))
