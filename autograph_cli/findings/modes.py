@@ -218,22 +218,24 @@ def _itself(seen: Seen) -> Iterator[Found]:
         parts = list(ast.walk(script.tree))
         assigned = [part for part in parts if isinstance(part, ast.Assign) and len(part.targets) == 1]
         for part in parts:
-            pair = _updated(part)
-            lines = [one for one in assigned if pair and _attribute(one.targets[0]) == pair[0]]
-            if pair and pair[0] != pair[1] and len(lines) == 1 and _attribute(lines[0].value) == pair[1]:
+            for updated, other in _updated(part):
+                lines = [one for one in assigned if _attribute(one.targets[0]) == updated]
+                if updated == other or len(lines) != 1 or _attribute(lines[0].value) != other:
+                    continue
                 line, update = lines[0].lineno, part.lineno  # type: ignore[attr-defined]
-                facts = (f"{file}:{update} updates it from {pair[1]}: {script.line(update)}",)
-                said = f"{pair[0]} is {pair[1]} itself, and no copy of it"
+                facts = (f"{file}:{update} updates it from {other}: {script.line(update)}",)
                 names = [seen.name(Edge(node.id)) for node in seen.graph if node.kind == "leaf"]
-                covers = tuple(name for name in names if pair[1] in name.split("."))
+                covers = tuple(name for name in names if other in name.split("."))
+                said = f"{updated} is {other} itself, and no copy of it"
                 yield Found(said, Source(file, line, script.line(line)), facts, (), _COPY, _SAME, covers)
-                break
+                return
 
 
-def _updated(part: ast.AST) -> tuple[str, str] | None:
-    """The names of the models of `zip(a.parameters(), b.parameters())` or `a.load_state_dict(b.state_dict())`."""
+def _updated(part: ast.AST) -> list[tuple[str, str]]:
+    """The names of the models of `zip(a.parameters(), b.parameters())`, either of which may be updated, or of
+    `a.load_state_dict(b.state_dict())`."""
     if not isinstance(part, ast.Call):
-        return None
+        return []
     sides: list[ast.expr] = []
     if ast.unparse(part.func) == "zip" and len(part.args) == 2:
         sides = part.args
@@ -244,7 +246,9 @@ def _updated(part: ast.AST) -> tuple[str, str] | None:
         for one in sides
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _LISTING
     ]
-    return (models[0], models[1]) if len(models) == 2 else None
+    if len(models) != 2:
+        return []
+    return [(models[0], models[1]), *([(models[1], models[0])] if sides[0] is not part else [])]
 
 
 def _attribute(part: ast.expr) -> str:

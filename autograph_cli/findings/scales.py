@@ -82,9 +82,9 @@ def _blamed(seen: Seen, leaf: Node) -> Node | None:
 
 
 def _is_factor(seen: Seen, node: Node, ratio: float) -> bool:
-    """Return whether it is given as large a number as the gradient grows by, as what scales a loss is."""
-    given = [edge for edge in node.args if edge.node not in seen.differentiated]
-    sizes = [largest(value_of(seen, edge)) or 0.0 for edge in given]
+    """Return whether it is given as large a number as the gradient grows by, as what scales a loss is, or as where all
+    numbers have grown."""
+    sizes = [largest(value_of(seen, edge)) or 0.0 for edge in node.args]
     for _, text in node.constants:
         with contextlib.suppress(ValueError):
             sizes.append(abs(float(text)))

@@ -10,7 +10,7 @@ from itertools import pairwise
 from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of
 from autograph_cli.findings.calls import called
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
-from autograph_cli.findings.ways import takers
+from autograph_cli.findings.ways import is_given, shape_of, span_of, takers
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED, behind, where
 from autograph_cli.graph.ledger import Happening, Hook, Keeper
@@ -42,10 +42,11 @@ def _clips(seen: Seen) -> Iterator[Found]:
 
 def _clip(book: Book, calls: list[Happening], source: Source | None) -> Found | None:
     word, times = calls[0].words, f"{len(calls)} calls"
-    if not any(each.given for each in calls):
+    if len(calls) > OFTEN and not any(each.given for each in calls[1:]):
+        once = " from its second call on" if calls[0].given else ""
         return Found(
-            f"{word}{at(source)} is given no parameters: it clips nothing",
-            source, (f"{times} of it found none",), covers=_stepped(book),
+            f"{word}{at(source)} is given no parameters{once}: it clips nothing",
+            source, (f"{len(calls) - bool(once)} calls of it found none",), covers=_stepped(book),
             remedy="Give it model.parameters() anew each time: a generator is used up when it was read once.",
         )  # fmt: skip
     given = frozenset().union(*map(book.given, calls))
@@ -53,6 +54,8 @@ def _clip(book: Book, calls: list[Happening], source: Source | None) -> Found | 
     if not any(each.ready for each in calls):
         later = [each for each in book.backward if book.given(each) & given]
         fact = f"in {times} of it no gradient was other than zero"
+        if all(_is_cleared(book, each) for each in calls):
+            return None
         if later:
             return Found(
                 f"{word}{at(source)} comes before backward{at(later[-1].source)}: there is nothing to clip",
@@ -78,6 +81,43 @@ def _clip(book: Book, calls: list[Happening], source: Source | None) -> Found | 
             remedy="Call scaler.unscale_(optimizer) before it.",
             reason="The limit is meant for gradients as they are, and holds for thousands of times as large ones.",
         )  # fmt: skip
+    return None
+
+
+def _is_cleared(book: Book, clip: Happening) -> bool:
+    """Return whether zero_grad has thrown away what it was to clip, which AG806 tells."""
+    kinds = ("backward", "zero_grad", "step")
+    before = [each.kind for each in book.between(0, clip.at, kinds) if book.given(each) & book.given(clip)]
+    return before[-2:] == ["backward", "zero_grad"]
+
+
+def _steps_scaled(seen: Seen) -> Iterator[Found]:
+    """Steps by gradients of a loss that GradScaler has multiplied, which nothing divides again."""
+    book = book_of(seen)
+    for number in range(len(book.ledger.optimizers)) if book else ():
+        assert book is not None
+        steps = [each for each in book.steps_of(number) if each.ready]
+        calls = [each for each in book.backward if book.given(each) & book.held[number]]
+        undone = any(book.given(each) & book.held[number] for each in book.of("unscale"))
+        scale = None if undone or len(steps) < OFTEN else _scale(seen)
+        if scale is not None:
+            yield Found(
+                f"{book.optimizer(number)}.step(){at(steps[0].source)} steps by gradients that are still multiplied by "
+                "the scale of GradScaler",
+                steps[0].source,
+                (f"backward{at(calls[-1].source)} starts from the loss times {scale:g}", "nothing calls unscale_"),
+                covers=_stepped(book),
+            )
+
+
+def _scale(seen: Seen) -> float | None:
+    """By what a line that calls `scale` multiplied what backward starts from; None where none does."""
+    for edge in seen.outcome():
+        node = seen.graph[edge.node]
+        factors = [span_of(seen, other) for other in node.args if is_given(seen, other) and not shape_of(seen, other)]
+        called_so = any(".scale(" in line for script in seen.scripts.values() for line in script.lines)
+        if node.op == "mul" and called_so and factors and factors[0] is not None and factors[0][0] > 1:
+            return factors[0][0]
     return None
 
 
@@ -422,6 +462,14 @@ RULES = (
         "Clipping changes what .grad holds at that time, and nothing else.",
         "Clip between backward (and unscale_) and step.",
         _clips,
+        ledger=True,
+    ),
+    Rule(
+        "AG810",
+        "a step by gradients that are scaled",
+        "GradScaler multiplies the loss, and its own step divides the gradients before that of the optimizer.",
+        "Call scaler.step(optimizer) and scaler.update() in the place of optimizer.step().",
+        _steps_scaled,
         ledger=True,
     ),
     Rule(
