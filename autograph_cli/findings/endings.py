@@ -62,7 +62,8 @@ def remedy(kinds: Collection[Kind], scripts: Mapping[str, Script]) -> str:
 
 
 def switched_off(seen: Seen, node: Node) -> Source | None:
-    """The `with` that switches recording off around an operation, or around the one call of what it runs in."""
+    """The `with` or the decorator that switches recording off around an operation, or around the one call of what it
+    runs in."""
     source = node.source
     if source is None:
         return None
@@ -70,8 +71,9 @@ def switched_off(seen: Seen, node: Node) -> Source | None:
     around: list[Source] = []
     calling: list[Source] = []
     for file, script in seen.scripts.items():
-        for part in (part for part in ast.walk(script.tree) if isinstance(part, ast.With) and quiet_mode(part)):
-            here = Source(file, part.lineno, script.line(part.lineno))
+        for part in (part for part in ast.walk(script.tree) if quiet_mode(part)):
+            line = min(one.lineno for one in (part, *getattr(part, "decorator_list", ())))
+            here = Source(file, line, script.line(line))
             if file == source.file and part.lineno <= source.line <= (part.end_lineno or 0):
                 around.append(here)
             elif names & {called(call) for call in ast.walk(part) if isinstance(call, ast.Call)}:

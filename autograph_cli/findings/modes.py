@@ -9,7 +9,7 @@ from autograph_cli.findings.book import at, book_of
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import behind_moves
 from autograph_cli.graph import Edge, Graph, Node, Source
-from autograph_cli.record.names.bindings import Script
+from autograph_cli.record.names.bindings import Binding, Script
 
 _MODES = ("no_grad()", "inference_mode()")
 _LISTS = ("Sequential", "ModuleList")
@@ -36,10 +36,11 @@ def _tested_in_training(seen: Seen) -> Iterator[Found]:
     if not seen.is_last or not training or _calls_method(seen.scripts, "eval"):
         return
     outer = {call.path for call in seen.graph.calls if call.parent is None}
+    judged = {path for step in seen.trace.steps for path in _judged(Seen(seen.trace, step), outer)}
     targets = {node.module.partition(".")[0] for node in seen.graph if node.kind == "untracked" and node.args}
-    for path in sorted(outer - targets - _judged(seen, outer)):
+    for path in sorted(outer - targets - judged):
         inside = [name for name in training if name == path or name.startswith(f"{path}.")]
-        source = _called_without_grad(seen.scripts, path) if inside else None
+        source = (_called_without_grad(seen.scripts, path) or _heard_without_grad(seen, path)) if inside else None
         if source is not None:
             classes = {call.path: call.cls for call in seen.graph.calls}
             shown = ", ".join(f"{name} ({classes[name]})" for name in inside[:3])
@@ -82,10 +83,27 @@ def _called_without_grad(scripts: Mapping[str, Script], path: str) -> Source | N
             if isinstance(part, ast.Call) and ast.unparse(part.func) == path and part not in drawn
         }
         for one in script.bindings:
-            quiet = any(cause.words.removeprefix("torch.") in _MODES for cause in one.causes)
-            if quiet and any(one.line <= line <= one.last_line for line in called):
+            if _is_quiet(one) and any(one.line <= line <= one.last_line for line in called):
                 return Source(file, one.line, one.text)
     return None
+
+
+def _heard_without_grad(seen: Seen, path: str) -> Source | None:
+    """The line that calls a model under `no_grad`, by another name, and is in no loop that does so over and over."""
+    book = book_of(seen)
+    calls = [each for each in book.of("call") if each.words == path] if book else []
+    source = next((each.source for each in calls if not each.made and any(one.made for one in calls)), None)
+    script = seen.scripts.get(source.file) if source else None
+    if source is None or script is None:
+        return None
+    drawn = {call.lineno for call in _drawn_again(script.tree)}  # type: ignore[attr-defined]
+    here = (one for one in script.bindings if one.line <= source.line <= one.last_line)
+    return source if source.line not in drawn and any(map(_is_quiet, here)) else None
+
+
+def _is_quiet(one: Binding) -> bool:
+    """Return whether a statement is under `no_grad`."""
+    return any(cause.words.removeprefix("torch.") in _MODES for cause in one.causes)
 
 
 def _drawn_again(tree: ast.AST) -> set[ast.AST]:

@@ -294,15 +294,22 @@ def _constant_term(seen: Seen) -> Iterator[Found]:
             continue
         by = {node.args[position] for position in node.cut}
         term = next((user for user in _terms(seen, node) if not by.intersection(user.args)), None)
-        if term is None:
+        said = f"the derivative{at(node.source)} is made without create_graph, so "
+        if term is not None:
+            yield Found(
+                said + "the term that is computed from it adds nothing to the gradient",
+                node.source, (f"{where(term)} adds it to what backward starts from, and it has no history",),
+                (node.id, term.id),
+            )  # fmt: skip
             continue
-        yield Found(
-            f"the derivative{at(node.source)} is made without create_graph, so the term that is computed from it adds "
-            "nothing to the gradient",
-            node.source,
-            (f"{where(term)} adds it to what backward starts from, and it has no history",),
-            (node.id, term.id),
-        )  # fmt: skip
+        # An equation that a function and its derivative are to fulfil takes both.
+        beside = next((user for user, _ in takers(seen, node) if node.args[0] in user.args), None)
+        if beside is not None and beside.id in seen.reached:
+            yield Found(
+                f"{said}{where(beside)}, which takes it beside {seen.name(node.args[0])}, sends it no gradient",
+                node.source, (f"it is differentiated for the value of {seen.name(node.args[0])} alone",),
+                (node.id, beside.id),
+            )  # fmt: skip
 
 
 def _constant_number(seen: Seen) -> Iterator[Found]:
@@ -328,6 +335,41 @@ def _constant_number(seen: Seen) -> Iterator[Found]:
                     "Keep it a tensor: leave .item() and torch.tensor() out.",
                     "A number has no history: this term trains nothing.",
                 )  # fmt: skip
+
+
+def _constant_part(seen: Seen) -> Iterator[Found]:
+    """A term of what backward starts from that is computed, over several operations, from what a line took off."""
+    told = set()
+    for term in seen.graph if seen.is_last_of_kind else ():
+        constant = [edge for edge in term.args if seen.graph[edge.node].kind == "untracked"]
+        if not _is_scalar_sum(seen, term) or len(constant) != 1 or shape_of(seen, constant[0]):
+            continue
+        nodes = [
+            seen.graph[number] for number in behind(seen.graph, [(constant[0].node, constant[0].nr)], untracked=True)
+        ]
+        # What a derivative or a line under no_grad made is another matter.
+        lines = {node.source for node in nodes if node.kind == "untracked" and shape_of(seen, Edge(node.id))}
+        for source in lines - {None, term.source} if all(node.op != "grad" for node in nodes) else ():
+            taken = _taken_off(seen, source)
+            if taken and source not in told:
+                told.add(source)
+                yield Found(
+                    f"a term of the loss is computed from what {taken}{at(source)} takes off: it adds nothing to the "
+                    "gradient",
+                    source, (f"{where(term)} adds it to what backward starts from, and it has no history",),
+                    (term.id,), "Leave .data and detach out of what is to be learned from.",
+                    "What was taken off has no history: this term trains nothing.",
+                )  # fmt: skip
+
+
+def _taken_off(seen: Seen, source: Source | None) -> str:
+    """The first `.data` or `.detach()` in the statement on a line; empty where there is none."""
+    script = seen.scripts.get(source.file) if source else None
+    every = [one for one in script.bindings if one.line <= source.line <= one.last_line] if script and source else []
+    causes = [cause.words for one in every for cause in one.causes]
+    if any(words.startswith("torch.") for words in causes):
+        return ""
+    return next((words for words in causes if words in (".data", ".detach()")), "")
 
 
 def _read_into(script: Script, line: int) -> Iterator[tuple[str, Binding]]:
@@ -376,6 +418,7 @@ _NUMBERS = (".item()", "a number made by float()", ".tolist()", ".numpy()")
 def _without_graph(seen: Seen) -> Iterator[Found]:
     yield from _constant_term(seen)
     yield from _constant_number(seen)
+    yield from _constant_part(seen)
 
 
 def _terms(seen: Seen, start: Node) -> Iterator[Node]:
