@@ -20,7 +20,8 @@ def _first_order(seen: Seen) -> Iterator[Found]:
     for node in seen.graph:
         if node.op != "grad" or node.kind != "untracked" or node.id not in wanted:
             continue
-        by = {node.args[position] for position in node.cut} - {node.args[0]}
+        # The first is what was differentiated, if that is still there.
+        by = {node.args[position] for position in node.cut} - set(node.args[:-1])
         for update, _ in takers(seen, node):
             if update.id in seen.reached and (weights := by.intersection(update.args)):
                 weight = min(weights, key=lambda edge: (edge.node, edge.nr))

@@ -24,7 +24,7 @@ def _influences(seen: Seen) -> Iterator[Found]:
         if (notice.kind == "examples" or (notice.kind == "rows" and loaded)) and not told:
             yield Found(notice.name, notice.source)
         elif notice.kind == "future" and not told:
-            yield Found(notice.name, line_that(seen, _CAUSAL.match), (), (), _MASK, _LEAK)
+            yield Found(notice.name, line_that(seen, _CAUSAL.match) or notice.source, (), (), _MASK, _LEAK)
 
 
 _CAUSES = ("AG506", "AG510")

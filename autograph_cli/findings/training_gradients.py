@@ -303,7 +303,8 @@ def _constant_term(seen: Seen) -> Iterator[Found]:
             )  # fmt: skip
             continue
         # An equation that a function and its derivative are to fulfil takes both.
-        beside = next((user for user, _ in takers(seen, node) if node.args[0] in user.args), None)
+        made = node.args[:-1]
+        beside = next((user for user, _ in takers(seen, node) if made and made[0] in user.args), None)
         if beside is not None and beside.id in seen.reached:
             yield Found(
                 f"{said}{where(beside)}, which takes it beside {seen.name(node.args[0])}, sends it no gradient",
