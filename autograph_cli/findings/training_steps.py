@@ -17,7 +17,12 @@ _CLEARS = re.compile(r"\.grad\s*=\s*None|\.grad(\.data)?\.(zero_|fill_)\(|\.grad
 
 def _rebound(seen: Seen) -> Iterator[Found]:
     """A loop over parameters that gives its variable another tensor, `p = p - lr * p.grad`, and changes none."""
-    for file, script in seen.scripts.items() if seen.is_last and not seen.trace.failure and seen.graph.passes else ():
+    book = book_of(seen)
+    if not seen.is_last or seen.trace.failure or not seen.graph.passes:
+        return
+    if book is not None and any(book.ledger.parameters[number].written for number in book.reached):
+        return  # something does change them
+    for file, script in seen.scripts.items():
         for loop in (part for part in ast.walk(script.tree) if isinstance(part, ast.For)):
             names = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
             inside = [part for each in loop.body for part in ast.walk(each)]
