@@ -71,7 +71,7 @@ def switched_off(seen: Seen, node: Node) -> Source | None:
     around: list[Source] = []
     calling: list[Source] = []
     for file, script in seen.scripts.items():
-        for part in (part for part in ast.walk(script.tree) if quiet_mode(part)):
+        for part in (part for part in ast.walk(script.tree) if isinstance(part, ast.stmt) and quiet_mode(part)):
             line = min(one.lineno for one in (part, *getattr(part, "decorator_list", ())))
             here = Source(file, line, script.line(line))
             if file == source.file and part.lineno <= source.line <= (part.end_lineno or 0):

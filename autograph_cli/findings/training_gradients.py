@@ -501,19 +501,19 @@ def _taken_in(seen: Seen, keeper: Keeper) -> Source | None:
 
 RULES = (
     Rule(
-        "AG811",
-        "gradients are clipped at the wrong time",
-        "Clipping changes what .grad holds at that time, and nothing else.",
-        "Clip between backward (and unscale_) and step.",
-        _clips,
-        ledger=True,
-    ),
-    Rule(
         "AG810",
         "a step by gradients that are scaled",
         "GradScaler multiplies the loss, and its own step divides the gradients before that of the optimizer.",
         "Call scaler.step(optimizer) and scaler.update() in the place of optimizer.step().",
         _steps_scaled,
+        ledger=True,
+    ),
+    Rule(
+        "AG811",
+        "gradients are clipped at the wrong time",
+        "Clipping changes what .grad holds at that time, and nothing else.",
+        "Clip between backward (and unscale_) and step.",
+        _clips,
         ledger=True,
     ),
     Rule(
