@@ -401,16 +401,15 @@ def _without_factor(part: ast.expr) -> ast.expr:
 
 
 def _was_read(seen: Seen, file: str, one: Binding, cut: Sequence[Cause]) -> bool:
-    """Return whether a number with a history was made on this line, or has the name that is read, and no operation took
-    it."""
+    """Return whether a line reads the number out of a result that has a name, or of one that it makes, which no
+    operation took."""
     names = {name for cause in cut for name in cause.operands}
-    return any(
-        (node.source is not None and node.source.file == file and one.line <= node.source.line <= one.last_line)
-        or names.intersection(node.outputs[0].names)
-        for node in seen.graph
-        if node.kind == "operation" and node.outputs[0].type.shape == () and node.id not in seen.reached
-        if not seen.users.get(Edge(node.id))
-    )
+    for node in (node for node in seen.graph if node.kind == "operation"):
+        here = node.source is not None and node.source.file == file and one.line <= node.source.line <= one.last_line
+        unused = node.id not in seen.reached and not seen.users.get(Edge(node.id))
+        if names.intersection(node.outputs[0].names) or (here and unused and not shape_of(seen, Edge(node.id))):
+            return True
+    return False
 
 
 _NUMBERS = (".item()", "a number made by float()", ".tolist()", ".numpy()")
