@@ -1,17 +1,20 @@
 """Counts the mistakes that `explain` finds in the scripts of tests/findings/mistakes, beside torchfix and PyTorch's own words.
 
-    python benchmarks/findings.py [--write] [--torchfix PATH]
+    python benchmarks/findings.py [--write] [--torchfix PATH] [--kept FILE]
 
 Each script is there twice, wrong and mended. A tool has found it where it says something of the wrong script on a line
 that is marked, and does not say the same there of the mended one; what it says of a mended script is a false alarm. It needs
-PyTorch; torchfix is looked for beside Python and on the path, and may stand in an environment of its own.
+PyTorch; torchfix is looked for beside Python and on the path, and may stand in an environment of its own. It takes many
+minutes: what was said of a script is added to the file of `--kept`, and not asked again of the same text in a later run.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import io
+import json
 import multiprocessing
 import os
 import re
@@ -89,6 +92,26 @@ def apart(function: Callable[[Path], Said], path: Path) -> Said:
     return found
 
 
+class Kept:
+    """The words of tools about scripts, as lines of a file, so that a run that was ended goes on where it was."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file, self._said = file, dict[str, Said]()
+        for line in file.read_text("utf-8").splitlines() if file is not None and file.exists() else ():
+            key, said = json.loads(line)
+            self._said[key] = {(number, words) for number, words in said}
+
+    def asked(self, tool: str, function: Callable[[Path], Said], path: Path) -> Said:
+        """Return what a tool says of a script, in a process of its own."""
+        key = f"{tool} {path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+        if key not in self._said:
+            self._said[key] = apart(function, path)
+            if self._file is not None:
+                with self._file.open("a", encoding="utf-8") as out:
+                    out.write(json.dumps([key, sorted(self._said[key])]) + "\n")
+        return self._said[key]
+
+
 def linted(torchfix: str, folder: Path) -> dict[str, Said]:
     """Return what torchfix says, by file."""
     command = [torchfix, "--select", "ALL", "--show-stderr", str(folder)]
@@ -99,7 +122,7 @@ def linted(torchfix: str, folder: Path) -> dict[str, Said]:
     return found
 
 
-def measured(torchfix: str | None) -> str:
+def measured(torchfix: str | None, kept: Kept) -> str:
     """The table, and what is said of right scripts."""
     import torch
 
@@ -116,8 +139,8 @@ def measured(torchfix: str | None) -> str:
             shutil.copy(path, folder / f"{path.stem}_right.py")
         of_linter = linted(torchfix, folder) if torchfix else {}
         ask: dict[str, Callable[[Path], Said]] = {
-            "autograph": lambda path: apart(explained, path),
-            "PyTorch": lambda path: apart(warned, path),
+            "autograph": lambda path: kept.asked("autograph", explained, path),
+            "PyTorch": lambda path: kept.asked("PyTorch", warned, path),
             "torchfix": lambda path: of_linter.get(path.name, set()),
         }
         for path in MISTAKES:
@@ -157,8 +180,9 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put the table into docs/findings.md")
     beside = Path(sys.executable).with_name("torchfix")
     parser.add_argument("--torchfix", default=str(beside) if beside.exists() else shutil.which("torchfix"))
+    parser.add_argument("--kept", type=Path, help="a file that keeps what was said, for a run that goes on later")
     options = parser.parse_args()
-    table = measured(options.torchfix)
+    table = measured(options.torchfix, Kept(options.kept))
     print(table)
     if options.write:
         text = PAGE.read_text("utf-8")

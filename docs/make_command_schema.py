@@ -108,6 +108,15 @@ SHAPES: dict[str, Any] = {
         "kept": [{"step": int, **STEP, "passes": int, "time": Either(float, None)}],
         "optimizers": [str],
     },
+    "autograph why LOSS LEAF FILE --json": {
+        "loss": str,
+        "leaf": str,
+        "step": int,
+        "count": str,
+        "paths": [[{"node": int, "tensors": [str], "operation": str, "source": Either(SOURCE, None)}]],
+        "cut": [str],
+        "training": [str],
+    },
 }
 """The output of each command."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import shutil
 import sys
@@ -40,6 +41,7 @@ _NEAR, _LISTED, _PATHS, _DEEPEST = 5, 20, 10, 8
 @click.argument("leaf", shell_complete=completion.node)
 @step_option
 @click.option("--limit", type=Whole(1), help="So many paths, node by node.  [default: what fits on a screen]")
+@click.option("--json", "as_json", is_flag=True, help="An object on stdout.")
 @source_options
 @click.pass_context
 def why(
@@ -49,6 +51,7 @@ def why(
     source: Source,
     step: str | None,
     limit: int | None,
+    as_json: bool,
 ) -> None:
     """Print the paths of a gradient from LOSS to LEAF, in the last run, a TRACE, or FILE.py, which is run first.
 
@@ -69,11 +72,35 @@ def why(
             ctx.exit(2)
         say_ranks(opened)
         chosen = choose(opened.trace, step)
-        lines, code = _answer(chosen, loss, leaf, limit, script_of(opened.trace, source))
-        lines += _elsewhere(opened.trace, chosen, (loss, leaf)) if code else []
-        lines += _training(opened.trace, chosen, leaf)
-        say("\n".join(lines))
-    ctx.exit(code)
+        paths, lines = _answer(chosen, loss, leaf, limit, script_of(opened.trace, source))
+        lines += [] if paths else _elsewhere(opened.trace, chosen, (loss, leaf))
+        training = _training(opened.trace, chosen, leaf)
+        if as_json:
+            told = {"loss": loss, "leaf": leaf, "step": chosen.nth, "count": ways.count_words(paths.count)}
+            told |= {"paths": list(_listed(chosen.graph, paths)), "cut": [] if paths else [*map(str.strip, lines)]}
+            say(json.dumps({**told, "training": [*map(str.strip, training)]}, indent=2))
+        else:
+            say("\n".join([*lines, *training]))
+    ctx.exit(0 if paths else NO_PATH)
+
+
+def _listed(graph: Graph, paths: ways.Paths) -> Iterator[list[dict[str, object]]]:
+    """The paths as JSON has them: each node's number, tensors, operation and line."""
+    names = output_names(graph)
+    for path in (*paths.shortest, *reversed(paths.longest)):
+        nodes = [graph.nodes[number] for number in path]
+        yield [
+            {
+                "node": node.id,
+                "tensors": [
+                    f"{name}: {output.type}" for name, output in zip(names[node.id], node.outputs, strict=True)
+                ],
+                "operation": node.op or node.name,
+                "source": node.source
+                and {"file": node.source.file, "line": node.source.line, "text": node.source.text},
+            }
+            for node in nodes
+        ]
 
 
 def _elsewhere(trace: Trace, chosen: Step, names: tuple[str, str]) -> list[str]:
@@ -106,20 +133,23 @@ def _has(graph: Graph, name: str) -> bool:
     return True
 
 
-def _answer(step: Step, loss: str, leaf: str, limit: int | None, script: Path) -> tuple[list[str], int]:
-    """Return the lines to print, and the exit code."""
+def _answer(step: Step, loss: str, leaf: str, limit: int | None, script: Path) -> tuple[ways.Paths, list[str]]:
+    """Return the paths of a gradient, and the lines to print."""
     graph = step.graph
     scripts = read_scripts(graph, script)
     if _is_of_script(scripts, graph, loss):
-        return [visible(line) for line in nameless(loss, scripts, step)], NO_PATH
+        return ways.Paths(), [visible(line) for line in nameless(loss, scripts, step)]
     starts = _positions(graph, loss)
     ends = [] if _is_of_script(scripts, graph, leaf) else _positions(graph, leaf)
     paths = ways.paths(without_withheld(graph), starts, ends, limit or _PATHS)
     if paths:
-        return _told(graph, paths, loss, leaf, whole=limit is not None), 0
+        return paths, _told(graph, paths, loss, leaf, whole=limit is not None)
     if ways.paths(graph, starts, ends, 1):
-        return [visible(f"{leaf} gets no gradient from {loss}."), *_kept_back(graph, starts, ends, scripts)], NO_PATH
-    return _cut(graph, starts, ends, (loss, leaf), scripts), NO_PATH
+        return ways.Paths(), [
+            visible(f"{leaf} gets no gradient from {loss}."),
+            *_kept_back(graph, starts, ends, scripts),
+        ]
+    return ways.Paths(), _cut(graph, starts, ends, (loss, leaf), scripts)
 
 
 def _freezing(scripts: dict[str, Script]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
+from autograph_cli.findings.training import left_over
 from autograph_cli.findings.ways import behind_moves, plain_op, takers
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED, behind, where
@@ -12,14 +13,15 @@ from autograph_cli.graph.cuts import LISTED, behind, where
 
 def _first_order(seen: Seen) -> Iterator[Found]:
     """Updates of weights by a derivative without a graph, through which a gradient then goes to these weights."""
-    if not seen.is_last:
+    if not seen.is_last_of_kind:
         return
     wanted = behind(seen.graph, [(edge.node, edge.nr) for edge in seen.outcome()], untracked=True)
     found: dict[Source | None, list[tuple[Node, Node, Edge]]] = {}
     for node in seen.graph:
         if node.op != "grad" or node.kind != "untracked" or node.id not in wanted:
             continue
-        by = {node.args[position] for position in node.cut}
+        # The first is what was differentiated, if that is still there.
+        by = {node.args[position] for position in node.cut} - set(node.args[:-1])
         for update, _ in takers(seen, node):
             if update.id in seen.reached and (weights := by.intersection(update.args)):
                 weight = min(weights, key=lambda edge: (edge.node, edge.nr))
@@ -36,7 +38,7 @@ def _first_order(seen: Seen) -> Iterator[Found]:
 def _overwritten(seen: Seen) -> Iterator[Found]:
     """Parts of a result that are written over before it is used: no gradient goes through what was there."""
     told: set[Source | None] = set()
-    for node in seen.graph if seen.is_last else ():
+    for node in seen.graph if seen.is_last_of_kind else ():
         if plain_op(node) not in ("copy", "fill", "index_put", "zero") or node.id not in seen.reached or not node.args:
             continue
         base = behind_moves(seen, node.args[0])
@@ -67,6 +69,16 @@ RULES = (
         "The gradient of these numbers goes to what was written, and nothing to what was there before.",
         "Write it with torch.where or torch.cat where both are to count.",
         _overwritten,
+        on_request=True,
+        aside=True,
+    ),
+    Rule(
+        "AG704",
+        "gradients that no optimizer uses",
+        "A part of a model that no optimizer holds stays as it is; that its gradients are computed costs time alone.",
+        "Give it to the optimizer where it is to be trained; else freeze it: requires_grad_(False).",
+        left_over,
+        ledger=True,
         on_request=True,
         aside=True,
     ),

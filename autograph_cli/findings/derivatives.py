@@ -11,6 +11,7 @@ from autograph_cli.graph import Edge, Node, Saved, Source
 from autograph_cli.graph.cuts import where
 from autograph_cli.graph.marks import kept_without_history
 from autograph_cli.graph.withheld import withheld
+from autograph_cli.record.names.bindings import Binding
 
 
 def _differentiated(seen: Seen) -> Iterator[tuple[Node, FunctionText | None]]:
@@ -95,11 +96,34 @@ def _cut_in_backward(seen: Seen) -> Iterator[Found]:
             remedy = "Write it with tensor operations on grad_output and ctx.saved_tensors, without the mark."
             yield Found(said, text.source(text.once), (), (node.id,), remedy)
         for one in text.script.bindings:
-            if method.lineno < one.line <= (method.end_lineno or 0) and one.causes:
+            if not one.causes or _is_handed_over(seen, method, one):
+                continue
+            if method.lineno < one.line <= (method.end_lineno or 0):
                 words = ", ".join(dict.fromkeys(cause.words for cause in one.causes))
                 source = Source(text.file, one.line, one.text, node.op)
                 said = f"{node.op}: its backward cuts the second derivative by {words}"
                 yield Found(said, source, (), (node.id,))
+
+
+def _is_handed_over(seen: Seen, method: ast.FunctionDef, one: Binding) -> bool:
+    """Return whether what a statement cuts goes to another Function alone, beside what it was cut from: that one's
+    backward has the derivative by both."""
+    calls = [
+        part for part in ast.walk(method) if isinstance(part, ast.Call) and ast.unparse(part.func).endswith(".apply")
+    ]
+    calls = [call for call in calls if function_text(seen.scripts, ast.unparse(call.func)[: -len(".apply")])]
+    whole = {part.id for call in calls for part in call.args if isinstance(part, ast.Name)}
+    if not calls or not all(whole & cause.operands for cause in one.causes):
+        return False
+    inside = {part for call in calls for part in ast.walk(call)}
+    if any(call.lineno <= one.last_line and one.line <= (call.end_lineno or 0) for call in calls):
+        here = [
+            part for part in ast.walk(method) if isinstance(part, ast.Attribute) and part.attr in ("detach", "data")
+        ]
+        return inside.issuperset(part for part in here if one.line <= part.lineno <= one.last_line)
+    read = [part for part in ast.walk(method) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)]
+    uses = [part for part in read if part.id in one.targets]
+    return bool(uses) and inside.issuperset(uses)
 
 
 def _ignored_gradient(seen: Seen) -> Iterator[Found]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
 
-from autograph_cli.findings.records import Seen
-from autograph_cli.graph import Edge, Node
+from autograph_cli.findings.calls import called
+from autograph_cli.findings.records import Seen, line_of
+from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import behind, where
 from autograph_cli.graph.views import backward_edges
-from autograph_cli.record.names.bindings import Script
+from autograph_cli.record.names.bindings import Script, quiet_mode
 
 Kind = Literal["detached", "whole", "number", "unrecorded", "derivative", "early", "flat", "constant"]
 _REMEDIES: dict[Kind, str] = {
@@ -59,7 +61,27 @@ def remedy(kinds: Collection[Kind], scripts: Mapping[str, Script]) -> str:
     return " ".join([*words, *[_REENTRANT] * ("unrecorded" in kinds and reentrant)])
 
 
-def read_out(seen: Seen, leaf: Edge) -> Iterator[tuple[Kind, str]]:
+def switched_off(seen: Seen, node: Node) -> Source | None:
+    """The `with` or the decorator that switches recording off around an operation, or around the one call of what it
+    runs in."""
+    source = node.source
+    if source is None:
+        return None
+    names = {source.function.rpartition(".")[2], *node.module.split(".")} - {""}
+    around: list[Source] = []
+    calling: list[Source] = []
+    for file, script in seen.scripts.items():
+        for part in (part for part in ast.walk(script.tree) if isinstance(part, ast.stmt) and quiet_mode(part)):
+            line = min(one.lineno for one in (part, *getattr(part, "decorator_list", ())))
+            here = Source(file, line, script.line(line))
+            if file == source.file and part.lineno <= source.line <= (part.end_lineno or 0):
+                around.append(here)
+            elif names & {called(call) for call in ast.walk(part) if isinstance(call, ast.Call)}:
+                calling.append(here)
+    return around[-1] if around else calling[0] if len(calling) == 1 else None
+
+
+def read_out(seen: Seen, leaf: Edge) -> Iterator[tuple[Kind, Source, str]]:
     """Yield what ends the gradient of a leaf in the text of the lines that use it last: of what is read as a plain
     number the graph does not tell."""
     used, stack = {leaf.node}, [leaf.node]
@@ -76,7 +98,8 @@ def read_out(seen: Seen, leaf: Edge) -> Iterator[tuple[Kind, str]]:
         for one in script.bindings:
             for cause in one.causes if one.line <= source.line <= one.last_line else ():
                 known = [kind for word, kind in _WORDS.items() if word in cause.words]
-                yield known[0] if known else "number", f"{source.file}:{one.line} `{one.text}`: {cause.words}"
+                cut = Source(source.file, one.line, one.text)
+                yield known[0] if known else "number", cut, f"{line_of(cut)} `{one.text}`: {cause.words}"
 
 
 def endings(seen: Seen, leaf: Edge) -> Iterator[Ending]:

@@ -118,7 +118,8 @@ def _changed(seen: Seen) -> Iterator[Found]:
     nodes = (*[node.id for node, _ in kept], *([] if first is None else [first.id]))
     by_optimizer = changed and changed[0][1].text.endswith(".step()")
     remedy = "Run all backward passes before the step, or compute the loss anew after it." if by_optimizer else ""
-    if by_optimizer and len({(node.source, node.op) for node in savers}) < len(savers):
+    updated = by_optimizer or (target is not None and seen.graph[memory(seen, target).node].kind == "leaf")
+    if updated and len({(node.source, node.op) for node in savers}) < len(savers):
         remedy = "The graph goes back to the turn before, which began with other weights: detach what is carried from "
         remedy += "one turn to the next (hidden = hidden.detach())."
     said = f"{name}, which a backward needs, was changed in place"

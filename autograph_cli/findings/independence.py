@@ -23,8 +23,8 @@ def _influences(seen: Seen) -> Iterator[Found]:
         # Rows are examples where a loader made them: else they may be one sequence, or a set.
         if (notice.kind == "examples" or (notice.kind == "rows" and loaded)) and not told:
             yield Found(notice.name, notice.source)
-        elif notice.kind == "future":
-            yield Found(notice.name, line_that(seen, _CAUSAL.match), (), (), _MASK, _LEAK)
+        elif notice.kind == "future" and not told:
+            yield Found(notice.name, line_that(seen, _CAUSAL.match) or notice.source, (), (), _MASK, _LEAK)
 
 
 _CAUSES = ("AG506", "AG510")

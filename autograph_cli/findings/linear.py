@@ -78,11 +78,11 @@ def _adds_bias(seen: Seen, node: Node, edge: Edge) -> bool:
 
 
 def _in_a_row(seen: Seen) -> Iterator[Found]:
-    others = [Seen(seen.trace, step) for step in seen.trace.steps if step is not seen.step]
+    others = [Seen(seen.trace, step) for step in seen.of_kind if step is not seen.step]
     known = [{_seat(first, after[0]) for first, after in _pairs(other)} for other in others]
     # One pass alone may be there to be looked at; and what is there in one step, as without dropout, may be no other.
     rows: list[list[Layer]] = []
-    for layer, after in _pairs(seen) if seen.is_last and known else ():
+    for layer, after in _pairs(seen) if seen.is_last_of_kind and known else ():
         if not all(_seat(layer, after[0]) in each for each in known):
             continue
         longer = next((row for row in rows if row[-1].node is layer.node), None)
@@ -115,7 +115,7 @@ def _is_needless(seen: Seen, first: Layer, last: Layer) -> bool:
     in one model or function."""
     if first.leaf == last.leaf or first.made < min(first.given, last.made) or _is_correction(seen, last):
         return False
-    if last.given != first.made and not _is_flattened(seen, first, last):
+    if _is_separable(seen, first, last) or (last.given != first.made and not _is_flattened(seen, first, last)):
         return False
     calls = [None if layer.node.call is None else seen.graph.calls[layer.node.call] for layer in (first, last)]
     if calls[0] is None or calls[1] is None:
@@ -127,9 +127,26 @@ def _is_needless(seen: Seen, first: Layer, last: Layer) -> bool:
 def _is_correction(seen: Seen, layer: Layer) -> bool:
     """Return whether the result is added to another tensor of its shape, as that of a low-rank adapter is."""
     made = Edge(layer.node.id)
+    while (scaled := _scaled(seen, made)) is not None:
+        made = scaled
     sums = [user for user in seen.users.get(made, ()) if user.op in ("add", "add_", "sub")]
     others = [other for user in sums for other in user.args if other != made]
     return any(shape_of(seen, other) == shape_of(seen, made) for other in others)
+
+
+def _scaled(seen: Seen, edge: Edge) -> Edge | None:
+    """A result multiplied by one number, where nothing else is made of it."""
+    users = [user for user in seen.users.get(edge, ()) if not user.order]
+    if len(users) != 1 or users[0].op not in ("mul", "div", "mul_", "div_"):
+        return None
+    others = [shape_of(seen, other) for other in users[0].args if other != edge]
+    return Edge(users[0].id) if all(prod(shape) == 1 for shape in others) else None
+
+
+def _is_separable(seen: Seen, first: Layer, last: Layer) -> bool:
+    """Return whether one of two convolutions mixes channels at each place, and the other one places."""
+    sizes = [prod(shape_of(seen, layer.leaf)[2:]) for layer in (first, last) if layer.node.op == "convolution"]
+    return len(sizes) == 2 and min(sizes) == 1 < max(sizes)
 
 
 def _is_flattened(seen: Seen, first: Layer, last: Layer) -> bool:

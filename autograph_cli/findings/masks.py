@@ -18,7 +18,7 @@ _ATTENTION = re.compile("scaled_dot_product|_safe_softmax")
 def _seeing_nothing(seen: Seen) -> Iterator[Found]:
     """Attention whose mask leaves some queries nothing to look at, for which fused kernels return zeros."""
     told = any(notice.kind == "future" for notice in seen.trace.notices)  # by a mask that is turned round
-    for node in seen.graph if seen.is_last and not told else ():
+    for node in seen.graph if seen.is_last_of_kind and not told else ():
         if node.id not in seen.reached or node.order or not _ATTENTION.search(node.op):
             continue
         fused = len(node.args) > 3

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from autograph_cli.findings.book import book_of
-from autograph_cli.findings.endings import Ending, endings, read_out, remedy
+from autograph_cli.findings.endings import Ending, endings, read_out, remedy, switched_off
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import behind_moves
 from autograph_cli.graph import Edge, Source
@@ -35,7 +35,7 @@ def _unused(seen: Seen) -> Iterator[Found]:
             facts = _facts(seen, there, causes(seen.graph, starts, [], notice.name, scripts))
             one = Found(
                 "",
-                _made(seen, notice.name),
+                _off(seen, there) or _made(seen, notice.name),
                 tuple((facts or unused(notice.name, scripts))[:LISTED]),
                 tuple(dict.fromkeys(each.node.id for each in there)),
                 remedy([each.kind for each in there], scripts),
@@ -85,6 +85,12 @@ def _facts(seen: Seen, there: Iterable[Ending], told: list[str]) -> list[str]:
     return [fact for fact in told if _cut(fact)] or [each.fact(seen) for each in there] or told
 
 
+def _off(seen: Seen, there: Sequence[Ending]) -> Source | None:
+    """The line that switches recording off around the call in which a gradient ends."""
+    quiet = (switched_off(seen, each.node) for each in there if each.kind == "unrecorded")
+    return next(filter(None, quiet), None)
+
+
 def _leaves(seen: Seen, name: str) -> Iterator[Edge]:
     return (Edge(node.id) for node in seen.graph if node.kind in ("leaf", "input") and name in node.outputs[0].names)
 
@@ -98,7 +104,7 @@ def _made(seen: Seen, name: str) -> Source | None:
 def _unreached(seen: Seen) -> Iterator[Found]:
     """Leaves that operations take and no backward pass of the kept steps reaches, where an optimizer is to change them
     or the script reads their gradient."""
-    if not seen.is_last or not seen.graph.passes or seen.trace.failure:
+    if not seen.is_last_of_kind or not seen.graph.passes or seen.trace.failure:
         return
     noticed = {notice.name for notice in seen.trace.notices if notice.kind == "unreached"}
     wanted = noticed | _read_gradients(seen)
@@ -119,10 +125,11 @@ def _unreached(seen: Seen) -> Iterator[Found]:
             continue  # the loss is made of a derivative that does not hang on it
         read = [] if there else list(read_out(seen, Edge(node.id)))
         facts = _facts(seen, there, causes(seen.graph, starts, ends, name, dict(seen.scripts)))
-        facts = facts or [fact for _, fact in read] or reasons(seen.graph, starts, ends)
-        kinds = [each.kind for each in there] + [kind for kind, _ in read]
+        facts = facts or [fact for *_, fact in read] or reasons(seen.graph, starts, ends)
+        kinds = [each.kind for each in there] + [kind for kind, *_ in read]
         who = "an optimizer has" if name in noticed else "the script reads"
-        source = next((cut for fact in facts if (cut := _cut(fact))), there[0].node.source if there else None)
+        source = next((cut for fact in facts if (cut := _cut(fact))), None)
+        source = source or _off(seen, there) or (there[0].node.source if there else read[0][1] if read else None)
         one = Found(
             "",
             source or users[0].source or _made(seen, name),
@@ -138,7 +145,7 @@ def _unreached(seen: Seen) -> Iterator[Found]:
 
 def _no_leaf(seen: Seen) -> Iterator[Found]:
     """Variables whose `.grad` the script reads, and that were computed from leaves."""
-    if not seen.is_last or seen.trace.failure:
+    if not seen.is_last_of_kind or seen.trace.failure:
         return
     if any("retain_grad" in line for script in seen.scripts.values() for line in script.lines):
         return

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-from autograph_cli.findings.book import book_of
+from autograph_cli.findings.book import at, book_of
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import behind_moves
 from autograph_cli.graph import Edge, Graph, Node, Source
-from autograph_cli.record.names.bindings import Script
+from autograph_cli.record.names.bindings import Binding, Script
 
 _MODES = ("no_grad()", "inference_mode()")
 _LISTS = ("Sequential", "ModuleList")
@@ -36,10 +36,11 @@ def _tested_in_training(seen: Seen) -> Iterator[Found]:
     if not seen.is_last or not training or _calls_method(seen.scripts, "eval"):
         return
     outer = {call.path for call in seen.graph.calls if call.parent is None}
+    judged = {path for step in seen.trace.steps for path in _judged(Seen(seen.trace, step), outer)}
     targets = {node.module.partition(".")[0] for node in seen.graph if node.kind == "untracked" and node.args}
-    for path in sorted(outer - targets - _judged(seen, outer)):
+    for path in sorted(outer - targets - judged):
         inside = [name for name in training if name == path or name.startswith(f"{path}.")]
-        source = _called_without_grad(seen.scripts, path) if inside else None
+        source = (_called_without_grad(seen.scripts, path) or _heard_without_grad(seen, path)) if inside else None
         if source is not None:
             classes = {call.path: call.cls for call in seen.graph.calls}
             shown = ", ".join(f"{name} ({classes[name]})" for name in inside[:3])
@@ -82,10 +83,27 @@ def _called_without_grad(scripts: Mapping[str, Script], path: str) -> Source | N
             if isinstance(part, ast.Call) and ast.unparse(part.func) == path and part not in drawn
         }
         for one in script.bindings:
-            quiet = any(cause.words.removeprefix("torch.") in _MODES for cause in one.causes)
-            if quiet and any(one.line <= line <= one.last_line for line in called):
+            if _is_quiet(one) and any(one.line <= line <= one.last_line for line in called):
                 return Source(file, one.line, one.text)
     return None
+
+
+def _heard_without_grad(seen: Seen, path: str) -> Source | None:
+    """The line that calls a model under `no_grad`, by another name, and is in no loop that does so over and over."""
+    book = book_of(seen)
+    calls = [each for each in book.of("call") if each.words == path] if book else []
+    source = next((each.source for each in calls if not each.made and any(one.made for one in calls)), None)
+    script = seen.scripts.get(source.file) if source else None
+    if source is None or script is None:
+        return None
+    drawn = {call.lineno for call in _drawn_again(script.tree)}  # type: ignore[attr-defined]
+    here = (one for one in script.bindings if one.line <= source.line <= one.last_line)
+    return source if source.line not in drawn and any(map(_is_quiet, here)) else None
+
+
+def _is_quiet(one: Binding) -> bool:
+    """Return whether a statement is under `no_grad`."""
+    return any(cause.words.removeprefix("torch.") in _MODES for cause in one.causes)
 
 
 def _drawn_again(tree: ast.AST) -> set[ast.AST]:
@@ -134,8 +152,9 @@ def stopped_one_by_one(script: Script) -> bool:
 
 def _trained_in_eval(seen: Seen) -> Iterator[Found]:
     """Yield what is in training mode in the first kept step, and no more in the last."""
-    first = seen.trace.steps[0].graph
-    if not seen.is_last or first is seen.graph or (_calls_method(seen.scripts, "train") and not _only_before(seen)):
+    first = seen.of_kind[0].graph
+    stopped = _stopped(seen)
+    if not seen.is_last or first is seen.graph or (_calls_method(seen.scripts, "train") and stopped is None):
         return
     if any(map(stopped_one_by_one, seen.scripts.values())):
         return
@@ -144,22 +163,34 @@ def _trained_in_eval(seen: Seen) -> Iterator[Found]:
     lost = [path for path in before if path not in now and _differentiated(seen, path)]
     if lost:
         node = before[lost[0]]
-        fact = f"in step {seen.trace.steps[0].nth} it was in training mode, and in step {seen.step.nth} not"
+        facts = [f"in step {seen.of_kind[0].nth} it was in training mode, and in step {seen.step.nth} not"]
         shown = ", ".join(f"{path} ({classes[path]})" for path in lost[:3])
-        yield Found(f"{shown} went on in evaluation mode", node.source, (fact,))
+        by, begun = stopped or (_evaluated(seen), None)
+        said = f"{shown} went on in evaluation mode{' after eval()' if by else ''}{at(by)}"
+        said += f": train(){at(begun)} comes before the first step alone" if begun else ""
+        yield Found(said, node.source, tuple(facts))
 
 
-def _only_before(seen: Seen) -> bool:
-    """Return whether train() was called before the first step alone, and eval() later, before a test."""
+def _stopped(seen: Seen) -> tuple[Source | None, Source | None] | None:
+    """The lines of the first eval() after the first step, before a test, and of train(), where that was called before
+    the first step alone."""
     book = book_of(seen)
     if book is None or book.ledger.more or not book.backward:
-        return False
+        return None
     start, modes = book.backward[0].at, book.of("mode")
     tests = [each.at for each in book.of("call") if not each.made]
-    stopped = [each.at for each in modes if each.words == "eval" and each.at > start]
-    return all(each.at < start for each in modes if each.words == "train") and any(
-        eval_at < test for eval_at in stopped[:1] for test in tests
-    )
+    begun = [each for each in modes if each.words == "train"]
+    stopped = next((each for each in modes if each.words == "eval" and each.at > start), None)
+    if stopped is None or any(each.at >= start for each in begun) or not any(stopped.at < test for test in tests):
+        return None
+    return stopped.source, begun[-1].source if begun else None
+
+
+def _evaluated(seen: Seen) -> Source | None:
+    """The line of the first eval() that was heard."""
+    book = book_of(seen)
+    modes = book.of("mode") if book else ()
+    return next((each.source for each in modes if each.words == "eval"), None)
 
 
 def _differentiated(seen: Seen, path: str) -> bool:
@@ -205,22 +236,24 @@ def _itself(seen: Seen) -> Iterator[Found]:
         parts = list(ast.walk(script.tree))
         assigned = [part for part in parts if isinstance(part, ast.Assign) and len(part.targets) == 1]
         for part in parts:
-            pair = _updated(part)
-            lines = [one for one in assigned if pair and _attribute(one.targets[0]) == pair[0]]
-            if pair and pair[0] != pair[1] and len(lines) == 1 and _attribute(lines[0].value) == pair[1]:
+            for updated, other in _updated(part):
+                lines = [one for one in assigned if _attribute(one.targets[0]) == updated]
+                if updated == other or len(lines) != 1 or _attribute(lines[0].value) != other:
+                    continue
                 line, update = lines[0].lineno, part.lineno  # type: ignore[attr-defined]
-                facts = (f"{file}:{update} updates it from {pair[1]}: {script.line(update)}",)
-                said = f"{pair[0]} is {pair[1]} itself, and no copy of it"
+                facts = (f"{file}:{update} updates it from {other}: {script.line(update)}",)
                 names = [seen.name(Edge(node.id)) for node in seen.graph if node.kind == "leaf"]
-                covers = tuple(name for name in names if pair[1] in name.split("."))
+                covers = tuple(name for name in names if other in name.split("."))
+                said = f"{updated} is {other} itself, and no copy of it"
                 yield Found(said, Source(file, line, script.line(line)), facts, (), _COPY, _SAME, covers)
-                break
+                return
 
 
-def _updated(part: ast.AST) -> tuple[str, str] | None:
-    """The names of the models of `zip(a.parameters(), b.parameters())` or `a.load_state_dict(b.state_dict())`."""
+def _updated(part: ast.AST) -> list[tuple[str, str]]:
+    """The names of the models of `zip(a.parameters(), b.parameters())`, either of which may be updated, or of
+    `a.load_state_dict(b.state_dict())`."""
     if not isinstance(part, ast.Call):
-        return None
+        return []
     sides: list[ast.expr] = []
     if ast.unparse(part.func) == "zip" and len(part.args) == 2:
         sides = part.args
@@ -231,7 +264,9 @@ def _updated(part: ast.AST) -> tuple[str, str] | None:
         for one in sides
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _LISTING
     ]
-    return (models[0], models[1]) if len(models) == 2 else None
+    if len(models) != 2:
+        return []
+    return [(models[0], models[1]), *([(models[1], models[0])] if sides[0] is not part else [])]
 
 
 def _attribute(part: ast.expr) -> str:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from autograph_cli.findings.book import book_of
+from autograph_cli.findings.book import Book
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Edge, Node, Source, Values
 from autograph_cli.graph.cuts import LISTED, behind, where
@@ -178,36 +178,36 @@ def _there_before(seen: Seen, results: set[int]) -> Iterator[Found]:
 def first_update(seen: Seen) -> tuple[Source, str, str] | None:
     """The line of the optimizer, what its first update is, and of which parameter, where that is larger than the
     weights themselves."""
-    first = Seen(seen.trace, seen.trace.steps[0])
-    for file, script in seen.scripts.items():
-        for part in ast.walk(script.tree):
-            name = ast.unparse(part.func).rpartition(".")[2] if isinstance(part, ast.Call) else ""
-            rate = _rate(part) if isinstance(part, ast.Call) and name in ("SGD", *_ADAPTIVE) else None
-            for leaf in first.graph if rate is not None and first.step is not seen.step else ():
-                sizes = largest(value_of(first, Edge(leaf.id))), largest(gradient_of(first, Edge(leaf.id)))
-                weights, slope = (size or 0.0 for size in sizes)
-                update = (rate or 0.0) * (slope if name == "SGD" else float(slope > 0))
-                known = leaf.kind == "leaf" and bool(leaf.outputs[0].names)
-                if not isinstance(part, ast.Call) or not known or not 0 < weights < update < float("inf"):
-                    continue
-                source = Source(file, part.lineno, script.line(part.lineno))
-                if _was_made(seen, source, update):
-                    said = f"the update of {leaf.outputs[0].names[0]} in step {first.step.nth}, by {name} with "
-                    said += f"lr={rate:g} at {file}:{source.line}, goes up to {update:.2g}, and its numbers to "
-                    return source, said + f"{weights:.2g}", leaf.outputs[0].names[0]
+    first = Seen(seen.trace, seen.of_kind[0])
+    for source, name, rate, moved in _rates(seen) if first.step is not seen.step else ():
+        for leaf in first.graph:
+            sizes = largest(value_of(first, Edge(leaf.id))), largest(gradient_of(first, Edge(leaf.id)))
+            weights, slope = (size or 0.0 for size in sizes)
+            update = rate * (slope if name == "SGD" else float(slope > 0))
+            known = leaf.kind == "leaf" and bool(leaf.outputs[0].names)
+            # Gradients may be clipped or scaled before the step.
+            if known and 0 < weights < update < float("inf") and (moved < 0 or moved > update / 2):
+                said = f"the update of {leaf.outputs[0].names[0]} in step {first.step.nth}, by {name} with lr={rate:g} "
+                said += f"at {source.file}:{source.line}, goes up to {update:.2g}, and its numbers to {weights:.2g}"
+                return source, said, leaf.outputs[0].names[0]
     return None
 
 
-def _was_made(seen: Seen, source: Source, update: float) -> bool:
-    """Return whether the optimizer of this line did change something by as much in its first step: gradients may be
-    clipped or scaled before, and rates begin lower."""
-    book = book_of(seen)
-    if book is None:
-        return True
-    lines = {n: known.source.line for n, known in enumerate(book.ledger.optimizers) if known.source is not None}
-    made = [number for number, line in lines.items() if line == source.line]
-    norms = [each.norm for number in made for each in book.steps_of(number)[:1]]
-    return any(norm < 0 or norm > update / 2 for norm in norms)
+def _rates(seen: Seen) -> Iterator[tuple[Source, str, float, float]]:
+    """The line of each optimizer, its class, the rate of its first step, and by how much that moved; of a trace without
+    a ledger, the rate that the line names as a plain number."""
+    if seen.trace.ledger is not None:
+        book = Book(seen.trace.ledger)
+        for number, known in enumerate(book.ledger.optimizers):
+            for step in book.steps_of(number)[:1]:
+                if known.source is not None and known.cls in ("SGD", *_ADAPTIVE):
+                    yield known.source, known.cls, step.rate, step.norm
+        return
+    for file, script in seen.scripts.items():
+        for part in (part for part in ast.walk(script.tree) if isinstance(part, ast.Call)):
+            name, rate = ast.unparse(part.func).rpartition(".")[2], _rate(part)
+            if rate is not None and name in ("SGD", *_ADAPTIVE):
+                yield Source(file, part.lineno, script.line(part.lineno)), name, rate, -1.0
 
 
 def _rate(call: ast.Call) -> float | None:
@@ -386,7 +386,7 @@ def _dead(seen: Seen) -> Iterator[Found]:
     though it is one that may pass on others."""
     elsewhere = [step for step in seen.trace.steps if step is not seen.step]
     alive = {_seat(node) for step in elsewhere for node in step.graph if _is_alive(Seen(seen.trace, step), node)}
-    for node in seen.graph if seen.is_last else ():
+    for node in seen.graph if seen.is_last_of_kind else ():
         if (
             _seat(node) in alive
             or len(node.args) != 1

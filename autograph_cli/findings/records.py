@@ -64,6 +64,19 @@ class Seen:
         return self.step is (self.trace.main_step() or self.trace.steps[-1])
 
     @cached_property
+    def of_kind(self) -> Sequence[Step]:
+        """The kept steps that the same line ended, as those of a discriminator beside its generator's."""
+        kind = self.trace.kind_of(self.step)
+        return [step for step in self.trace.steps if kind is None or step.kind == self.step.kind]
+
+    @property
+    def is_last_of_kind(self) -> bool:
+        """Return whether it is the one by which the steps of its kind are judged, where an optimizer follows them."""
+        kind = self.trace.kind_of(self.step)
+        trains = kind is not None and kind.stepped and kind.count > 1
+        return self.is_last or (trains and self.step is self.of_kind[-1])
+
+    @cached_property
     def names(self) -> Sequence[tuple[str, ...]]:
         return output_names(self.graph)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -81,7 +82,7 @@ def _views(seen: Seen) -> Iterator[Found]:
 
 
 def _mixing(seen: Seen) -> Iterator[Node]:
-    for node in seen.graph if seen.is_last else ():
+    for node in seen.graph if seen.is_last_of_kind else ():
         if node.op not in _VIEWS or len(node.args) != 1 or node.order or not _counts(seen, node):
             continue
         before, after = shape_of(seen, node.args[0]), shape_of(seen, Edge(node.id))
@@ -93,7 +94,21 @@ def _mixing(seen: Seen) -> Iterator[Node]:
 def _counts(seen: Seen, node: Node) -> bool:
     """Return whether it is in the user's own lines, and goes into what is differentiated."""
     following = [user for user in seen.users.get(Edge(node.id), ()) if not user.order]
-    return node.source is not None and bool(following) and node.kind in ("operation", "untracked")
+    return (
+        node.source is not None and bool(following) and node.kind in ("operation", "untracked") and _is_own(seen, node)
+    )
+
+
+def _is_own(seen: Seen, node: Node) -> bool:
+    """Return whether the script itself has the module in which a node is made, if it is in one."""
+    cls = "" if node.call is None else seen.graph.calls[node.call].cls
+    classes = (
+        part.name
+        for script in seen.scripts.values()
+        for part in ast.walk(script.tree)
+        if isinstance(part, ast.ClassDef)
+    )
+    return not cls or not seen.scripts or cls in classes
 
 
 RULES = (

@@ -82,9 +82,9 @@ def _blamed(seen: Seen, leaf: Node) -> Node | None:
 
 
 def _is_factor(seen: Seen, node: Node, ratio: float) -> bool:
-    """Return whether it is given as large a number as the gradient grows by, as what scales a loss is."""
-    given = [edge for edge in node.args if edge.node not in seen.differentiated]
-    sizes = [largest(value_of(seen, edge)) or 0.0 for edge in given]
+    """Return whether it is given as large a number as the gradient grows by, as what scales a loss is, or as where all
+    numbers have grown."""
+    sizes = [largest(value_of(seen, edge)) or 0.0 for edge in node.args]
     for _, text in node.constants:
         with contextlib.suppress(ValueError):
             sizes.append(abs(float(text)))
@@ -110,7 +110,7 @@ def _shown(values: Values | None) -> str:
 def _bytes(seen: Seen) -> Iterator[Found]:
     """Data from 0 to 255 that go into weights as they are."""
     met: set[int] = set()
-    for node in seen.graph if seen.is_last else ():
+    for node in seen.graph if seen.is_last_of_kind else ():
         layer = layer_of(seen, node)
         if layer is None or _is_normalized(seen, node):
             continue
@@ -155,8 +155,8 @@ def _is_normalized(seen: Seen, node: Node) -> bool:
 
 def _diverges(seen: Seen) -> Iterator[Found]:
     """A loss that has grown by much since the first step, whose update was larger than the weights."""
-    first = Seen(seen.trace, seen.trace.steps[0])
-    if not seen.is_last or first.step is seen.step or seen.trace.failure:
+    first = Seen(seen.trace, seen.of_kind[0])
+    if not seen.is_last_of_kind or first.step is seen.step or seen.trace.failure:
         return
     lines = [{each.graph[edge.node].source for edge in each.outcome()} for each in (first, seen)]
     sizes = [max((_loss(value_of(each, edge)) for edge in each.outcome()), default=0.0) for each in (first, seen)]

@@ -24,12 +24,17 @@ def _outer(seen: Seen) -> Iterator[Found]:
             continue
         if _without_ones(given) == _without_ones(other) and prod(table) > prod(given):
             numbers = " x ".join(map(str, table))
-            said = f"{where(node)} compares {numbers} numbers of {seen.shown(column)} and {seen.shown(row)}"
-            yield Found(said, node.source, ("they are reduced to one number",), (node.id, column.node, row.node))
+            verb, reason = ("multiplies", _EACH) if node.op == "mul" else ("compares", "")
+            said = f"{where(node)} {verb} {numbers} numbers of {seen.shown(column)} and {seen.shown(row)}"
+            nodes = node.id, column.node, row.node
+            yield Found(said, node.source, ("they are reduced to one number",), nodes, "", reason)
         elif node.op in _FUSED and given != other and min(prod(given), prod(other)) > 1:
             said = f"{where(node)} compares {seen.shown(column)} and {seen.shown(row)}, whose shapes differ"
             fact = f"what is missing is repeated, and {prod(table)} pairs are compared"
             yield Found(said, node.source, (fact,), (node.id, column.node, row.node), _ONE_SHAPE, _REPEATED)
+
+
+_EACH = "Each number of one is multiplied by every number of the other, so the gradient is a sum over all of them."
 
 
 def broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -60,7 +65,7 @@ def _is_meant(seen: Seen, column: Edge, row: Edge) -> bool:
     shape = _without_ones(shape_of(seen, column))
     if any(shape_of(seen, edge) == shape != shape_of(seen, column) for edge in node.args):
         return False
-    return node.kind == "operation" or (node.kind == "input" and other.kind == "operation")
+    return node.kind == "operation" or (node.kind in ("input", "untracked") and other.kind == "operation")
 
 
 def _is_all_reduced(seen: Seen, edge: Edge) -> bool:

@@ -31,8 +31,8 @@ _SMALLEST = {"float16": 6.1e-5}
 
 def _first(seen: Seen) -> Seen | None:
     """The first kept step, where this is the last, and at least one update was between them."""
-    first: Step = seen.trace.steps[0]
-    apart = seen.is_last and seen.step.number > first.number and bool(seen.graph.passes)
+    first: Step = seen.of_kind[0]
+    apart = seen.is_last_of_kind and seen.step.number > first.number and bool(seen.graph.passes)
     return Seen(seen.trace, first, seen.scripts) if apart else None
 
 

@@ -81,10 +81,7 @@ def _in_none(seen: Seen) -> Iterator[Found]:
     if book is None or not any(len(book.steps_of(n)) >= OFTEN for n in range(len(book.ledger.optimizers))):
         return
     yield from _in_forward(seen)
-    held = frozenset().union(*book.held)
-    often = [n for n in book.reached - held if sum(n in book.given(each) for each in book.backward) >= OFTEN]
-    lost = [n for n in often if not book.ledger.parameters[n].written]
-    stepped = [n for n in range(len(book.ledger.optimizers)) if any(each.moved for each in book.steps_of(n))]
+    lost, stepped = never_changed(book), _stepped(book)
     told: dict[tuple[str, Source | None], list[int]] = {}
     apart = _in_terms_of_their_own(seen, book, lost)
     for n in lost:
@@ -99,6 +96,36 @@ def _in_none(seen: Seen) -> Iterator[Found]:
         if why == "unfrozen" and (source := line_that(seen, _FREED.search)) is None:
             continue
         yield _lost(book, why, source, numbers)
+
+
+def never_changed(book: Book) -> list[int]:
+    """The parameters that get gradients time after time, and that neither an optimizer holds nor anything changes."""
+    left = book.reached - frozenset().union(*book.held)
+    often = (n for n in left if sum(n in book.given(each) for each in book.backward) >= OFTEN)
+    return [n for n in often if not book.ledger.parameters[n].written]
+
+
+def _stepped(book: Book) -> list[int]:
+    return [n for n in range(len(book.ledger.optimizers)) if any(each.moved for each in book.steps_of(n))]
+
+
+def left_over(seen: Seen) -> Iterator[Found]:
+    """Parts of a model whose gradients are computed for nothing: frozen by no more than the choice of what an optimizer
+    holds, or forgotten."""
+    book = book_of(seen)
+    if book is None or any(True for _ in _in_none(seen)):
+        return
+    for number in _stepped(book):
+        roots = {book.root(other) for other in book.held[number] & book.reached}
+        lost = [n for n in never_changed(book) if book.root(n) in roots]
+        if lost:
+            source, told = book.ledger.optimizers[number].source, book.shown(lost)
+            said = f"the optimizer made{at(source)} holds a part of the model: {told} "
+            said += (
+                f"{'get' if len(lost) > 1 else 'gets'} gradients, and {'are' if len(lost) > 1 else 'is'} never changed"
+            )
+            yield Found(said, source, (f"backward{at(book.backward[0].source)} computes them for nothing",))
+            return
 
 
 def _in_forward(seen: Seen) -> Iterator[Found]:

@@ -8,12 +8,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of
+from autograph_cli.findings.calls import called
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
-from autograph_cli.findings.ways import takers
+from autograph_cli.findings.ways import is_given, shape_of, span_of, takers
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED, behind, where
 from autograph_cli.graph.ledger import Happening, Hook, Keeper
 from autograph_cli.graph.views import backward_edges
+from autograph_cli.record.names.bindings import Binding, Cause, Script
 
 _TERMS = ("add", "sub", "rsub", "stack", "cat")
 """Operations that put the terms of a loss together: a term without history adds nothing to the gradient."""
@@ -40,10 +42,11 @@ def _clips(seen: Seen) -> Iterator[Found]:
 
 def _clip(book: Book, calls: list[Happening], source: Source | None) -> Found | None:
     word, times = calls[0].words, f"{len(calls)} calls"
-    if not any(each.given for each in calls):
+    if len(calls) > OFTEN and not any(each.given for each in calls[1:]):
+        once = " from its second call on" if calls[0].given else ""
         return Found(
-            f"{word}{at(source)} is given no parameters: it clips nothing",
-            source, (f"{times} of it found none",), covers=_stepped(book),
+            f"{word}{at(source)} is given no parameters{once}: it clips nothing",
+            source, (f"{len(calls) - bool(once)} calls of it found none",), covers=_stepped(book),
             remedy="Give it model.parameters() anew each time: a generator is used up when it was read once.",
         )  # fmt: skip
     given = frozenset().union(*map(book.given, calls))
@@ -51,6 +54,8 @@ def _clip(book: Book, calls: list[Happening], source: Source | None) -> Found | 
     if not any(each.ready for each in calls):
         later = [each for each in book.backward if book.given(each) & given]
         fact = f"in {times} of it no gradient was other than zero"
+        if all(_is_cleared(book, each) for each in calls):
+            return None
         if later:
             return Found(
                 f"{word}{at(source)} comes before backward{at(later[-1].source)}: there is nothing to clip",
@@ -76,6 +81,43 @@ def _clip(book: Book, calls: list[Happening], source: Source | None) -> Found | 
             remedy="Call scaler.unscale_(optimizer) before it.",
             reason="The limit is meant for gradients as they are, and holds for thousands of times as large ones.",
         )  # fmt: skip
+    return None
+
+
+def _is_cleared(book: Book, clip: Happening) -> bool:
+    """Return whether zero_grad has thrown away what it was to clip, which AG806 tells."""
+    kinds = ("backward", "zero_grad", "step")
+    before = [each.kind for each in book.between(0, clip.at, kinds) if book.given(each) & book.given(clip)]
+    return before[-2:] == ["backward", "zero_grad"]
+
+
+def _steps_scaled(seen: Seen) -> Iterator[Found]:
+    """Steps by gradients of a loss that GradScaler has multiplied, which nothing divides again."""
+    book = book_of(seen)
+    for number in range(len(book.ledger.optimizers)) if book else ():
+        assert book is not None
+        steps = [each for each in book.steps_of(number) if each.ready]
+        calls = [each for each in book.backward if book.given(each) & book.held[number]]
+        undone = any(book.given(each) & book.held[number] for each in book.of("unscale"))
+        scale = None if undone or len(steps) < OFTEN else _scale(seen)
+        if scale is not None:
+            yield Found(
+                f"{book.optimizer(number)}.step(){at(steps[0].source)} steps by gradients that are still multiplied by "
+                "the scale of GradScaler",
+                steps[0].source,
+                (f"backward{at(calls[-1].source)} starts from the loss times {scale:g}", "nothing calls unscale_"),
+                covers=_stepped(book),
+            )
+
+
+def _scale(seen: Seen) -> float | None:
+    """By what a line that calls `scale` multiplied what backward starts from; None where none does."""
+    for edge in seen.outcome():
+        node = seen.graph[edge.node]
+        factors = [span_of(seen, other) for other in node.args if is_given(seen, other) and not shape_of(seen, other)]
+        called_so = any(".scale(" in line for script in seen.scripts.values() for line in script.lines)
+        if node.op == "mul" and called_so and factors and factors[0] is not None and factors[0][0] > 1:
+            return factors[0][0]
     return None
 
 
@@ -244,7 +286,7 @@ def _reentrant(seen: Seen) -> Iterator[Found]:
 
 def _constant_term(seen: Seen) -> Iterator[Found]:
     """A derivative that was made without create_graph, in a term of what backward starts from."""
-    if not seen.is_last:
+    if not seen.is_last_of_kind:
         return
     wanted = behind(seen.graph, [(edge.node, edge.nr) for edge in seen.outcome()], untracked=True)
     for node in seen.graph:
@@ -252,48 +294,131 @@ def _constant_term(seen: Seen) -> Iterator[Found]:
             continue
         by = {node.args[position] for position in node.cut}
         term = next((user for user in _terms(seen, node) if not by.intersection(user.args)), None)
-        if term is None:
-            continue
-        yield Found(
-            f"the derivative{at(node.source)} is made without create_graph, so the term that is computed from it adds "
-            "nothing to the gradient",
-            node.source,
-            (f"{where(term)} adds it to what backward starts from, and it has no history",),
-            (node.id, term.id),
-        )  # fmt: skip
-
-
-def _constant_number(seen: Seen) -> Iterator[Found]:
-    """A term of what backward starts from that was made of a plain number, which the script read out of a result."""
-    results = {name for node in seen.graph if node.kind == "operation" for one in node.outputs for name in one.names}
-    for node in seen.graph if seen.is_last else ():
-        given = seen.shown(Edge(node.id)) if node.kind in ("input", "untracked") else ""
-        names = node.outputs[0].names if given and node.outputs[0].type.shape == () else ()
-        made = [
-            (file, one)
-            for file, script in seen.scripts.items()
-            for one in script.bindings
-            if one.targets.intersection(names) and results & one.uses
-            if any(cause.words in _NUMBERS for cause in one.causes)
-        ]
-        term = next(_terms(seen, node), None) if made else None
+        said = f"the derivative{at(node.source)} is made without create_graph, so "
         if term is not None:
-            file, one = made[0]
-            words = ", ".join(dict.fromkeys(cause.words for cause in one.causes))
             yield Found(
-                f"{given} is made of a plain number, {words}: as a term of the loss it adds nothing to the gradient",
-                Source(file, one.line, one.text), (f"{where(term)} adds it to what backward starts from",),
-                (node.id, term.id), "Keep it a tensor: leave .item() and torch.tensor() out.",
-                "A number has no history: this term trains nothing.",
+                said + "the term that is computed from it adds nothing to the gradient",
+                node.source, (f"{where(term)} adds it to what backward starts from, and it has no history",),
+                (node.id, term.id),
+            )  # fmt: skip
+            continue
+        # An equation that a function and its derivative are to fulfil takes both.
+        made = node.args[:-1]
+        beside = next((user for user, _ in takers(seen, node) if made and made[0] in user.args), None)
+        if beside is not None and beside.id in seen.reached:
+            yield Found(
+                f"{said}{where(beside)}, which takes it beside {seen.name(node.args[0])}, sends it no gradient",
+                node.source, (f"it is differentiated for the value of {seen.name(node.args[0])} alone",),
+                (node.id, beside.id),
             )  # fmt: skip
 
 
-_NUMBERS = (".item()", "float()", ".tolist()", ".numpy()", "torch.tensor()")
+def _constant_number(seen: Seen) -> Iterator[Found]:
+    """A term of what backward starts from that is a plain number, which the script read out of a result that nothing
+    else takes."""
+    told: set[tuple[str, int]] = set()
+    for term in seen.graph if seen.is_last_of_kind else ():
+        edges = backward_edges(term)
+        source = term.source
+        if not _is_scalar_sum(seen, term) or len(edges) != 1 or source is None or source.file not in seen.scripts:
+            continue
+        script = seen.scripts[source.file]
+        for name, one in _read_into(script, source.line):
+            cut = [cause for cause in one.causes if cause.words in _NUMBERS or "new tensor" in cause.words]
+            if cut and (source.file, one.line) not in told and _was_read(seen, source.file, one, cut):
+                told.add((source.file, one.line))
+                words = ", ".join(dict.fromkeys(cause.words for cause in cut))
+                shown = f"{name} is" if name else "a term of the loss is"
+                yield Found(
+                    f"{shown} made of a plain number, {words}: as a term of the loss it adds nothing to the gradient",
+                    Source(source.file, one.line, one.text),
+                    (f"{where(term)} adds it to what backward starts from",), (term.id,),
+                    "Keep it a tensor: leave .item() and torch.tensor() out.",
+                    "A number has no history: this term trains nothing.",
+                )  # fmt: skip
+
+
+def _constant_part(seen: Seen) -> Iterator[Found]:
+    """A term of what backward starts from that is computed, over several operations, from what a line took off."""
+    told = set()
+    for term in seen.graph if seen.is_last_of_kind else ():
+        constant = [edge for edge in term.args if seen.graph[edge.node].kind == "untracked"]
+        if not _is_scalar_sum(seen, term) or len(constant) != 1 or shape_of(seen, constant[0]):
+            continue
+        nodes = [
+            seen.graph[number] for number in behind(seen.graph, [(constant[0].node, constant[0].nr)], untracked=True)
+        ]
+        # What a derivative or a line under no_grad made is another matter.
+        lines = {node.source for node in nodes if node.kind == "untracked" and shape_of(seen, Edge(node.id))}
+        for source in lines - {None, term.source} if all(node.op != "grad" for node in nodes) else ():
+            taken = _taken_off(seen, source)
+            if taken and source not in told:
+                told.add(source)
+                yield Found(
+                    f"a term of the loss is computed from what {taken}{at(source)} takes off: it adds nothing to the "
+                    "gradient",
+                    source, (f"{where(term)} adds it to what backward starts from, and it has no history",),
+                    (term.id,), "Leave .data and detach out of what is to be learned from.",
+                    "What was taken off has no history: this term trains nothing.",
+                )  # fmt: skip
+
+
+def _taken_off(seen: Seen, source: Source | None) -> str:
+    """The first `.data` or `.detach()` in the statement on a line; empty where there is none."""
+    script = seen.scripts.get(source.file) if source else None
+    every = [one for one in script.bindings if one.line <= source.line <= one.last_line] if script and source else []
+    causes = [cause.words for one in every for cause in one.causes]
+    if any(words.startswith("torch.") for words in causes):
+        return ""
+    return next((words for words in causes if words in (".data", ".detach()")), "")
+
+
+def _read_into(script: Script, line: int) -> Iterator[tuple[str, Binding]]:
+    """The statements that make the terms of the sums on a line, each with the term's name; the line itself has none."""
+    for part in ast.walk(script.tree):
+        sides: list[ast.expr] = []
+        if isinstance(part, ast.BinOp) and isinstance(part.op, (ast.Add, ast.Sub)):
+            sides = [part.left, part.right]
+        elif isinstance(part, ast.AugAssign) and isinstance(part.op, (ast.Add, ast.Sub)):
+            sides = [part.value]
+        here = sides and part.lineno <= line <= (part.end_lineno or 0)  # type: ignore[attr-defined]
+        for side in map(_without_factor, sides if here else ()):
+            if isinstance(side, (ast.Name, ast.Attribute)):
+                yield from ((ast.unparse(side), one) for one in script.reaching(ast.unparse(side), line))
+            elif isinstance(side, ast.Call) and called(side) in ("item", "float"):
+                yield from (("", one) for one in script.bindings if one.line <= line <= one.last_line)
+
+
+def _without_factor(part: ast.expr) -> ast.expr:
+    """A term without the number, or the variable, that it is multiplied by."""
+    while isinstance(part, ast.BinOp) and isinstance(part.op, (ast.Mult, ast.Div)):
+        part = (
+            part.right
+            if isinstance(part.op, ast.Mult) and isinstance(part.left, (ast.Constant, ast.Name, ast.Attribute))
+            else part.left
+        )
+    return part
+
+
+def _was_read(seen: Seen, file: str, one: Binding, cut: Sequence[Cause]) -> bool:
+    """Return whether a line reads the number out of a result that has a name, or of one that it makes, which no
+    operation took."""
+    names = {name for cause in cut for name in cause.operands}
+    for node in (node for node in seen.graph if node.kind == "operation"):
+        here = node.source is not None and node.source.file == file and one.line <= node.source.line <= one.last_line
+        unused = node.id not in seen.reached and not seen.users.get(Edge(node.id))
+        if names.intersection(node.outputs[0].names) or (here and unused and not shape_of(seen, Edge(node.id))):
+            return True
+    return False
+
+
+_NUMBERS = (".item()", "a number made by float()", ".tolist()", ".numpy()")
 
 
 def _without_graph(seen: Seen) -> Iterator[Found]:
     yield from _constant_term(seen)
     yield from _constant_number(seen)
+    yield from _constant_part(seen)
 
 
 def _terms(seen: Seen, start: Node) -> Iterator[Node]:
@@ -304,8 +429,12 @@ def _terms(seen: Seen, start: Node) -> Iterator[Node]:
 def _is_term(seen: Seen, user: Node, given: Edge) -> bool:
     """Return whether an operation adds what it is given, which has no history, to a number that has one."""
     edges = backward_edges(user)
-    scalar = user.op in _TERMS and user.outputs[0].type.shape == ()
-    return scalar and user.id in seen.reached and bool(edges) and given not in edges and _is_in_sum(seen, user)
+    return _is_scalar_sum(seen, user) and bool(edges) and given not in edges
+
+
+def _is_scalar_sum(seen: Seen, node: Node) -> bool:
+    scalar = node.op in _TERMS and node.outputs[0].type.shape == ()
+    return scalar and node.id in seen.reached and _is_in_sum(seen, node)
 
 
 def _is_in_sum(seen: Seen, term: Node) -> bool:
@@ -370,6 +499,14 @@ def _taken_in(seen: Seen, keeper: Keeper) -> Source | None:
 
 
 RULES = (
+    Rule(
+        "AG810",
+        "a step by gradients that are scaled",
+        "GradScaler multiplies the loss, and its own step divides the gradients before that of the optimizer.",
+        "Call scaler.step(optimizer) and scaler.update() in the place of optimizer.step().",
+        _steps_scaled,
+        ledger=True,
+    ),
     Rule(
         "AG811",
         "gradients are clipped at the wrong time",

@@ -17,7 +17,12 @@ _CLEARS = re.compile(r"\.grad\s*=\s*None|\.grad(\.data)?\.(zero_|fill_)\(|\.grad
 
 def _rebound(seen: Seen) -> Iterator[Found]:
     """A loop over parameters that gives its variable another tensor, `p = p - lr * p.grad`, and changes none."""
-    for file, script in seen.scripts.items() if seen.is_last and not seen.trace.failure and seen.graph.passes else ():
+    book = book_of(seen)
+    if not seen.is_last or seen.trace.failure or not seen.graph.passes:
+        return
+    if book is not None and any(book.ledger.parameters[number].written for number in book.reached):
+        return  # something does change them
+    for file, script in seen.scripts.items():
         for loop in (part for part in ast.walk(script.tree) if isinstance(part, ast.For)):
             names = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
             inside = [part for each in loop.body for part in ast.walk(each)]
@@ -106,10 +111,13 @@ def _nothing(seen: Seen, book: Book, number: int, turns: list[Turn]) -> Found | 
     cut = next((each for each in book.of("cut") if book.given(each) & held), None)
     if cut is not None and not later and not held & book.reached:
         facts = (fact, f"{cut.words}{at(cut.source)} cuts what was computed from {book.shown(book.given(cut))}")
+        whole = cut.words.startswith("arg") or cut.words in _WHOLE
         return Found(
             f"{name}.step() finds no gradients, as {cut.words}{at(cut.source)} cuts them off",
-            cut.source, facts, remedy="Let the loss of this optimizer be computed from what is not detached.",
-            reason="No gradient goes through what was detached, so this network stays as it is.", covers=covers,
+            cut.source, facts, covers=covers,
+            remedy=_WEIGH if whole else "Let the loss of this optimizer be computed from what is not detached.",
+            reason=f"No gradient goes through {'an index' if whole else 'what was detached'}, so this network stays as "
+            "it is.",
         )  # fmt: skip
     clips = [each for each in book.between(0, step.at, ("clip",)) if book.ready(each) & held]
     if cleared is step and clips:
@@ -131,6 +139,10 @@ def _nothing(seen: Seen, book: Book, number: int, turns: list[Turn]) -> Found | 
             f"{name}.step(){at(step.source)} finds no gradients: backward is never called", step.source, (fact,)
         )
     return None
+
+
+_WHOLE = ("multinomial", "bernoulli", "one_hot", "gt", "ge", "lt", "le", "eq", "ne")
+_WEIGH = "Weigh what may be picked, by softmax or gumbel_softmax, or learn from the logarithm of its probability."
 
 
 def _zeroed_before(book: Book, step: Happening, held: frozenset[int]) -> list[str]:

@@ -32,6 +32,7 @@ CALLS = {
     "autograph profile FILE --json": "autograph profile samples/first.py --json",
     "autograph show --ledger --json": "autograph show samples/train.py --ledger --json",
     "autograph steps FILE --json": "autograph steps samples/train.py --json",
+    "autograph why LOSS LEAF FILE --json": "autograph why loss w samples/penalty.py --json",
 }
 """How each is called here."""
 

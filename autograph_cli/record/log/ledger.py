@@ -315,7 +315,10 @@ class Books:
         numbers = self.parameters.read(given[0]) if given and not given[0].requires_grad else None
         if numbers is not None and numbers.size:
             largest = float(np.abs(numbers[:SAMPLE].astype(np.float64)).max())
-            self._note("call", site_of(_caller()), made=tracked, norm=rounded(largest), words=path)
+            # Of a module of the script's own, `forward` has begun.
+            code = getattr(type(call.module).forward, "__code__", None)
+            calling = next((frame for frame in script_frames() if frame.f_code is not code), _caller())
+            self._note("call", site_of(calling), made=tracked, norm=rounded(largest), words=path)
 
     # -- gradients
 

@@ -6,7 +6,6 @@ import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from types import FunctionType
 from typing import Any
 
@@ -36,17 +35,27 @@ _ITEM, _NUMBERED = re.compile(r"\[[^\[\]]*\]$"), re.compile(r"\[\d+\]")
 class _Place:
     """The nodes of earlier turns that lived when the backward calls of one line began."""
 
-    __slots__ = ("began", "counts", "looked")
+    __slots__ = ("began", "counts", "looked", "risen")
 
     def __init__(self) -> None:
         self.began = 0
         self.counts: list[int] = []
+        self.risen: list[int] = []
+        """The counts since the last that was less than the one before, each once."""
         self.looked = 0
 
+    def count(self, living: int) -> None:
+        if self.risen and living < self.risen[-1]:
+            self.risen = []
+        if not self.risen or living > self.risen[-1]:
+            self.risen.append(living)
+        self.counts.append(living)
+
     def grows(self, calls: int) -> bool:
-        """Return whether the last calls began with more and more."""
-        grown = self.counts[-calls:]
-        return len(grown) == calls and all(low < high for low, high in pairwise(grown)) and grown[0] > 0
+        """Return whether it grew so many times, by the last call too: in each turn, or once in several, as by an
+        epoch."""
+        grown = self.risen[-calls:]
+        return len(grown) == calls and grown[0] > 0 and self.counts[-1:] != self.counts[-2:-1]
 
 
 class Keepers:
@@ -66,7 +75,7 @@ class Keepers:
         place = self._places.setdefault((kind, site), _Place())
         living = self._living(place.began)
         place.began = self._log.count
-        place.counts.append(len(living))
+        place.count(len(living))
         # Seldom, for it takes long: when it was seen first, and twice as late each time.
         seldom = not place.looked or len(place.counts) >= 2 * place.looked
         if kind == "backward" and place.grows(GROWING) and seldom:
@@ -83,7 +92,7 @@ class Keepers:
         trains = any(kind == "backward" for kind, _ in self._places)
         for (kind, _), place in self._places.items():
             living = self._living(place.began)
-            place.counts.append(len(living))
+            place.count(len(living))
             if (kind == "backward" or not trains) and place.grows(GROWING if trains else TURNS):
                 return list(self._keepers([scope], living, tuple(place.counts)))
         unused = [event for event in self._operations() if event.number > self.last and not event.order]
@@ -187,12 +196,10 @@ class Keepers:
             further: list[tuple[str, Any]] = []
             for path, value in things:
                 own = issubclass(type(value), type) and vars(value).get("__module__") == "__main__"
-                if (issubclass(type(value), _PLAIN) and not own) or id(value) in met or len(met) > OBJECTS:
-                    continue
-                met.add(id(value))
                 if issubclass(type(value), tensor) or _is_node(value):
                     yield path, value
-                else:
+                elif not (issubclass(type(value), _PLAIN) and not own) and id(value) not in met and len(met) < OBJECTS:
+                    met.add(id(value))
                     further += _inside(path, value)
             things = further
 

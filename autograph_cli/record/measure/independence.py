@@ -10,6 +10,7 @@ import contextlib
 import copy
 import io
 import linecache
+import re
 import sys
 import time
 import warnings
@@ -25,7 +26,7 @@ from msgspec import Struct
 from autograph_cli.engines.protocol import Engine, ModuleCall
 from autograph_cli.graph import Source
 from autograph_cli.record.names.modules import parts
-from autograph_cli.record.names.source_locations import is_of_script
+from autograph_cli.record.names.source_locations import USER, is_of_script, kind_of
 
 CAUSAL = ("triu", "tril", "causal", "subsequent")
 """Words by which a line says that what is later is not to be seen."""
@@ -157,18 +158,21 @@ class Model:
     def __init__(self, torch: Any, call: Call, text: Callable[[str, int], str]) -> None:
         self.torch, self.call, self.text = torch, call, text
         self.module = copy.deepcopy(call.module).eval()
-        self.given = [(n, arg) for n, arg in enumerate(call.args) if isinstance(arg, torch.Tensor) and arg.numel() > 1]
+        given: list[tuple[int | str, Any]] = [*enumerate(call.args), *call.kwargs.items()]
+        self.given = [(n, arg) for n, arg in given if isinstance(arg, torch.Tensor) and arg.numel() > 1]
 
-    def run(self, position: int | None = None, value: Any = None, trace: Any = None) -> list[Any]:
-        """The tensors of its result, with one argument replaced."""
+    def run(self, position: int | str | None = None, value: Any = None, trace: Any = None) -> list[Any]:
+        """The tensors of its result, with one argument replaced; single numbers, as its loss, come last."""
         args = [value if n == position else _copied(self.torch, arg) for n, arg in enumerate(self.call.args)]
+        kwargs = {n: value if n == position else _copied(self.torch, arg) for n, arg in self.call.kwargs.items()}
         self.torch.manual_seed(0)
         with self.torch.no_grad():
             previous = sys.gettrace()
             if trace is not None:
                 sys.settrace(trace)
             try:
-                return tensors(self.torch, self.module(*args, **_copied(self.torch, self.call.kwargs)))
+                made = tensors(self.torch, self.module(*args, **kwargs))
+                return sorted(made, key=lambda one: one.dim() == 0)
             finally:
                 if trace is not None:
                     sys.settrace(previous)
@@ -213,19 +217,37 @@ def influences(torch: Any, call: Call, text: Callable[[str, int], str], slow: fl
         return
     if not base or any(bool(differs(*pair).any()) for pair in zip(base, model.run(), strict=True)):
         return  # it draws numbers, or it has no result to look at
-    ignored = set()
+    ignored = set[int | str]()
     for number, given in model.given:
         if given.dtype != torch.bool and not _differ(base, model.run(number, model.others(given, given))):
             ignored.add(number)
-            yield Influence("input", f"{call.name}: the result does not hang on input {number}, {_shown(given)}")
+            said = f"{call.name}: the result does not hang on input {number}, {_shown(given)}"
+            yield Influence("input", said, _written(model, model.module))
     yield from _examples(model, base, ignored)
-    if _is_causal(model):
-        yield from _future(model, base, ignored)
+    causal = _is_causal(model)
+    if causal:
+        yield from _future(model, base, ignored, causal if isinstance(causal, Source) else None)
     yield from _parameters(model)
 
 
-def _is_causal(model: Model) -> bool:
-    """Return whether a model is to hide what is later: a line that it runs says so, or it has a mask of that form."""
+def _written(model: Model, module: Any, attribute: str = "") -> Source | None:
+    """The line of the script's class of a module that sets an attribute, or that of its `forward`."""
+    method = type(module).__init__ if attribute else getattr(type(module), "forward", None)
+    code = getattr(method, "__code__", None)
+    if code is None or kind_of(code.co_filename) != USER:
+        return None
+    first, last = code.co_firstlineno, max(line for *_, line in code.co_lines() if line is not None)
+    sets = re.compile(rf"\bself\.{re.escape(attribute)}\b[^=]*=[^=]")
+    found = (
+        number for number in range(first, last + 1) if attribute and sets.search(model.text(code.co_filename, number))
+    )
+    number = next(found, first)
+    return Source(code.co_filename, number, model.text(code.co_filename, number))
+
+
+def _is_causal(model: Model) -> Source | bool:
+    """Return whether a model is to hide what is later: the line that it runs and that says so, or whether it has a mask
+    of that form."""
     lines: set[tuple[str, int]] = set()
 
     def enter(frame: FrameType, event: str, argument: object) -> Any:
@@ -235,12 +257,14 @@ def _is_causal(model: Model) -> bool:
         return enter
 
     model.run(trace=enter)
-    said = [model.text(*line).partition("#")[0] for line in lines]
-    said += [type(part).__name__.lower() for part in model.module.modules()]
-    if any(word in text for text in said for word in CAUSAL):
-        return True
+    for line in sorted(lines):
+        if any(word in model.text(*line).partition("#")[0] for word in CAUSAL):
+            return Source(*line, model.text(*line))
+    if any(word in type(part).__name__.lower() for part in model.module.modules() for word in CAUSAL):
+        return _written(model, model.module) or True
     held = [*model.module.buffers(), *(x for part in model.module.modules() for x in vars(part).values())]
-    return any(_is_triangle(model.torch, x) for x in [*held, *model.call.args, *model.call.kwargs.values()])
+    there = any(_is_triangle(model.torch, x) for x in [*held, *model.call.args, *model.call.kwargs.values()])
+    return there and (_written(model, model.module) or True)
 
 
 def _is_triangle(torch: Any, mask: Any) -> bool:
@@ -262,7 +286,7 @@ def _shown(given: Any) -> str:
     return f"{str(given.dtype).removeprefix('torch.')}{list(given.shape)}"
 
 
-def _touched(model: Model, base: Any, number: int, given: Any, dim: int, at: int, over: int) -> set[int] | None:
+def _touched(model: Model, base: Any, number: int | str, given: Any, dim: int, at: int, over: int) -> set[int] | None:
     """Return which parts of the first result, along a dimension, change with one part of an input; None if the shape
     does."""
     found = model.run(number, model.changed(given, dim, at))
@@ -278,7 +302,7 @@ def _pairs(given: Any, made: Any) -> list[tuple[int, int]]:
     return [(i, k) for i, k in dims if given.shape[i] == made.shape[k] > 1]
 
 
-def _examples(model: Model, base: Sequence[Any], ignored: set[int]) -> Iterator[Influence]:
+def _examples(model: Model, base: Sequence[Any], ignored: set[int | str]) -> Iterator[Influence]:
     for number, given in model.given:
         pairs = _pairs(given, base[0])
         if number in ignored or given.dtype == model.torch.bool or not pairs or _is_graph(model, given):
@@ -309,7 +333,7 @@ def _is_graph(model: Model, given: Any) -> bool:
     return bool(pairs) or any(tuple(one.shape) == (rows, rows) for one in others)
 
 
-def _first_mixed(model: Model, number: int, given: Any, dim: int) -> tuple[Source | None, str]:
+def _first_mixed(model: Model, number: int | str, given: Any, dim: int) -> tuple[Source | None, str]:
     """The first line of the script that makes a tensor in which one example is in more than its own part."""
     runs: list[list[tuple[str, int, str, Any]]] = []
     for value in (given.clone(), model.changed(given, dim, 0)):
@@ -364,9 +388,9 @@ def _tracer(torch: Any, seen: list[tuple[str, int, str, Any]]) -> Any:
     return enter
 
 
-def _future(model: Model, base: Sequence[Any], ignored: set[int]) -> Iterator[Influence]:
+def _future(model: Model, base: Sequence[Any], ignored: set[int | str], line: Source | None) -> Iterator[Influence]:
     """A result at one time that hangs on what is later, in each input that has times."""
-    leaks: list[tuple[int, Any, int]] = []
+    leaks: list[tuple[int | str, Any, int]] = []
     for number, given in model.given:
         for dim in (1, 0):
             if number in ignored or given.dim() <= dim or base[0].dim() <= dim or given.dtype == model.torch.bool:
@@ -380,13 +404,15 @@ def _future(model: Model, base: Sequence[Any], ignored: set[int]) -> Iterator[In
             apart = _touched(model, base[0], number, given, other, 0, other)
             if found is None or apart is None or not apart <= {0}:
                 continue  # it is not the dimension of the examples that is kept apart beside it
+            if not found:
+                continue  # as of targets, which only a loss hangs on
             if found <= {side - 1}:
                 return
             leaks.append((number, given, len(found - {side - 1})))
             break
     for number, given, count in leaks[:1]:
         said = f"{model.call.name}: the future leaks: {count} earlier times of the result change with the last of "
-        yield Influence("future", f"{said}input {number}, {_shown(given)}")
+        yield Influence("future", f"{said}input {number}, {_shown(given)}", line)
 
 
 def _parameters(model: Model) -> Iterator[Influence]:
@@ -418,7 +444,16 @@ def _parameters(model: Model) -> Iterator[Influence]:
             }
     model.module.eval()
     for name in silent:
-        yield Influence("parameter", f"{model.call.name}: {name} changes nothing of the result")
+        yield Influence("parameter", f"{model.call.name}: {name} changes nothing of the result", _made(model, name))
+
+
+def _made(model: Model, name: str) -> Source | None:
+    """The line that makes the part of a model in which a parameter is, of the innermost class that the script has."""
+    parts, module, found = name.split("."), model.module, None
+    for part in parts:
+        found = _written(model, module, part) or found
+        module = getattr(module, part)
+    return found
 
 
 def _with_graph(torch: Any, value: Any) -> list[Any]:

@@ -160,9 +160,9 @@ class Script:
 
     def _read(self, node: ast.AST, mode: str, function: str = "") -> Iterator[Binding]:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            mode, function = _mode(node), node.name  # what runs around a definition is not what runs around a call
+            mode, function = quiet_mode(node), node.name  # what runs around a definition is not what runs around a call
         elif isinstance(node, (ast.With, ast.AsyncWith)):
-            mode = _mode(node) or mode
+            mode = quiet_mode(node) or mode
         if isinstance(node, ast.stmt):
             yield self._binding(node, mode, function)
         for child in ast.iter_child_nodes(node):
@@ -216,7 +216,7 @@ def _expressions(node: ast.AST) -> list[ast.expr]:
     return [part for child in ast.iter_child_nodes(node) for part in _expressions(child)]
 
 
-def _mode(node: ast.AST) -> str:
+def quiet_mode(node: ast.AST) -> str:
     """The mode without recording that a `with` or a decorator switches on."""
     parts: list[ast.expr] = []
     if isinstance(node, (ast.With, ast.AsyncWith)):

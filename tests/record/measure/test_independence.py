@@ -70,36 +70,44 @@ PLANTED: dict[str, tuple[str, list[str], str, str]] = {
         "examples",
         "return F.softmax(self.b(torch.tanh(self.a(x))), dim=0)",
     ),
-    "a mask one too far": (ATTENTION.format(mask=MASK.format(2)), [TIMES], "future", ""),
+    "a mask one too far": (ATTENTION.format(mask=MASK.format(2)), [TIMES], "future", MASK.format(2)),
+    "a mask one too far, beside a loss": (
+        ATTENTION.format(mask=MASK.format(2))
+        .replace("forward(self, x)", "forward(self, x, y=None)")
+        .replace("return self.o(a @ x)", "h = self.o(a @ x)\n        return F.mse_loss(h, y), h"),
+        [TIMES, "torch.randn(4, 5, 3)"],
+        "future",
+        MASK.format(2),
+    ),
     "a mask that is not put on": (
         ATTENTION.format(mask="hidden = torch.ones(5, 5).triu(1).bool()"),
         [TIMES],
         "future",
-        "",
+        "hidden = torch.ones(5, 5).triu(1).bool()",
     ),
     "a causal convolution that looks ahead": (
         plain(CONV.format(1), "return self.o(torch.relu(self.causal(x.mT))).mT"),
         [TIMES],
         "future",
-        "",
+        "return self.o(torch.relu(self.causal(x.mT))).mT",
     ),
     "an input that is forgotten": (
         plain(TWO, "return self.b(torch.relu(self.a(x)))", "x, condition"),
         [ROWS, ROWS],
         "input",
-        "",
+        "def forward(self, x, condition):",
     ),
     "a layer that is overwritten": (
         plain(TWO, "h = torch.relu(self.a(x))\nh = torch.relu(x)\nreturn self.b(h)"),
         [ROWS],
         "parameter",
-        "",
+        TWO,
     ),
     "a scale that is detached by sign": (
         plain("self.a, self.s = nn.Linear(6, 3), nn.Parameter(torch.ones(3))", "return self.a(x) * torch.sign(self.s)"),
         [ROWS],
         "parameter",
-        "",
+        "self.a, self.s = nn.Linear(6, 3), nn.Parameter(torch.ones(3))",
     ),
 }
 RIGHT: dict[str, tuple[str, list[str]]] = {
@@ -130,6 +138,12 @@ RIGHT: dict[str, tuple[str, list[str]]] = {
     "an encoder": (
         plain("self.t, self.o = nn.TransformerEncoderLayer(6, 2, 8, batch_first=True), nn.Linear(6, 3)", "return self.o(self.t(x))"),
         [TIMES],
+    ),
+    "a causal mask, beside a loss": (
+        ATTENTION.format(mask=MASK.format(1)).replace("forward(self, x)", "forward(self, x, y)").replace(
+            "return self.o(a @ x)", "h = self.o(a @ x)\n        return F.mse_loss(h, y), h"
+        ),
+        [TIMES, "torch.randn(4, 5, 3)"],
     ),
     "a causal convolution": (
         plain(CONV.format(0), "return self.o(torch.relu(self.causal(F.pad(x.mT, (2, 0))))).mT"),
@@ -182,8 +196,7 @@ def test_a_planted_fault_is_found(name: str, tmp_path: Path) -> None:
     source, args, kind, line = PLANTED[name]
     found = found_in(tmp_path, source, args)
     assert {"examples" if one.kind == "rows" else one.kind for one in found} == {kind}
-    if line:
-        assert [one.source.text for one in found if one.source] == [line]
+    assert {one.source.text for one in found if one.source} == {line}
 
 
 @pytest.mark.parametrize("name", RIGHT)
