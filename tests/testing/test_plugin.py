@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from _pytest.assertion.rewrite import AssertionRewriter
 
+import autograph_cli
 import autograph_cli.export.comparison
 import autograph_cli.testing.fixture
 import autograph_cli.torch  # noqa: F401  imported before the sessions, which put back what they import
@@ -244,3 +246,7 @@ def test_one_that_holds_less_is_compared_by_what_it_holds(session: Session, pyte
     pytester.makepyprojecttoml("")
     session("--graph-engine", ci="1")
     assert "updated" in session("--graph-engine", "--graph-update")
+
+
+def test_pytest_does_not_warn_of_the_package_where_it_was_imported_before() -> None:
+    assert AssertionRewriter.is_rewrite_disabled(autograph_cli.__doc__ or "")
