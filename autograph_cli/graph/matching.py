@@ -370,9 +370,9 @@ class _Matcher:
             if (slot, wanted) in [(at, into) for at, _, into in self.new.outs[now]]:
                 continue
             key = self.labels[0][1][now], tuple(self.new.ins[now]), slot
-            other = next((each for each in twins.get(key, ()) if self.new.outs[each][0][2] == wanted), None)
-            if other is not None:
-                self._swap(one, other)
+            twin = next((each for each in twins.get(key, ()) if self.new.outs[each][0][2] == wanted), None)
+            if twin is not None:
+                self._swap(one, twin)
 
     def _swap(self, one: int, other: int) -> None:
         """Pair these two; what `other` was the like of gets what `one` had."""

@@ -13,7 +13,7 @@ from _pytest.assertion.rewrite import AssertionRewriter
 import autograph_cli
 import autograph_cli.export.comparison
 import autograph_cli.testing.fixture
-import autograph_cli.torch  # noqa: F401  imported before the sessions, which put back what they import
+import autograph_cli.torch  # imported before the sessions, which put back what they import
 from tests.conftest import Run
 
 Session = Callable[..., str]
