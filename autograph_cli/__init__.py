@@ -2,6 +2,8 @@
 
 >>> from autograph_cli import torch          # the engine, laid out as PyTorch's own namespace
 >>> from autograph_cli import capture        # the graph of a tensor
+
+pytest reads here that assertions stay as they are, or it warns of an import before its own: PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations

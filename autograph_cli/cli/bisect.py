@@ -32,8 +32,8 @@ class _Skipped(Exception):
 class _Judge:
     """Says what is otherwise at a commit than at the good one; nothing where it is as good."""
 
-    def __init__(self, script: Path, settings: Settings, finding: str | None) -> None:
-        self.script, self.settings, self.finding = script, settings, finding
+    def __init__(self, script: Path, settings: Settings, finding: str | None, module: str) -> None:
+        self.script, self.settings, self.finding, self.module = script, settings, finding, module
         self.good = None if finding is not None else self._take()
 
     def told(self) -> list[str]:
@@ -48,11 +48,14 @@ class _Judge:
             raise _Skipped(str(error)) from None
 
     def _take(self) -> Snapshot:
-        return scripts.take(self.script, self.settings, name=self.script.name, folder=self.script.parent)
+        name, folder = self.module or self.script.name, self.script.parent
+        return scripts.take(self.script, self.settings, name=name, folder=folder, module=self.module)
 
     def _found(self, code: str) -> list[str]:
-        words = ["explain", "--select", code, "--engine", self.settings.engine, str(self.script)]
-        with sweeps.child("autograph_cli.cli", words, self.script.parent) as process:
+        target = ["-m", self.module] if self.module else [str(self.script)]
+        words = ["explain", "--select", code, "--engine", self.settings.engine, *target]
+        folder = scripts.start_of(self.script, self.module) if self.module else self.script.parent
+        with sweeps.child("autograph_cli.cli", words, folder) as process:
             said = process.communicate()[0].strip().splitlines()
         if process.returncode not in (0, 1):
             raise _Skipped(said[-1] if said else f"exit status {process.returncode}")
@@ -62,11 +65,14 @@ class _Judge:
 @click.command
 @click.argument("good")
 @click.argument("bad")
-@click.argument("file", type=click.Path(path_type=Path), shell_complete=completion.file)
+@click.argument("file", shell_complete=completion.file)
+@click.option("-m", "module", is_flag=True, help="FILE is the name of a module, as in python -m.")
 @click.option("--finding", metavar="CODE", help="Look for the commit that brought this finding, as AG203.")
 @engine_option
 @click.pass_context
-def bisect(ctx: click.Context, good: str, bad: str, file: Path, finding: str | None, engine: str | None) -> None:
+def bisect(
+    ctx: click.Context, good: str, bad: str, file: str, module: bool, finding: str | None, engine: str | None
+) -> None:
     """Find the first commit between GOOD and BAD at which the graph of FILE differs from that at GOOD.
 
     It runs FILE at each commit that git bisect chooses, in a worktree of its own: yours stays as it is. A commit at
@@ -75,13 +81,16 @@ def bisect(ctx: click.Context, good: str, bad: str, file: Path, finding: str | N
     \b
       autograph bisect v1.0 main train.py
       autograph bisect --finding AG203 v1.0 main train.py
+      autograph bisect v1.0 main -m package.train
     """
     with as_command_error():
-        root, inner = place_of(file)
+        root, inner = place_of(scripts.module_path(file) if module else Path(file))
         ends = [commit_of(root, revision) for revision in (good, bad)]
         settings = chosen_settings(load(), None, (), None, None, engine)
         with _worktree(root, ends[0]) as folder:
-            judge = _Judge(folder / inner, settings, finding)
+            if not Path(folder, inner).is_file():
+                raise CommandError(f"{file} is not there at {good}.")
+            judge = _Judge(folder / inner, settings, finding, file if module else "")
             commit, told = _search(folder, judge, ends, (good, bad))
         about = git(root, "log", "-1", "--format=%h %s (%an, %as)", commit).decode(errors="replace").strip()
         say(f"first commit that differs: {about}", style="bold")

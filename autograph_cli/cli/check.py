@@ -10,21 +10,23 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from autograph_cli import engines
 from autograph_cli.cli import check_many, completion
 from autograph_cli.cli.check_independence import check_independence
 from autograph_cli.cli.options import SCRIPTS, Real, UsageError, Whole, engine_of, engine_option, sweep_options
 from autograph_cli.cli.printing import say
+from autograph_cli.cli.targets import name_after, target_options
 from autograph_cli.record.graphs.applied import Applied, Listening, wrong_nodes
 from autograph_cli.record.measure.finite_difference import CannotCheck, Checked
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.run import runner
+from autograph_cli.testing import scripts
 
 WRONG = 1
 """The exit code where a derivative is wrong."""
@@ -51,7 +53,7 @@ class Verdict(Struct, frozen=True):
 
 
 @click.command
-@click.argument("file", metavar="FILE.py[::FUNCTION] | FILES", shell_complete=completion.file)
+@click.argument("file", required=False, metavar="FILE.py[::FUNCTION] | FILES", shell_complete=completion.file)
 @click.argument("name", required=False)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--order", type=Whole(1, 4), default=2, show_default=True, help="Derivatives up to this one.")
@@ -61,11 +63,13 @@ class Verdict(Struct, frozen=True):
     "--independence", is_flag=True, help="Check that examples, times, inputs and parameters count as they should."
 )
 @engine_option
+@target_options("file")
 @sweep_options("Of several files, how many")
 @click.pass_context
 def check(
     ctx: click.Context,
-    file: str,
+    target: runner.Target | None,
+    file: str | None,
     name: str | None,
     args: tuple[str, ...],
     order: int,
@@ -93,23 +97,23 @@ def check(
       autograph check expr.py Sinh --order 3
       autograph check train.py::loss_of
       autograph check train.py --independence
+      autograph check -m package.train    a module, as in python -m; -c CODE is code
       autograph check -j 4 samples/       each script in a process of its own
     """
+    target, name = name_after(target, name, args)
+    if file is not None and (target is None or target.kind == "file"):
+        names = [file, *([] if name is None else [name, *args])]
+        if not independence and (jobs > 1 or over_mpi or check_many.are_many(names)):
+            options = list(check_many.options_of(order, limit, as_json, engine))
+            ctx.exit(check_many.check(names, options, as_json, jobs, over_mpi))
+    elif jobs > 1 or over_mpi:
+        raise UsageError("-j and --mpi are for files.")
+    target, script, function = _chosen(target, file, args, ctx)
     if independence:
-        if not file.endswith(SCRIPTS):
-            raise UsageError(f"{file} is no script: its name does not end in .py.")
-        ctx.exit(check_independence(file, args, engine_of(engine), as_json=as_json))
-    names = [file, *([] if name is None else [name, *args])]
-    if jobs > 1 or over_mpi or check_many.are_many(names):
-        ctx.exit(
-            check_many.check(names, list(check_many.options_of(order, limit, as_json, engine)), as_json, jobs, over_mpi)
-        )
-    file, _, function = file.partition("::")
-    if not file.endswith(SCRIPTS):
-        raise UsageError(f"{file} is no script: its name does not end in .py.")
+        ctx.exit(check_independence(target, engine_of(engine), as_json=as_json))
     verdicts: list[Verdict] = []
     told = _Told(as_json)
-    listening = Listening(os.path.abspath(file), function)
+    listening = Listening(script, function)
 
     def before(stack: contextlib.ExitStack) -> None:
         stack.enter_context(listening.on(importlib.import_module("torch"), engines.connect(chosen)))
@@ -125,14 +129,31 @@ def check(
     chosen = engine_of(engine)
     served = chosen == "builtin"
     with contextlib.ExitStack() as stack, contextlib.redirect_stdout(sys.stderr):
-        target = runner.Target.of(file, args)
         result = runner.run(target, before=lambda: before(stack), after=lambda _: after(stack), served=served)
     if not verdicts and not result.exit_code:
-        _refuse_nothing(Path(file).name, name, listening)
+        _refuse_nothing(target.label, name, listening)
     told.close(verdicts)
     unchecked = UNCHECKED if (name or function) and any(one.unchecked for one in verdicts) else 0
     wrong = WRONG if any(not one.good for one in verdicts) else 0
     ctx.exit(result.exit_code or wrong or unchecked)
+
+
+def _chosen(
+    target: runner.Target | None, file: str | None, args: tuple[str, ...], ctx: click.Context
+) -> tuple[runner.Target, str, str]:
+    """The target, the path of its file where a function of it is asked for, and that function."""
+    named = file if target is None else target.name
+    if named is None:
+        raise click.UsageError("Missing argument 'FILE'.", ctx)
+    named, _, function = named.partition("::")
+    if target is not None and target.kind == "module":
+        path = str(scripts.module_path(named).absolute()) if function else named
+        return replace(target, name=named), path, function
+    if target is not None and target.kind != "file":
+        return target, named, ""
+    if not named.endswith(SCRIPTS):
+        raise UsageError(f"{named} is no script: its name does not end in .py.")
+    return target or runner.Target.of(named, args), os.path.abspath(named), function
 
 
 def _verdict(torch: Any, applied: Applied, order: int, limit: float, connect: Any) -> Verdict:

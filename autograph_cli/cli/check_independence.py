@@ -19,9 +19,8 @@ from autograph_cli.record.run import runner
 _KINDS = {"rows": "examples"}
 
 
-def check_independence(file: str, args: tuple[str, ...], engine: str, *, as_json: bool) -> int:
+def check_independence(target: runner.Target, engine: str, *, as_json: bool) -> int:
     """Run a script, call its models again, and say what hangs on what it should not; the exit code."""
-    target = runner.Target.of(file, args)
     recorder = Recorder("first", target.label, record=(INDEPENDENCE,), engine=engines.connect(engine))
     recorder.slow = inf
     with contextlib.redirect_stdout(sys.stderr):

@@ -27,7 +27,14 @@ def git(folder: Path, *arguments: str) -> bytes:
 
 def place_of(script: Path) -> tuple[Path, Path]:
     """The repository that a script is in, and where in it."""
-    root = Path(git(script.resolve().parent, "rev-parse", "--show-toplevel").decode().strip())
+    if not script.resolve().parent.is_dir():
+        raise CommandError(f"There is no file {script}.")
+    try:
+        root = Path(git(script.resolve().parent, "rev-parse", "--show-toplevel").decode().strip())
+    except CommandError as error:
+        raise CommandError(
+            f"{script} is in no repository of git." if "not a git" in str(error) else str(error)
+        ) from None
     return root, script.resolve().relative_to(root.resolve())
 
 

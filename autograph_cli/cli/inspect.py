@@ -8,13 +8,12 @@ import sys
 from typing import Any
 
 import click
-from msgspec.structs import replace
 
 from autograph_cli import engines
 from autograph_cli.cli import completion
 from autograph_cli.cli.options import UsageError, engine_of, engine_option
 from autograph_cli.cli.printing import say
-from autograph_cli.cli.targets import target_options
+from autograph_cli.cli.targets import name_after, target_options
 from autograph_cli.graph.names import visible
 from autograph_cli.record.measure.inspecting import Facts, inspected
 from autograph_cli.record.recorder import Recorder
@@ -51,8 +50,7 @@ def inspect(
       autograph inspect train.py loss
       autograph inspect train.py model.fc1.weight --json -- --epochs 1
     """
-    if target is not None and target.kind == "code":  # which stands for FILE, so that what follows it is NAME
-        target, name = replace(target, args=(*([name] if name else []), *args[1:])), next(iter(args), None)
+    target, name = name_after(target, name, args)
     if target is None and file is not None:
         raise UsageError(f"{file} is no script: its name does not end in .py.")
     if target is None or name is None:

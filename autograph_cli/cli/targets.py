@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from autograph_cli.cli.options import SCRIPTS, UsageError
 from autograph_cli.record.run import runner
@@ -49,3 +50,12 @@ def target_options(name: str) -> Callable[[Function], Function]:
         return wrapped  # type: ignore[return-value]
 
     return add
+
+
+def name_after(
+    target: runner.Target | None, name: str | None, args: tuple[str, ...]
+) -> tuple[runner.Target | None, str | None]:
+    """The target and the name beside it; code stands for FILE, so that the first word after it is the name."""
+    if target is None or target.kind != "code":
+        return target, name
+    return replace(target, args=(*([name] if name else []), *args[1:])), next(iter(args), None)

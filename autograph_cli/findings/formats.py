@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from msgspec import to_builtins
 
@@ -80,7 +81,7 @@ def _result(finding: Finding) -> dict[str, Any]:
     }
     if finding.source is not None:
         region = {"startLine": finding.source.line}
-        where = {"artifactLocation": {"uri": finding.source.file}, "region": region}
+        where = {"artifactLocation": {"uri": quote(finding.source.file)}, "region": region}
         result["locations"] = [{"physicalLocation": where}]
     return result
 

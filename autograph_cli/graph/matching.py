@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from autograph_cli.graph.alignment import align
+from autograph_cli.graph.matching_sides import Side, anchors, is_within, marks, nameless, only_users, taken
 from autograph_cli.graph.records import Graph, Node
 from autograph_cli.graph.renumbered import knows_modules, renumbered
 
@@ -20,8 +21,6 @@ ROUNDS = 8
 """How often the nodes' surroundings are blended to tell apart what hashes do not."""
 RADIUS = 3
 """How far around a node its surroundings are looked at, where an edit above and another below it are."""
-Slot = tuple[int, int, int]
-"""A position among a node's arguments (from 0) or gradients (from -1 down), an output number, and a node."""
 
 
 def match(old: Graph, new: Graph, fine: Label, *, names: bool = True) -> dict[int, int]:
@@ -43,77 +42,32 @@ def coarse(node: Node) -> Hashable:
     return node.is_operation or node.kind, node.op or node.name, node.order
 
 
-class _Side:
-    """One graph with its edges in both directions."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.nodes = graph.nodes
-        self.ins: list[list[Slot]] = [_slots(node) for node in graph.nodes]
-        self.outs: list[list[Slot]] = [[] for _ in graph.nodes]
-        self.children: list[list[int]] = [[] for _ in graph.nodes]
-        for node in graph.nodes:
-            for slot, nr, target in self.ins[node.id]:
-                self.outs[target].append((slot, nr, node.id))
-            if node.parent is not None:
-                self.children[node.parent].append(node.id)
-        self.sorted = self._sorted()
-        self.image: dict[int, int] = {}
-
-    def _sorted(self) -> list[int]:
-        """Every node after all that it hangs on."""
-        waiting = [len(slots) for slots in self.ins]
-        ready = [number for number, count in enumerate(waiting) if count == 0]
-        for number in ready:  # grows while it is walked
-            for _, _, user in self.outs[number]:
-                waiting[user] -= 1
-                if waiting[user] == 0:
-                    ready.append(user)
-        return ready if len(ready) == len(waiting) else list(range(len(waiting)))
-
-    def free(self, order: int | None) -> list[int]:
-        """The nodes of this order, or of all, that have no like yet."""
-        return [node.id for node in self.nodes if order in (None, node.order) and node.id not in self.image]
-
-
-def _slots(node: Node) -> list[Slot]:
-    found = [(position, edge.nr, edge.node) for position, edge in enumerate(node.args)]
-    return found + [(-1 - position, edge.nr, edge.node) for position, edge in enumerate(node.next) if edge is not None]
-
-
-def _taken(side: _Side, number: int, across: _Side) -> int:
-    """At how many of its matched users' likes another matched node is in the position that this one has."""
-    return sum(
-        (slot, nr) == (at, its) and target in across.image and across.image[target] != number
-        for slot, nr, user in side.outs[number]
-        if user in side.image
-        for at, its, target in across.ins[side.image[user]]
-    )
-
-
 class _Matcher:
     def __init__(self, old: Graph, new: Graph, fine: Label, names: bool) -> None:
-        self.old, self.new = _Side(old), _Side(new)
+        self.old, self.new = Side(old), Side(new)
         self.graphs, self.sides = (old, new), (self.old, self.new)
         self.numbers: dict[Hashable, int] = {}
         """A number for everything that was ever compared, the same on both sides."""
         before = renumbered(old, new) if names else str
         self.before = None if before is str or not knows_modules(old, new) else (str, before)
         """The functions that give the names of layers in the old graph, where numbers of layers differ."""
-        anchors = _anchors(old, new, before) if names else ()
-        for one, other in anchors:
+        if before is not str:
+            self.new.apart = {node.id for node in new if is_within(node, lambda name: not before(name))}
+        known = anchors(old, new, before) if names else ()
+        for one, other in known:
             self.pair(one, other)
-        self.marks = [{pair[side]: ("mark", position) for position, pair in enumerate(anchors)} for side in (0, 1)]
+        self.marks = [{pair[side]: ("mark", position) for position, pair in enumerate(known)} for side in (0, 1)]
         self.coarse = [[self.number(coarse(node)) for node in side.nodes] for side in self.sides]
         self.labels = [[self._labels(at, what) for at in (0, 1)] for what in (fine, lambda node: ())]
 
     def _labels(self, at: int, what: Label) -> list[int]:
-        marks = self.marks[at]
+        known = self.marks[at]
         layers = self.before and self.before[at]
         return [
             self.number(
                 (
                     "label",
-                    marks[node.id] if node.id in marks else coarse(node),
+                    known[node.id] if node.id in known else coarse(node),
                     layers(node.module) if layers and node.module else "",
                     what(node),
                 )
@@ -125,6 +79,8 @@ class _Matcher:
         self._exact()
         orders = {node.order for side in self.sides for node in side.nodes}
         levels = [[self._hashes(at, labels[at]) for at in (0, 1)] for labels in self.labels]
+        if self._cut():
+            levels.append([self._hashes(at, self.labels[1][at], data=True) for at in (0, 1)])
         balls = list(zip(*[self._balls(at, RADIUS) for at in (0, 1)], strict=True))[::-1]
         for order in sorted(orders):
             if order:
@@ -141,14 +97,20 @@ class _Matcher:
         self._grow(self.old.image.items(), max(orders, default=0))
         self._replaced()
         self._nameless()
+        self._twins()
         return dict(sorted(self.old.image.items()))
+
+    def _cut(self) -> bool:
+        """Return whether gradients end elsewhere: then data flows as it did through what has other edges."""
+        counts = [Counter(side.nodes[one].kind for one in side.free(None)) for side in self.sides]
+        return counts[0]["operation"] != counts[1]["operation"] and counts[0]["untracked"] != counts[1]["untracked"]
 
     def _exact(self) -> None:
         """Pair what is alike in the whole of both graphs, derivatives and backward calls included."""
         colours = []
         for at in (0, 1):
-            marks = _marks(self.graphs[at])
-            labels = [self.number(("mark", label, mark)) for label, mark in zip(self.labels[0][at], marks, strict=True)]
+            both = zip(self.labels[0][at], marks(self.graphs[at]), strict=True)
+            labels = [self.number(("mark", label, mark)) for label, mark in both]
             ins, outs = self._hashes(at, labels, everywhere=True)
             colours.append([self.number(pair) for pair in zip(ins, outs, strict=True)])
         classes = 0
@@ -167,22 +129,25 @@ class _Matcher:
         self.old.image[one] = other
         self.new.image[other] = one
 
-    def _hashes(self, at: int, labels: list[int], *, everywhere: bool = False) -> tuple[list[int], list[int]]:
+    def _hashes(
+        self, at: int, labels: list[int], *, everywhere: bool = False, data: bool = False
+    ) -> tuple[list[int], list[int]]:
         """For each node, the number of all that it hangs on, and of all of its own order that hangs on it.
 
-        `everywhere`: of other orders too, and through the operations that derivatives are of.
+        `everywhere`: of other orders too, and through the operations that derivatives are of; `data`: by its arguments
+        alone, whatever gradients do.
         """
         side = self.sides[at]
         ins, outs = [-1] * len(labels), [-1] * len(labels)
         for one in side.sorted:
-            given = [(slot, nr, ins[target]) for slot, nr, target in side.ins[one]]
+            given = [(slot, nr, ins[target]) for slot, nr, target in side.ins[one] if slot >= 0 or not data]
             ins[one] = self.number(("in", labels[one], *given))
         for one in reversed(side.sorted):
             order = side.nodes[one].order
             users = [
                 (slot, nr, outs[user])
                 for slot, nr, user in side.outs[one]
-                if everywhere or side.nodes[user].order == order
+                if (everywhere or side.nodes[user].order == order) and (slot >= 0 or not data)
             ]
             outs[one] = self.number(("out", labels[one], *sorted(users)))
         return ins, outs
@@ -194,7 +159,7 @@ class _Matcher:
             found.append(self._blended(self.sides[at], found[-1]))
         return found[1:]
 
-    def _blended(self, side: _Side, last: list[int]) -> list[int]:
+    def _blended(self, side: Side, last: list[int]) -> list[int]:
         """Each node's number with those of its neighbours."""
         found = []
         for one, node in enumerate(side.nodes):
@@ -238,7 +203,7 @@ class _Matcher:
             stack = [(first, partner)]
             while stack:
                 one, other = stack.pop()
-                if one in self.old.image or other in self.new.image:
+                if one in self.old.image or not self.new.is_free(other):
                     continue
                 self.pair(one, other)
                 stack += [
@@ -286,7 +251,7 @@ class _Matcher:
             theirs = [child for child in self.new.children[other] if self.new.nodes[child].order == order]
             if not mine or not theirs:
                 continue
-            for level, labels in zip(levels, self.labels, strict=True):
+            for level, labels in zip(levels, self.labels, strict=False):
                 for keys in ((level[0][0], level[1][0]), (level[0][1], level[1][1]), (labels[0], labels[1])):
                     left = [child for child in mine if child not in self.old.image]
                     right = [child for child in theirs if child not in self.new.image]
@@ -318,7 +283,7 @@ class _Matcher:
         ins = {(slot, nr, old.image[target]) for slot, nr, target in old.ins[one] if target in old.image}
         outs = {(slot, nr, old.image[user]) for slot, nr, user in old.outs[one] if user in old.image}
         speak = sum(entry in ins for entry in new.ins[other]) + sum(entry in outs for entry in new.outs[other])
-        return speak - _taken(old, one, new) - _taken(new, other, old)
+        return speak - taken(old, one, new) - taken(new, other, old)
 
     def _grow(self, starts: Iterable[tuple[int, int]], order: int) -> None:
         """Pair the neighbours of pairs up to an order, those with most evidence first."""
@@ -338,7 +303,7 @@ class _Matcher:
         ):
             free: dict[tuple[int, int], list[int]] = defaultdict(list)
             for slot, nr, near in theirs:
-                if near not in self.new.image:
+                if self.new.is_free(near):
                     free[slot, nr].append(near)
             for slot, nr, near in mine:
                 if near in self.old.image or not free or self.old.nodes[near].order > order:
@@ -365,83 +330,77 @@ class _Matcher:
         return any(near in self.old.image for _, _, near in (*self.old.ins[one], *self.old.outs[one]))
 
     def _replaced(self) -> None:
-        """Pair operations that differ in their kind and stand in the same position: same arguments, same users."""
-        positions: dict[Hashable, list[int]] = defaultdict(list)
-        for other in range(len(self.new.nodes)):
-            if other not in self.new.image and self.new.ins[other]:
-                positions[self._position(self.new, other)].append(other)
-        for one in range(len(self.old.nodes)):
-            if one not in self.old.image and self.old.ins[one]:
-                found = positions.get(self._position(self.old, one))
-                if found:
-                    self.pair(one, found.pop(0))
+        """Pair operations that differ in their kind and stand in the same position: same arguments, same users; then
+        those of the same users that were given more or less, and those of one kind that were given something else."""
+        for given in (self._given, self._all_given, self._kind):
+            positions: dict[Hashable, list[int]] = defaultdict(list)
+            for other in range(len(self.new.nodes)):
+                if self.new.is_free(other) and self.new.ins[other] and (key := self._position(1, other, given)):
+                    positions[key].append(other)
+            for one in range(len(self.old.nodes)):
+                if one not in self.old.image and self.old.ins[one] and (key := self._position(0, one, given)):
+                    found = positions.get(key)
+                    if found:
+                        self.pair(one, found.pop(0))
 
     def _nameless(self) -> None:
         """Pair inputs that have no name and one user, such as masks, by that user: nothing else tells them apart."""
-        mine, theirs = (_nameless(side) for side in self.sides)
+        mine, theirs = (nameless(side) for side in self.sides)
         for one in mine:
             other = self.old.image.get(one)
             if other in theirs and self.old.image.get(mine[one][1]) != theirs[other][1]:
                 del self.old.image[one], self.new.image[other]
-        users = {user: other for other, user in theirs.items() if other not in self.new.image}
+        users = {user: other for other, user in theirs.items() if self.new.is_free(other)}
         for one, (slot, user) in mine.items():
             like = users.get((slot, self.old.image.get(user, -1)))
             if one not in self.old.image and like is not None:
                 self.pair(one, like)
 
-    def _position(self, side: _Side, number: int) -> Hashable:
-        """Return what a node is given and what uses it, in numbers of the new graph; None stands for what has no
-        like."""
-        seen = side.image if side is self.old else {other: other for other in self.new.image}
-        node = side.nodes[number]
-        ins = tuple((slot, nr, seen.get(target)) for slot, nr, target in side.ins[number])
-        outs = sorted((slot, seen[user]) for slot, _, user in side.outs[number] if user in seen)
-        return node.kind, node.order, ins, tuple(outs)
+    def _twins(self) -> None:
+        """Pair operations that are given the same, of which nothing else tells which is which, by their one user."""
+        twins: dict[Hashable, list[int]] = defaultdict(list)
+        for other, user in enumerate(only_users(self.new)):
+            if user and self.new.ins[other] and other not in self.new.apart:
+                twins[self.labels[0][1][other], tuple(self.new.ins[other]), user[0]].append(other)
+        for one, user in enumerate(only_users(self.old)):
+            now = self.old.image.get(one)
+            if now is None or user is None or user[1] not in self.old.image:
+                continue
+            slot, wanted = user[0], self.old.image[user[1]]
+            if (slot, wanted) in [(at, into) for at, _, into in self.new.outs[now]]:
+                continue
+            key = self.labels[0][1][now], tuple(self.new.ins[now]), slot
+            twin = next((each for each in twins.get(key, ()) if self.new.outs[each][0][2] == wanted), None)
+            if twin is not None:
+                self._swap(one, twin)
 
+    def _swap(self, one: int, other: int) -> None:
+        """Pair these two; what `other` was the like of gets what `one` had."""
+        before, left = self.new.image.pop(other, None), self.old.image.pop(one)
+        del self.new.image[left]
+        self.pair(one, other)
+        if before is not None:
+            self.pair(before, left)
 
-def _nameless(side: _Side) -> dict[int, tuple[int, int]]:
-    """For each input without a name that one operation uses once, at which position of which operation that is."""
-    found = {}
-    for node in side.nodes:
-        uses = side.outs[node.id]
-        if node.kind == "input" and len(uses) == 1 and not any(output.names for output in node.outputs):
-            found[node.id] = uses[0][0], uses[0][2]
-    return found
+    def _position(self, at: int, number: int, given: Callable[[int, int], Hashable]) -> Hashable:
+        """Return what tells of a node what it is given, and what uses it, in numbers of the new graph; None where that
+        is too little."""
+        node, users = self.sides[at].nodes[number], self.sides[at].outs[number]
+        outs = sorted((slot, like) for slot, _, user in users if (like := self._like(at, user)) is not None)
+        what = given(at, number)
+        alone = given == self._given
+        return (node.kind, node.order, what, tuple(outs)) if alone or (what and outs) else None
 
+    def _like(self, at: int, number: int) -> int | None:
+        """Return the number in the new graph of a node that has a like."""
+        return (number if number in self.new.image else None) if at else self.old.image.get(number)
 
-def _marks(graph: Graph) -> list[tuple[Hashable, ...]]:
-    """Return what results and backward calls say of each node: from which call it is, and which started or ended in
-    it."""
-    marks: list[list[Hashable]] = [[node.pass_id] for node in graph]
-    for root in graph.roots:
-        marks[root.node].append(("result", root.nr))
-    for entry in graph.passes:
-        for edge in entry.roots:
-            marks[edge.node].append(("root", entry.id, edge.nr))
-        for number in entry.ran:
-            if graph[number].kind == "leaf":
-                marks[number].append(("leaf", entry.id))
-    return [tuple(found) for found in marks]
+    def _given(self, at: int, number: int) -> Hashable:
+        return tuple([(slot, nr, self._like(at, target)) for slot, nr, target in self.sides[at].ins[number]])
 
+    def _all_given(self, at: int, number: int) -> Hashable:
+        likes = [self._like(at, target) for slot, _, target in self.sides[at].ins[number] if slot >= 0]
+        return tuple(sorted([like for like in likes if like is not None]))
 
-def _anchors(old: Graph, new: Graph, before: Callable[[str], str]) -> list[tuple[int, int]]:
-    """Leaves and inputs of a name that one of them has in each graph."""
-    known = [_named(old, str), _named(new, before)]
-    pairs: dict[int, int] = {}
-    taken: set[int] = set()
-    for name, one in known[0].items():
-        other = known[1].get(name)
-        if one is not None and other is not None and one not in pairs and other not in taken:
-            pairs[one] = other
-            taken.add(other)
-    return list(pairs.items())
-
-
-def _named(graph: Graph, before: Callable[[str], str]) -> dict[str, int | None]:
-    """The leaf or input of each name; None where several have it."""
-    found: dict[str, int | None] = {}
-    for node in graph.nodes:
-        if not node.is_operation:
-            for name in filter(None, map(before, node.outputs[0].names)):
-                found[name] = node.id if name not in found else None
-    return found
+    def _kind(self, at: int, number: int) -> Hashable:
+        return ("kind", self.coarse[at][number])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from autograph_cli.graph.compared import constants
 from autograph_cli.graph.diff import Aspect, Change, GraphDiff, PassChange, reached, shown_type
@@ -11,11 +12,24 @@ from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node
 from autograph_cli.graph.review_cuts import Cuts
 from autograph_cli.graph.review_folding import folded
+from autograph_cli.graph.review_modules import Modules
+from autograph_cli.graph.review_words import (
+    FEW,
+    article,
+    called_with,
+    counted,
+    data,
+    each,
+    few,
+    in_order,
+    joined,
+    ordinal as ordinal,
+)
 from autograph_cli.graph.views import reachable
 
-_ORDERS = ("forward", "backward", "double backward", "triple backward")
-_FEW = 4
-"""So many operations are named with their neighbours; of more in one position, their number is told."""
+_BEFORE = " before "
+_Group = tuple[int, int, str, str]
+"""The order, what operations are derivatives of, their line, and whether autograd recorded them."""
 
 
 def sentences(diff: GraphDiff) -> list[str]:
@@ -29,11 +43,6 @@ def sentences(diff: GraphDiff) -> list[str]:
     return list(folded(dict.fromkeys(review.sentences()))) or list(review.roots())
 
 
-def ordinal(order: int) -> str:
-    """Return what the derivatives of an order are called."""
-    return _ORDERS[order] if order < len(_ORDERS) else f"order {order} backward"
-
-
 class _Review:
     def __init__(self, diff: GraphDiff) -> None:
         self.diff, self.old, self.new = diff, diff.old, diff.new
@@ -41,6 +50,8 @@ class _Review:
         self.origin = {other: one for one, other in diff.pairs.items()}
         self.told: set[int] = set()
         """Old leaves that a sentence was said about."""
+        self.met: set[int] = set()
+        """New leaves that a sentence was said about."""
         self.crossed: set[int] = set()
         """New nodes with an argument that a sentence was said about."""
         self.ended: set[int] = set()
@@ -48,6 +59,9 @@ class _Review:
         self.cuts = Cuts(self.old, self.new, self.origin)
         self.joined = Cuts(self.new, self.old, self.image)
         """The ends of gradients that are gone."""
+        self.became = self._became()
+        self.gone = Modules(self.old, diff.removed, self.new, self.image)
+        self.came = Modules(self.new, diff.added, self.old, self.origin)
 
     def sentences(self) -> Iterator[str]:
         yield from self._ends()
@@ -61,8 +75,13 @@ class _Review:
         follow = sum(change.follows for change in self.diff.changed)
         if follow:
             yield f"{follow} more output{'s' * (follow > 1)} change{'s' * (follow == 1)} type with that"
-        yield from self._listed(self.old, self.diff.removed, self.image, "lost")
-        yield from self._listed(self.new, self.diff.added, self.origin, "gained")
+        for graph, numbers, known, verb in (
+            (self.old, self.diff.removed, self.image, "lost"),
+            (self.new, self.diff.added, self.origin, "gained"),
+        ):
+            modules = self.gone if graph is self.old else self.came
+            yield from modules.sentences(verb)
+            yield from self._listed(graph, [n for n in numbers if n not in modules.covered], known, verb)
 
     def roots(self) -> Iterator[str]:
         """Yield what is asked for differs; worth a sentence where nothing else does."""
@@ -83,7 +102,7 @@ class _Review:
         if names:
             return f"`{visible(names[0])}`"
         if not node.is_operation:
-            return f"{_article(node.kind)} {shown_type(node.outputs[0].type, self.diff.parts)}".rstrip()
+            return f"{article(node.kind)} {shown_type(node.outputs[0].type, self.diff.parts)}".rstrip()
         return f"`{self.word(node)}`"
 
     def word(self, node: Node) -> str:
@@ -131,17 +150,17 @@ class _Review:
             names = list(dict.fromkeys(self.subject(self.new, edge) for edge in edges))
             names += [self._leaf(self.new, leaf) for leaf in gone if self._leaf(self.new, leaf) not in names]
             still = "" if gone or not all(map(self.cuts.still, edges)) else " this way"
-            yield f"{_few(names)} no longer get{'s' * (len(names) == 1)} a gradient{still}: {reason}"
+            yield f"{few(names)} no longer get{'s' * (len(names) == 1)} a gradient{still}: {reason}"
         for one, other in self.image.items():
             yield from self._replaced(self.old[one], self.new[other])
         for reason, nodes in self.joined.groups():
             edges = self.joined.subjects(nodes)
             names = list(dict.fromkeys(self.subject(self.old, edge) for edge in edges))
             way = "this way too" if all(map(self.joined.still, edges)) else "now"
-            over = f"no {reason.partition(' ')[0]} any more{self._onward(nodes)}"
-            yield f"{_few(names)} get{'s' * (len(names) == 1)} a gradient {way}: {over}"
+            over = f"no {reason.partition(' ')[0]} any more{self._resumed(nodes)}"
+            yield f"{few(names)} get{'s' * (len(names) == 1)} a gradient {way}: {over}"
 
-    def _onward(self, nodes: list[Node]) -> str:
+    def _resumed(self, nodes: list[Node]) -> str:
         """Where the first of these old nodes, or of those that took their results, is now."""
         ended = {node.id for node in nodes}
         there = (node for node in self.old if node.id in ended or any(edge.node in ended for edge in node.args))
@@ -169,9 +188,11 @@ class _Review:
         old, new = _with_gradient(self.old), _with_gradient(self.new)
         gone = [leaf for leaf in sorted(old - self.told) if self.image.get(leaf) not in new]
         self.told |= set(gone)
-        came = [leaf for leaf in sorted(new) if self.origin.get(leaf) not in old]
-        yield from _each([self._leaf(self.old, leaf) for leaf in gone], "no longer get{} a gradient")
-        yield from _each([self._leaf(self.new, leaf) for leaf in came], "now get{} a gradient")
+        gone = [leaf for leaf in gone if leaf not in self.gone.covered]
+        came = [leaf for leaf in sorted(new - self.came.covered) if self.origin.get(leaf) not in old]
+        self.met |= set(came)
+        yield from each([self._leaf(self.old, leaf) for leaf in gone], "no longer get{} a gradient")
+        yield from each([self._leaf(self.new, leaf) for leaf in came], "now get{} a gradient")
 
     def _leaf(self, graph: Graph, number: int) -> str:
         return self.name(graph, Edge(number))
@@ -181,7 +202,8 @@ class _Review:
     def _change(self, change: Change) -> Iterator[str]:
         old, new = self.old[change.old], self.new[change.new]
         for aspect in change.aspects:
-            yield from _TELL[aspect](self, old, new)
+            if aspect != "constants" or new.is_operation or _shapes(old) == _shapes(new):
+                yield from _TELL[aspect](self, old, new)
 
     def _recording(self) -> Iterator[str]:
         """Operations that autograd records no longer, and those that it records now."""
@@ -192,57 +214,68 @@ class _Review:
             found = [node for node in found if node.id not in hidden]
             lines = list(dict.fromkeys(self.where(node).strip(" ()") for node in found))
             if found:
-                where = f" ({', '.join(lines)})" if all(lines) and len(lines) < _FEW else ""
-                yield f"{_counted(found)}{where} {'is' if len(found) == 1 else 'are'} {how}"
+                where = f" ({', '.join(lines)})" if all(lines) and len(lines) < FEW else ""
+                yield f"{counted(found)}{where} {'is' if len(found) == 1 else 'are'} {how}"
 
     def _kind(self, old: Node, new: Node) -> Iterator[str]:
         if old.is_operation and new.is_operation:
             return
         if old.id not in self.told and new.id not in _with_gradient(self.new):
-            yield f"{self._leaf(self.new, new.id)} was {_article(old.kind)} and is {_article(new.kind)}"
+            yield f"{self._leaf(self.new, new.id)} was {article(old.kind)} and is {article(new.kind)}"
 
     def _operation(self, old: Node, new: Node) -> Iterator[str]:
-        was, now = (old.op or old.name, new.op or new.name)
-        if was == now:
-            was, now = old.name, new.name
-        given = _with(new) if constants(old) != constants(new) else ""
-        yield f"{_of(new.order)}`{visible(was)}` became `{visible(now)}`{given}{self.where(new)}"
+        pairs = self.became.pop((new.order, self.where(new) or new.id), {})
+        if pairs:
+            before, after = (joined(dict.fromkeys(side)) for side in zip(*pairs, strict=True))
+            yield f"{in_order(new.order)}{before} became {after}{self.where(new)}"
+
+    def _became(self) -> dict[tuple[int, str | int], dict[tuple[str, str], None]]:
+        """The operations that others took the place of, with these, by their line."""
+        found: dict[tuple[int, str | int], dict[tuple[str, str], None]] = defaultdict(dict)
+        for change in self.diff.changed:
+            if "operation" in change.aspects:
+                old, new = self.old[change.old], self.new[change.new]
+                was, now = (old.op or old.name, new.op or new.name)
+                was, now = (old.name, new.name) if was == now else (was, now)
+                given = called_with(new) if constants(old) != constants(new) else ""
+                found[new.order, self.where(new) or new.id][f"`{visible(was)}`", f"`{visible(now)}`{given}"] = None
+        return found
 
     def _type(self, old: Node, new: Node) -> Iterator[str]:
         types = [[shown_type(output.type, self.diff.parts) for output in node.outputs] for node in (old, new)]
         if not new.is_operation:
-            what = f"{new.kind} {self._leaf(self.new, new.id)}" if new.outputs[0].names else _article(new.kind)
+            what = f"{new.kind} {self._leaf(self.new, new.id)}" if new.outputs[0].names else article(new.kind)
         elif module := self.module(self.new, new):
             what = f"`{visible(module)}`{self.where(new)} output"
         else:
             named = any(output.names for output in new.outputs)
             word = f" (`{self.word(new)}`)" if named else ""
-            what = f"{_of(new.order)}{self.name(self.new, Edge(new.id))}{word}{self.where(new)} output"
+            what = f"{in_order(new.order)}{self.name(self.new, Edge(new.id))}{word}{self.where(new)} output"
         yield f"{what} {', '.join(types[0])} -> {', '.join(types[1])}"
 
     def _constants(self, old: Node, new: Node) -> Iterator[str]:
         if not new.is_operation:
-            yield f"{self._given(new)} {_data(old, before=True)} and {_data(new)}"
+            yield f"{self._given(new)} {data(old, before=True)} and {data(new)}"
             return
         if (old.op or old.name) != (new.op or new.name):
             return
         was, now = [[f"{name}={value}" for name, value in constants(node).items()] for node in (old, new)]
         gone, came = [c for c in was if c not in now], [c for c in now if c not in was]
         if gone and came:
-            yield f"{_of(new.order)}{self.operation(new)} is called with {_and(came)}, not {_and(gone)}"
+            yield f"{in_order(new.order)}{self.operation(new)} is called with {joined(came)}, not {joined(gone)}"
         elif gone or came:
-            how = f"is called with {_and(came)}" if came else f"is no longer called with {_and(gone)}"
-            yield f"{_of(new.order)}{self.operation(new)} {how}"
+            how = f"is called with {joined(came)}" if came else f"is no longer called with {joined(gone)}"
+            yield f"{in_order(new.order)}{self.operation(new)} {how}"
 
     def _given(self, new: Node) -> str:
         """A leaf or an input, by its name, else by the module that drew it, or by what takes it."""
         if new.outputs[0].names:
             return f"{new.kind} {self._leaf(self.new, new.id)}"
-        where = self.where(new)
-        if new.module:
-            return f"{_article(new.kind)} of `{visible(new.module)}`{where}"
         users = [node for node in self.new if any(edge.node == new.id for edge in node.args)]
-        return f"{_article(new.kind)} of {self.operation(users[0])}" if users else f"{_article(new.kind)}{where}"
+        where = self.where(new) or "".join(map(self.where, users[:1]))
+        if new.module:
+            return f"{article(new.kind)} of `{visible(new.module)}`{where}"
+        return f"{article(new.kind)} of {self.operation(users[0])}" if users else f"{article(new.kind)}{where}"
 
     def _arguments(self, old: Node, new: Node) -> Iterator[str]:
         told = self.operation(new)
@@ -251,29 +284,37 @@ class _Review:
         before = ", ".join(self.name(self.old, edge) for edge in old.args)
         after = ", ".join(self.name(self.new, edge) for edge in new.args)
         if sorted(mine) == sorted(theirs) and mine != theirs:
-            yield f"{_of(new.order)}{told} takes its arguments in another order: ({before}) -> ({after})"
+            yield f"{in_order(new.order)}{told} takes its arguments in another order: ({before}) -> ({after})"
             return
         if len(mine) != len(theirs):
-            count = f"{len(theirs)} argument{'s' * (len(theirs) != 1)}"
-            yield f"{_of(new.order)}{told} takes {count}, not {len(mine)}: ({before}) -> ({after})"
+            if not self._went_with(old, new):
+                count = f"{len(theirs)} argument{'s' * (len(theirs) != 1)}"
+                yield f"{in_order(new.order)}{told} takes {count}, not {len(mine)}: ({before}) -> ({after})"
             return
         for position, (one, other) in enumerate(zip(old.args, new.args, strict=True)):
             if not self._same(one, other):
                 self.crossed.add(new.id)
                 yield self._argument(told, position, one, other, new)
 
+    def _went_with(self, old: Node, new: Node) -> bool:
+        """Return whether an operation has more or fewer arguments only as leaves came or went, of which it is told."""
+        left = [edge for edge in old.args if edge.node in self.image or edge.node not in self.told | self.gone.covered]
+        right = [edge for edge in new.args if edge.node in self.origin or edge.node not in self.met | self.came.covered]
+        return len(left) == len(right) and all(map(self._same, left, right))
+
     def _argument(self, told: str, position: int, one: Edge, other: Edge, new: Node) -> str:
+        told = f"{in_order(new.order)}{told}"
         was, now = self.old[one.node], self.new[other.node]
         if was.kind in UNGRADED and now.kind not in UNGRADED:
-            return f"{_of(new.order)}{told} now sends a gradient on to {self.what(self.new, other)}, which was cut off"
+            return f"{told} now sends a gradient on to {self.what(self.new, other)}, which was cut off"
         if now.kind in UNGRADED and was.kind not in UNGRADED:
-            return f"{_of(new.order)}{told} no longer sends a gradient on to {self.what(self.old, one)}: it is cut off"
+            return f"{told} no longer sends a gradient on to {self.what(self.old, one)}: it is cut off"
         if now.kind == "leaf" and was.kind == "operation":
             return (
-                f"{_of(new.order)}{told} no longer sends a gradient on to {self.what(self.old, one)}: "
+                f"{told} no longer sends a gradient on to {self.what(self.old, one)}: "
                 f"{self.name(self.new, other)} is a leaf now"
             )
-        return f"{_of(new.order)}{told} takes {self._instead(one, other)} as argument {position + 1}"
+        return f"{told} takes {self._instead(one, other)} as argument {position + 1}"
 
     def _instead(self, one: Edge, other: Edge) -> str:
         """`b`, not `a`,: what takes the place of what; nothing is told beside itself."""
@@ -287,7 +328,7 @@ class _Review:
     def _sends(self, old: Node, new: Node) -> Iterator[str]:
         if new.id in self.crossed:
             return
-        told = f"{_of(new.order)}{self.operation(new)}"
+        told = f"{in_order(new.order)}{self.operation(new)}"
         if len(old.next) != len(new.next):
             yield f"{told} has {len(new.next)} inputs with gradients, not {len(old.next)}"
             return
@@ -319,31 +360,63 @@ class _Review:
     def _listed(self, graph: Graph, numbers: Sequence[int], known: dict[int, int], verb: str) -> Iterator[str]:
         groups: dict[tuple[int, int, str, str], list[Node]] = defaultdict(list)
         derived: Counter[int] = Counter()
-        ends = {node.id for node in (self.cuts if graph is self.new else self.joined).ends}
+        ended = (self.cuts if graph is self.new else self.joined).ends
+        ends = {node.id for node in ended}
+        lines = {(node.op, node.source) for node in ended if node.source is not None}
         for number in numbers:
             node = graph[number]
-            if not node.is_operation or number in ends:
+            if not node.is_operation or number in ends or (node.op, node.source) in lines:
                 continue
             top = _top(graph, node)
             if node.order and top != number and top not in known:
                 derived[top] += 1
                 continue
-            line = "" if node.order else self.where(node)
+            line = "" if node.order else f"{_within(node)}{self.where(node)}"
+            if not line and graph is self.old and not node.order and number in self.onward:
+                line = f"{_BEFORE}{self.operation(self.new[self.onward[number]])}"
             unrecorded = ", not recorded by autograd" if node.kind == "untracked" else ""
             groups[node.order, top if node.order and top != number else -1, line, unrecorded].append(node)
-        for (order, top, line, unrecorded), nodes in sorted(groups.items(), key=lambda item: item[1][0].id):
+        for (order, top, line, unrecorded), nodes in self._few_places(groups):
             of = f" of {self.operation(graph[top])}" if top >= 0 else ""
             more = sum(derived[node.id] for node in nodes)
             tail = f", with {more} derivative{'s' * (more > 1)}" if more else ""
-            yield f"{ordinal(order)}{of} {verb} {_counted(nodes)}{line}{self._between(graph, nodes)}{unrecorded}{tail}"
+            on = "" if line.startswith(_BEFORE) else self._between(graph, nodes)
+            yield f"{ordinal(order)}{of} {verb} {counted(nodes)}{line}{on}{unrecorded}{tail}"
         yield from self._alone(graph, numbers, known, verb)
+
+    def _few_places(self, groups: Mapping[_Group, list[Node]]) -> list[tuple[_Group, list[Node]]]:
+        """The groups in order; those before what is there still are one where they are in many places."""
+        onward: dict[tuple[int, int, str], set[str]] = defaultdict(set)
+        for order, top, line, unrecorded in groups:
+            if line.startswith(_BEFORE):
+                onward[order, top, unrecorded].add(line.rpartition("(")[2])
+        found: dict[_Group, list[Node]] = defaultdict(list)
+        for (order, top, line, unrecorded), nodes in groups.items():
+            many = line.startswith(_BEFORE) and len(onward[order, top, unrecorded]) > FEW
+            found[order, top, "" if many else line, unrecorded] += nodes
+        return sorted(found.items(), key=lambda item: item[1][0].id)
+
+    @cached_property
+    def onward(self) -> dict[int, int]:
+        """For the old operations that are gone, the first one behind them that is there still, in the new graph."""
+        users: dict[int, list[int]] = defaultdict(list)
+        for node in self.old:
+            for edge in node.args:
+                users[edge.node].append(node.id)
+        found: dict[int, int] = {}
+        for number in sorted(self.diff.removed, reverse=True):
+            likes = (self.image.get(user, found.get(user)) for user in users[number])
+            like = next((like for like in likes if like is not None and self.where(self.new[like])), None)
+            if like is not None:
+                found[number] = like
+        return found
 
     def _between(self, graph: Graph, nodes: list[Node]) -> str:
         """` after `mul``: what a single operation was put behind."""
         if len(nodes) != 1 or nodes[0].order:
             return ""
         edges = [edge for edge in (nodes[0].args or nodes[0].next) if edge is not None]
-        return f", on {_and([self.name(graph, edge) for edge in edges])}" if edges and len(edges) < _FEW else ""
+        return f", on {joined([self.name(graph, edge) for edge in edges])}" if edges and len(edges) < FEW else ""
 
     def _alone(self, graph: Graph, numbers: Sequence[int], known: dict[int, int], verb: str) -> Iterator[str]:
         """Leaves and inputs that no sentence accounts for: those that only matched nodes use, or none."""
@@ -385,9 +458,9 @@ class _Review:
                 gone = [leaf for leaf in sorted(before) if self.image.get(leaf) not in after]
                 came = [leaf for leaf in sorted(after) if self.origin.get(leaf) not in before]
                 if gone:
-                    yield f"{told} no longer goes to {_and([self._leaf(self.old, leaf) for leaf in gone])}"
+                    yield f"{told} no longer goes to {joined([self._leaf(self.old, leaf) for leaf in gone])}"
                 if came:
-                    yield f"{told} now goes to {_and([self._leaf(self.new, leaf) for leaf in came])}"
+                    yield f"{told} now goes to {joined([self._leaf(self.new, leaf) for leaf in came])}"
 
     def _images(self) -> set[int]:
         return {self.origin.get(leaf, -1) for leaf in _with_gradient(self.new)}
@@ -412,6 +485,16 @@ _TELL: dict[Aspect, Callable[[_Review, Node, Node], Iterator[str]]] = {
 }
 
 
+def _shapes(node: Node) -> list[tuple[int, ...]]:
+    return [output.type.shape for output in node.outputs]
+
+
+def _within(node: Node) -> str:
+    """Return the function that the script called where that did more than one operation of its name."""
+    word = node.written[1].partition(" ")[0] if node.written else ""
+    return f" in `{visible(word)}`" if word.isidentifier() and word not in (node.op, node.op.strip("_")) else ""
+
+
 def _with_gradient(graph: Graph) -> set[int]:
     """The leaves that a backward call went to; where there was none, those that the results lead to."""
     if graph.passes:
@@ -425,58 +508,3 @@ def _top(graph: Graph, node: Node) -> int:
     while (parent := graph[number].parent) is not None:
         number = parent
     return number
-
-
-def _an(name: str) -> str:
-    return "an" if name[:1].lower() in "aeio" else "a"
-
-
-def _with(node: Node) -> str:
-    given = [f"{name}={value}" for name, value in constants(node).items()]
-    return f" with {visible(_and(given))}" if given and len(given) < _FEW else ""
-
-
-def _of(order: int) -> str:
-    return f"{ordinal(order)}: " if order else ""
-
-
-def _each(names: Sequence[str], told: str) -> Iterator[str]:
-    """A sentence on each name, or, of many, one on all."""
-    if len(names) > _FEW:
-        yield f"{_few(names)} {told.format('')}"
-    else:
-        yield from (f"{name} {told.format('s')}" for name in names)
-
-
-def _few(names: Sequence[str]) -> str:
-    more = len(names) - _FEW
-    return f"{', '.join(names[:_FEW])} and {more} more" if more > 0 else _and(names)
-
-
-def _article(kind: str) -> str:
-    return f"{'a' if kind == 'leaf' else 'an'} {kind}"
-
-
-def _and(parts: Iterable[str]) -> str:
-    *most, last = parts
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def _data(node: Node, *, before: bool = False) -> str:
-    """`is drawn by randint(low=0, high=3)`, or `is 0.25`."""
-    facts = constants(node)
-    verb = "was" if before else "is"
-    if "drawn" not in facts:
-        return f"{verb} {visible(facts.get('values', 'something else'))}"
-    given = ", ".join(f"{name}={value}" for name, value in facts.items() if name not in ("drawn", "then"))
-    then = f", then {visible(facts['then'])}" if "then" in facts else ""
-    return f"{verb} drawn by {visible(facts['drawn'])}({visible(given)}){then}"
-
-
-def _counted(nodes: Sequence[Node]) -> str:
-    """`a `mul` with other=2 and 2 `add``; of few operations with their arguments."""
-    few = len(nodes) <= _FEW
-    counts = Counter((visible(node.op or node.name), _with(node) if few else "") for node in nodes)
-    parts = [f"{count if count > 1 else _an(name)} `{name}`{tail}" for (name, tail), count in counts.items()]
-    more = sum(list(counts.values())[_FEW:])
-    return _and(parts) if not more else f"{', '.join(parts[:_FEW])} and {more} more"

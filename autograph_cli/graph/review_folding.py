@@ -1,4 +1,4 @@
-"""Sentences that are true of equal layers, told once for all of them."""
+"""Sentences that are true of equal layers, or of one line that ran many times, told once for all of them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ _NUMBER = re.compile(r"(?<=\.)\d+(?=[.`])(?=[^`]*`[^`]*(?:`[^`]*`[^`]*)*$)")
 """A number between dots, or at the end, of a name in backticks."""
 
 
+_CALLED = " is called with "
+_VALUE = re.compile(r"=-?[\d.e+-]+")
+
+
 def folded(told: Iterable[str]) -> Iterator[str]:
     """Yield the sentences; those that differ in the number of a layer alone are one, in the place of the first.
 
@@ -21,8 +25,14 @@ def folded(told: Iterable[str]) -> Iterator[str]:
     groups: dict[str, list[str]] = defaultdict(list)
     for sentence in told:
         groups[_NUMBER.sub("#", sentence)].append(sentence)
+    lines: dict[str, list[str]] = defaultdict(list)
     for alike in groups.values():
-        yield from _together(alike)
+        for sentence in _together(alike):
+            call, called, _ = sentence.partition(_CALLED)
+            lines[f"{call}{_VALUE.sub('=', sentence.removeprefix(call))}" if called else sentence].append(sentence)
+    for alike in lines.values():
+        more = len(alike) - 1
+        yield from [f"{alike[0]}, and so are {more} more there"] if more > 1 else alike
 
 
 def _together(alike: Sequence[str]) -> Sequence[str]:

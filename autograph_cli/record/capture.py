@@ -97,13 +97,13 @@ def capture_model(
 
 
 def capture_recorded(recorder: Recorder, value: Any, *, derivatives: bool = False) -> Graph:
-    """The graph of tensors of PyTorch, or of a function's result, as a recorder that is following it has it.
+    """The graph of tensors, or of a function's result, as a recorder that is following their engine has it.
 
     With `derivatives`, their gradients are taken and are in it.
     """
     frames = script_frames(2)
     recorder.sources = _recorder(frames).sources
-    roots = _named(frames, value() if callable(value) and not pytorch.is_tensor(value) else value)
+    roots = _named(frames, value() if callable(value) and not _is_tensor(value) else value)
     names.scan(recorder.log, _spaces(frames))
     made = pytorch.gradients(roots) if derivatives else []
     return _snapshot(recorder, [*roots, *made])

@@ -14,13 +14,13 @@ from autograph_cli import engines
 from autograph_cli.export.comparison import side_by_side
 from autograph_cli.export.errors import ExportError
 from autograph_cli.graph import Graph, Section, Snapshot, views
+from autograph_cli.graph.compared import compared
 from autograph_cli.graph.snapshot import EXTRAS, SnapshotDiff
 from autograph_cli.graph.snapshot_reader import SnapshotError
-from autograph_cli.graph.views import tracked
 from autograph_cli.record.capture import capture, capture_derivatives, capture_recorded
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.testing import inline, settings as project
-from autograph_cli.testing.files import SUFFIX, Mode, Outcome, Status, in_ci, settle
+from autograph_cli.testing.files import SUFFIX, Mode, Outcome, Status, in_ci, load, settle
 
 FEW = 4
 """So many sentences stand in the assertion itself, which pytest cuts short; all are in a section of their own."""
@@ -34,12 +34,12 @@ _CUTS: dict[str, Callable[[Graph], Graph]] = {
 
 
 @contextlib.contextmanager
-def recording(on: bool) -> Iterator[Recorder | None]:
-    """Within the block, what PyTorch computes is recorded, if that is wanted."""
-    if not on:
+def recording(engine: str | None) -> Iterator[Recorder | None]:
+    """Within the block, what this engine computes is recorded, with the data that comes to it."""
+    if engine is None:
         yield None
         return
-    recorder = Recorder("all", engine=engines.connect("torch"))
+    recorder = Recorder("all", engine=engines.connect(engine), data=True)
     recorder.start()
     try:
         yield recorder
@@ -108,7 +108,7 @@ class GraphSnapshot:
         number = f".{self._counts[stem]}" if self._counts[stem] > 1 else ""
         path = self.folder / f"{stem}{number}{SUFFIX}"
         self.folder.mkdir(parents=True, exist_ok=True)
-        snapshot = self._snapshot(other)
+        snapshot = self._snapshot(other, self._held(path))
         mode: Mode = "update" if self.update else "check" if in_ci() else "write"
         self.outcome = settle(path, snapshot, mode, self._settings.tolerance, "pytest --graph-update")
         self._note(path, self.outcome.status)
@@ -116,13 +116,13 @@ class GraphSnapshot:
             self._reported = self._lines(self.outcome)
         return self.outcome.exit_code == 0
 
-    def _snapshot(self, value: Any) -> Snapshot:
-        section = Section(self.view.replace("_", " "), tracked(self._graph(value)))
-        return Snapshot(self.base, (section,), self._held())
+    def _snapshot(self, value: Any, held: tuple[str, ...]) -> Snapshot:
+        section = Section(self.view.replace("_", " "), compared(self._graph(value), held))
+        return Snapshot(self.base, (section,), held)
 
     def _inline(self, value: Any, text: str, place: tuple[str, int]) -> bool:
         """Compare with the text that stands in the test; an update that finds a difference has it filled in."""
-        made = self._snapshot(value)
+        made = self._snapshot(value, self._held())
         made = replace(made, sections=tuple(map(inline.section_of, made.sections)))
         try:
             diff = inline.compared(text, made) if text.strip() else None
@@ -172,8 +172,13 @@ class GraphSnapshot:
             return capture_derivatives(value() if callable(value) and not hasattr(value, "grad_fn") else value)
         return _CUTS[self.view](capture(value))
 
-    def _held(self) -> tuple[str, ...]:
-        return tuple(part for part in self._settings.include if part not in ("untracked", *EXTRAS))
+    def _held(self, path: Path | None = None) -> tuple[str, ...]:
+        """What a snapshot holds: what the one that is kept does, else what the settings say and a graph can tell."""
+        if path is not None and path.exists() and not self.update:
+            with contextlib.suppress(SnapshotError):
+                return load(path).holds
+        left_out = EXTRAS if self._recorder is not None else ("untracked", *EXTRAS)
+        return tuple(part for part in self._settings.include if part not in left_out)
 
     def _lines(self, outcome: Outcome) -> list[str]:
         path = outcome.path.relative_to(self._root) if outcome.path.is_relative_to(self._root) else outcome.path

@@ -32,8 +32,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         nargs="?",
         const="builtin",
         choices=("builtin", "torch"),
-        help="`import torch` is autograph's engine, as it is in `autograph run`; with `torch`, it is PyTorch, and what "
-        "tests compute is recorded as `autograph run --engine torch` does",
+        help="`import torch` is autograph's engine, as it is in `autograph run`, or PyTorch with `torch`; what tests "
+        "compute is recorded, so that snapshots hold the data on its way to the results, too",
     )
 
 
@@ -59,7 +59,7 @@ def graph_snapshot(request: pytest.FixtureRequest) -> Iterator[GraphSnapshot]:
     from autograph_cli.testing.fixture import GraphSnapshot, recording  # likewise
 
     session: Any = request.config.pluginmanager.get_plugin(_PLUGIN)
-    with recording(request.config.getoption("graph_engine") == "torch") as recorder:
+    with recording(request.config.getoption("graph_engine")) as recorder:
         yield _snapshot(request, session, GraphSnapshot, recorder)
 
 

@@ -28,6 +28,7 @@ def junit(results: Sequence[Result]) -> bytes:
             continue
         told = outcome.diff.sentences if outcome.diff else [outcome.error]
         entry = ET.SubElement(case, "error" if outcome.exit_code == 2 else "failure")
+        entry.set("type", outcome.status)
         entry.set("message", visible_lines("; ".join(told)))
         entry.text = visible_lines("\n".join(told) + "\n\n" + (outcome.diff.to_text() if outcome.diff else ""))
     root = ET.Element("testsuites")

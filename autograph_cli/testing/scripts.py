@@ -113,6 +113,12 @@ def module_path(module: str) -> Path:
     raise SettingsError(f"There is no module {module} here: neither {place.as_posix()}.py nor a package of this name.")
 
 
+def start_of(script: Path, module: str) -> Path | None:
+    """Return the folder from which a module in this file is run: the one that its package is in."""
+    levels = len(module.split(".")) - (script.name != "__main__.py")
+    return script.parents[levels] if levels < len(script.parents) else None
+
+
 def take(
     script: Path,
     settings: Settings,
@@ -138,8 +144,7 @@ def take(
     )
     arguments = settings.arguments.get(key, ())
     if module:
-        levels = len(module.split(".")) - (position.name != "__main__.py")
-        folder = position.parents[levels] if levels < len(position.parents) else None
+        folder = start_of(position, module)
     if ranks > 1:
         if module:
             raise recording.RecordingError(f"{name or script}: of several ranks, the script is started by its file.")

@@ -344,3 +344,43 @@ def test_independence_is_of_scripts_that_have_models(cli: Callable[..., Result],
     (tmp_path / "none.py").write_text("print(1)\n")
     assert cli("check", "--independence", "none.py").stdout == "It called no module that learns.\n"
     assert cli("check", "--independence", "none.txt").exit_code == 2
+
+
+PACKAGE = """import sys
+import torch
+from .helper import F
+def loss_of(w):
+    return F.apply(w).sum()
+loss_of(torch.tensor([0.5, 2.0], requires_grad=True)).backward()
+print("given", sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("-m", "package.train"), 1, "Function  F  order 1  WRONG"),
+        (("-m", "package.train", "F", "--", "--epochs"), 1, "given ['--epochs']"),
+        (("-m", "package.train", "G"), 2, "package.train applied no Function, operator or module G"),
+        (("-m", "package.train::loss_of"), 1, "function  loss_of  order 1  WRONG"),
+        (("-m", "package.train", "--independence"), 0, "It called no module that learns."),
+        (("-c", "import package.train"), 1, "Function  F  order 1  WRONG"),
+        (("-c", "import package.train", "F", "more"), 1, "given ['more']"),
+        (("-m", "package.none"), 2, "package.none"),
+        (("-m", "package.none::f"), 2, "There is no module package.none here"),
+        (("-m", "package.train", "-j", "2"), 2, "-j and --mpi are for files."),
+        ((), 2, "Missing argument 'FILE'."),
+    ],
+)
+def test_modules_and_code_are_checked_as_files_are(
+    cli: Callable[..., Result], tmp_path: Path, words: tuple[str, ...], code: int, told: str
+) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    function = SCRIPT.format(forward="x ** 3", backward="g * 2 * x ** 2", point=2.0).rpartition("F.apply")[0]
+    (package / "helper.py").write_text(function)
+    (package / "train.py").write_text(PACKAGE)
+    found = cli("check", *words)
+    assert found.exit_code == code, found.output
+    assert told in found.output

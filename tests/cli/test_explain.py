@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
@@ -78,6 +79,43 @@ def test_sarif(cli: Callable[..., Result], wrong: str) -> None:
     (result,) = run["results"]
     assert result["ruleId"] == run["tool"]["driver"]["rules"][0]["id"] == "AG002"
     assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 4}
+
+
+def _object(required: Sequence[str], **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "required": list(required), "properties": properties}
+
+
+TEXT = {"type": "string", "minLength": 1}
+MESSAGE = _object(["text"], text=TEXT)
+RULE = _object(["id"], id=TEXT, shortDescription=MESSAGE, fullDescription=MESSAGE, help=MESSAGE)
+URI = _object(["uri"], uri={"type": "string", "pattern": r"^[\w\-.~/%:@!$&'()*+,;=]+$"})
+REGION = _object([], startLine={"type": "integer", "minimum": 1})
+PLACE = _object([], physicalLocation=_object(["artifactLocation"], artifactLocation=URI, region=REGION))
+RESULT = _object(
+    ["message"],
+    ruleId=TEXT,
+    level={"enum": ["none", "note", "warning", "error"]},
+    message=MESSAGE,
+    locations={"type": "array", "items": PLACE},
+)
+DRIVER = _object(["name"], name=TEXT, version=TEXT, rules={"type": "array", "uniqueItems": True, "items": RULE})
+RUN = _object(["tool"], tool=_object(["driver"], driver=DRIVER), results={"type": "array", "items": RESULT})
+SARIF = _object(
+    ["version", "runs"], **{"$schema": TEXT}, version={"const": "2.1.0"}, runs={"type": "array", "items": RUN}
+)
+"""What SARIF 2.1.0 says of the parts that are written, in our words: its own schema is not here."""
+
+
+@pytest.mark.parametrize("name", ["expr.py", "a name of {words}.py", "größe.py"])
+def test_sarif_has_the_shape_that_its_schema_asks_for(
+    cli: Callable[..., Result], wrong: str, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / wrong).rename(tmp_path / name)
+    jsonschema = pytest.importorskip("jsonschema")
+    log = json.loads(cli("explain", name, "--format", "sarif").stdout)
+    jsonschema.validate(log, SARIF)
+    used = {result["ruleId"] for run in log["runs"] for result in run["results"]}
+    assert used == {rule["id"] for run in log["runs"] for rule in run["tool"]["driver"]["rules"]}
 
 
 def test_the_picture_is_of_the_nodes_concerned(cli: Callable[..., Result], wrong: str, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -171,6 +171,27 @@ def test_one_summary_for_all_and_reports_for_machines(
     suite = ET.parse(tmp_path / "out.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
     assert [[child.tag for child in case] for case in suite] == [[], ["failure"], ["error"]]
+    assert not list(_wrong_in_junit(ET.parse(tmp_path / "out.xml").getroot()))
+
+
+JUNIT = {
+    "testsuites": ((), ("testsuite",)),
+    "testsuite": (("name", "tests", "failures", "errors"), ("testcase",)),
+    "testcase": (("name", "classname"), ("failure", "error")),
+    "failure": (("type", "message"), ()),
+    "error": (("type", "message"), ()),
+}
+"""What readers of JUnit's XML ask for, in our words: attributes that are needed, and elements that may be in one."""
+
+
+def _wrong_in_junit(element: ET.Element) -> Iterator[str]:
+    attributes, inner = JUNIT[element.tag]
+    yield from (f"{element.tag} has no {name}" for name in attributes if name not in element.attrib)
+    for child in element:
+        if child.tag in inner:
+            yield from _wrong_in_junit(child)
+        else:
+            yield f"{child.tag} is in {element.tag}"
 
 
 @pytest.mark.parametrize(

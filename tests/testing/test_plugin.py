@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from _pytest.assertion.rewrite import AssertionRewriter
 
+import autograph_cli
 import autograph_cli.export.comparison
 import autograph_cli.testing.fixture
-import autograph_cli.torch  # noqa: F401  imported before the sessions, which put back what they import
+import autograph_cli.torch  # imported before the sessions, which put back what they import
 from tests.conftest import Run
 
 Session = Callable[..., str]
@@ -198,3 +200,53 @@ def test_on_request_pytorch_is_recorded_while_a_test_runs(python: Run, tmp_path:
     assert "1 passed" in result.stdout, result.stdout
     text = kept(tmp_path)["test_real.graph.txt"]
     assert "mul(%addmm, %input_2)" in text  # what has no gradient too
+
+
+MASKED = """
+import torch
+
+
+def test_masked(graph_snapshot):
+    w = torch.ones(3, requires_grad=True)
+    mask = torch.tril(torch.ones(3, 3), diagonal=0)
+    loss = (w * mask).sum()
+    assert graph_snapshot == loss
+    assert graph_snapshot.double_backward == (w**3).sum()
+    assert graph_snapshot(loss) == ""
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("tril", "triu", "`tril` became `triu` (test_model.py:6)"),
+        ("diagonal=0", "diagonal=1", "`tril` (test_model.py:6) is called with diagonal=1"),
+        ("torch.ones(3, 3)", "torch.full((3, 3), 2.0)", "was 1 and is 2"),
+        ("torch.ones(3, requires", "torch.zeros(3, requires", "leaf `w` was 1 and is 0"),
+        ("(w * mask)", "(mask * w)", ""),
+    ],
+)
+def test_with_the_engine_the_data_path_is_held_as_the_command_holds_it(
+    session: Session, pytester: pytest.Pytester, old: str, new: str, told: str
+) -> None:
+    pytester.makepyfile(test_model=MASKED)
+    session("--graph-engine", "--graph-update")
+    filled = Path("test_model.py")
+    text = filled.read_text()
+    assert text.count("untracked") == 1 and "mask: float32[3, 3] = tril(%input)  untracked" in text
+    session("--graph-engine")
+    filled.write_text(text.replace(old, new, 1))
+    assert told in session("--graph-engine", ci="1", code=bool(told))
+
+
+def test_one_that_holds_less_is_compared_by_what_it_holds(session: Session, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_model=MASKED.replace('    assert graph_snapshot(loss) == ""\n', ""))
+    pytester.makepyprojecttoml('[tool.autograph]\ninclude = ["names", "shapes", "dtypes"]')
+    session("--graph-engine")
+    pytester.makepyprojecttoml("")
+    session("--graph-engine", ci="1")
+    assert "updated" in session("--graph-engine", "--graph-update")
+
+
+def test_pytest_does_not_warn_of_the_package_where_it_was_imported_before() -> None:
+    assert AssertionRewriter.is_rewrite_disabled(autograph_cli.__doc__ or "")

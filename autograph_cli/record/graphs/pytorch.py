@@ -63,7 +63,7 @@ class Awaited(MetaPathFinder):
 
 def gradients(roots: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """The gradients of the roots by the leaves that they hang on, those that have a graph."""
-    torch = sys.modules["torch"]
+    torch = sys.modules["torch" if is_tensor(roots[0][1]) else "autograph_cli.torch"]
     leaves = [node.variable for node in _walk([root.grad_fn for _, root in roots]) if node.name() == _LEAF]
     found = torch.autograd.grad(
         [root for _, root in roots],
