@@ -17,8 +17,9 @@ FEW_BYTES = 4096
 """Tensors of so many bytes are kept whole."""
 PROBES = 4
 _ROW = 4096
-_GOLDEN = 0x9E3779B97F4A7C15
-"""Multiplied by whole numbers, its upper bits are as good as drawn: signs that are the same on every machine."""
+_MIXING = (0x9E3779B97F4A7C15, 63), (0xBF58476D1CE4E5B9, 30), (0x94D049BB133111EB, 27)
+"""The factors and shifts of SplitMix64: the bits of what it makes of whole numbers are as good as drawn, and the same
+on every machine."""
 _PRECISION = {"float64": 52, "complex128": 52, "float32": 23, "complex64": 23, "float16": 10, "bfloat16": 7}
 
 
@@ -97,7 +98,7 @@ def apart(old: Exact, new: Exact) -> Apart | None:
     if norms[0] == norms[1] and probes[0] == probes[1] and old.kind != new.kind:
         return SAME
     gaps = [one - other for one, other in zip(*probes, strict=True)]
-    difference = math.sqrt(sum(gap * gap for gap in gaps) / len(gaps))
+    difference = max(math.sqrt(sum(gap * gap for gap in gaps) / len(gaps)), abs(norms[0] - norms[1]))
     scale = max(norms)
     return Apart(False, difference, scale, None, *norms)
 
@@ -172,6 +173,8 @@ def _signed(rows: Any, rest: Any, pattern: int) -> Any:
 def _signs(pattern: int, count: int, kind: str) -> Any:
     """So many signs of a pattern, as numbers of this type."""
     with np.errstate(over="ignore"):
-        places = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
+        places = np.arange(1, count + 1, dtype=np.uint64)
+        for factor, shift in _MIXING:
+            places = (places ^ (places >> np.uint64(shift))) * np.uint64(factor)
     bits = (places >> np.uint64(63 - 7 * pattern)) & np.uint64(1)
     return (1.0 - 2.0 * bits.astype(np.float64)).astype(kind)

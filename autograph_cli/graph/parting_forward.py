@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from autograph_cli.graph.aligned import BLURRED, SHARP, USUAL, Aligned, Compared, noise_of
+from autograph_cli.graph.aligned import BLURRED, SHARP, USUAL, Aligned, Compared, handed, noise_of
 from autograph_cli.graph.compared import constants
 from autograph_cli.graph.parting import Kind, Parting
 from autograph_cli.graph.records import Edge, Graph, Node
@@ -108,7 +108,7 @@ class Forward:
         sharp = aligned.same_engine and one.op == other.op and all(each.level == "same" for each in given)
         terms = [aligned.number(self.old, edge) for edge in one.args]
         noise = 0.0 if sharp else noise_of(eps, terms, numbers[0])
-        told = max((each.relative for each in given), default=0.0)
+        told = max((handed(each, number, numbers[0]) for each, number in zip(given, terms, strict=True)), default=0.0)
         found = aligned.judged(*numbers, eps, SHARP if sharp else USUAL, told, noise)
         if (
             found.level == "rounding"

@@ -121,48 +121,59 @@ def take(
     folder: Path | None = None,
     ranks: int = 1,
     module: str = "",
-    moved: bool = False,
-    measured: Sequence[str] = (),
-    traces: list[Trace] | None = None,
+    seed: int | None = None,
 ) -> Snapshot:
     """Run a script, and make a snapshot of what it recorded; raises `RecordingError` if it fails.
 
-    With `module` it is run as `python -m` does, from the folder that its package is in; with other seeds if these are
-    to be `moved`. `traces` gets what was recorded, of one process, with what is `measured` beside it.
+    With `module` it is run as `python -m` does, from the folder that its package is in; `seed` is as `recording.record`
+    takes it.
     """
+    if ranks == 1:
+        return taken(script, settings, name=name, folder=folder, module=module, seed=seed)[0]
+    if module:
+        raise recording.RecordingError(f"{name or script}: of several ranks, the script is started by its file.")
+    return _take_ranks(script.resolve(), ranks, settings, _arguments(script, settings), name or str(script), folder)
+
+
+def taken(
+    script: Path,
+    settings: Settings,
+    *,
+    name: str = "",
+    folder: Path | None = None,
+    module: str = "",
+    seed: int | None = None,
+    measured: Sequence[str] = (),
+) -> tuple[Snapshot, Trace]:
+    """Return the snapshot of a script with the trace that it is of, and what is `measured` beside it; see `take`."""
     position = script.resolve()
-    key = (
-        position.relative_to(settings.folder).as_posix()
-        if position.is_relative_to(settings.folder)
-        else script.as_posix()
-    )
-    arguments = settings.arguments.get(key, ())
     if module:
         levels = len(module.split(".")) - (position.name != "__main__.py")
         folder = position.parents[levels] if levels < len(position.parents) else None
-    if ranks > 1:
-        if module:
-            raise recording.RecordingError(f"{name or script}: of several ranks, the script is started by its file.")
-        return _take_ranks(position, ranks, settings, arguments, name or str(script), folder)
     recorded = recording.record(
         position,
-        arguments,
+        _arguments(script, settings),
         steps=settings.steps,
         folder=folder,
         name=name or str(script),
         extras=[extra for extra in EXTRAS if extra in settings.include],
         engine=settings.engine,
         module=module,
-        moved=moved,
+        seed=seed,
         measured=measured,
     )
-    if traces is not None:
-        traces.append(recorded.trace)
     sections = trace_sections(recorded.trace, settings)
     made = Snapshot(
         script.name, sections, settings.include, recorded.trace.total_steps, recorded.values, recorded.formulas
     )
-    return replace(made, **_how(settings), module=module)
+    return replace(made, **_how(settings), module=module), recorded.trace
+
+
+def _arguments(script: Path, settings: Settings) -> Sequence[str]:
+    """The arguments that a script is run with."""
+    position = script.resolve()
+    inside = position.is_relative_to(settings.folder)
+    return settings.arguments.get((position.relative_to(settings.folder) if inside else script).as_posix(), ())
 
 
 def _take_ranks(

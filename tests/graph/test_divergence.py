@@ -16,7 +16,7 @@ from tests.graph.parting_programs import Planted, planted, rounded, same, sample
 from tests.graph.planted_models import planted_models
 
 COUNT = int(os.environ.get("AUTOGRAPH_PARTINGS", "40"))
-"""So many changes are planted in programs, and in models; there are 387, and 110."""
+"""So many changes are planted in programs, and in models; there are 387, and 284."""
 ENGINE = os.environ.get("AUTOGRAPH_PARTINGS_ENGINE", "builtin")
 REACH = 0.98
 
@@ -314,6 +314,27 @@ def test_digests_tell_large_tensors_apart() -> None:
     wide = apart(kept(numbers), kept(numbers.astype(np.float64)))
     assert wide is not None
     assert wide.relative < 1e-5
+
+
+DIFFERENCES = {
+    "everywhere": lambda np, n: np.ones(n),
+    "one channel": lambda np, n: (np.arange(n) // 144 == 3).astype(float),
+    "one column": lambda np, n: (np.arange(n) % 8 == 1).astype(float),
+    "rising": lambda np, n: np.linspace(0, 1, n),
+    "in turns": lambda np, n: (-1.0) ** np.arange(n),
+    "anyhow": lambda np, n: np.random.default_rng(1).standard_normal(n),
+}
+
+
+@pytest.mark.parametrize("size", [1_152, 5_000, 40_000, 300_003])
+@pytest.mark.parametrize("case", DIFFERENCES)
+def test_digests_measure_differences_of_any_form(case: str, size: int) -> None:
+    np = pytest.importorskip("numpy")
+    base = np.random.default_rng(0).standard_normal(size)
+    gap = 1e-3 * DIFFERENCES[case](np, size)
+    found = apart(kept(base), kept(base + gap))
+    assert found is not None
+    assert 0.3 < found.difference / np.linalg.norm(gap) < 2
 
 
 def test_the_numbers_of_a_part_are_those_that_it_ends_with(tmp_path: Path) -> None:
