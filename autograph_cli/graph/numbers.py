@@ -160,13 +160,21 @@ def _told(flat: Any) -> tuple[float, list[float]]:
     rows, rest = numbers[: whole * _ROW].reshape(whole, _ROW), numbers[whole * _ROW :].astype(np.float64)
     with np.errstate(all="ignore"):
         norm = math.sqrt(float(numbers @ numbers))
-        return norm, [float(_signed(rows, rest, each)) for each in range(PROBES)]
+        sums = (rows @ _patterns(numbers.dtype.char)).astype(np.float64)
+        return norm, [float(_signed(sums, rest, each)) for each in range(PROBES)]
 
 
-def _signed(rows: Any, rest: Any, pattern: int) -> Any:
-    """The sum of rows of numbers, and of what is left, with a pattern of signs."""
-    along, down = _signs(pattern, _ROW, rows.dtype.char), _signs(pattern, len(rows) + 1, "d")
-    return (rows @ along).astype(np.float64) @ down[:-1] + (rest @ along[: rest.size]) * down[-1]
+def _signed(sums: Any, rest: Any, pattern: int) -> Any:
+    """The sum of the sums of rows with patterns of signs, each row with the next pattern, and of what is left."""
+    places, down = np.arange(len(sums)), _signs(pattern, len(sums) + 1, "d")
+    along = _signs(pattern, _ROW, "d")
+    return sums[places, (places + pattern) % PROBES] @ down[:-1] + (rest @ along[: rest.size]) * down[-1]
+
+
+@functools.lru_cache(4)
+def _patterns(kind: str) -> Any:
+    """The patterns of signs along a row, one a column."""
+    return np.stack([_signs(each, _ROW, kind) for each in range(PROBES)], 1)
 
 
 @functools.lru_cache(256)
