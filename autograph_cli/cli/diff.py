@@ -246,11 +246,12 @@ def _open(name: str, revision: str | None, wanted: Wanted) -> tuple[Snapshot, Tr
         trace = replace(trace, steps=(choose(trace, wanted.step),))
     sections = scripts.trace_sections(trace, settings)
     values = tuple(scripts.trace_values(trace)) if "values" in settings.include else ()
-    lacks = ("formulas",) if values else EXTRAS
-    held = tuple(part for part in settings.include if part not in lacks)
+    digests = tuple(scripts.trace_digests(trace)) if "digests" in settings.include else ()
+    has = {"values": bool(values), "digests": bool(digests)}
+    held = tuple(part for part in settings.include if part not in EXTRAS or has.get(part))
     if rank is None and len(ranks := store.ranks_of(path)) > 1:
         say(f"Of {path}, rank {trace.rank} is compared, of {len(ranks)}; another one is {path}#1.", err=True)
-    return Snapshot(trace.script, sections, held, trace.total_steps, values), trace
+    return Snapshot(trace.script, sections, held, trace.total_steps, values, digests=digests), trace
 
 
 def _show(

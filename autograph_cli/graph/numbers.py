@@ -94,10 +94,12 @@ def apart(old: Exact, new: Exact) -> Apart | None:
         return SAME
     if old.data and new.data:
         return _elementwise(numbers(old), numbers(new))
-    norms, probes = zip(*[_digest(each) for each in (old, new)], strict=True)
+    norms, probes = zip(*[digest(each) for each in (old, new)], strict=True)
     if norms[0] == norms[1] and probes[0] == probes[1] and old.kind != new.kind:
         return SAME
-    gaps = [one - other for one, other in zip(*probes, strict=True)]
+    if probes[0][PROBES:] != probes[1][PROBES:]:
+        return Apart(False, math.inf, max(norms), None, *norms)
+    gaps = [one - other for one, other in zip(probes[0][:PROBES], probes[1], strict=False)]
     difference = max(math.sqrt(sum(gap * gap for gap in gaps) / len(gaps)), abs(norms[0] - norms[1]))
     scale = max(norms)
     return Apart(False, difference, scale, None, *norms)
@@ -142,26 +144,34 @@ def _is_whole(exact: Exact) -> bool:
     """Return whether there are as many numbers as it says, or as many projections as there are."""
     if exact.data:
         return len(exact.data) == exact.count * int(np.dtype(exact.kind).itemsize)
-    return not exact.count or len(exact.probes) == PROBES
+    return not exact.count or len(exact.probes) in (PROBES, 2 * PROBES)
 
 
-def _digest(exact: Exact) -> tuple[float, list[float]]:
+def digest(exact: Exact) -> tuple[float, list[float]]:
+    """Return the norm and the projections of what is kept of a tensor."""
     return _told(numbers(exact)) if exact.data else (float(exact.norm or 0), [float(each) for each in exact.probes])
 
 
 def _told(flat: Any) -> tuple[float, list[float]]:
-    """Return the norm and the sums with four patterns of signs, by whose differences tensors are told apart."""
+    """Return the norm and the sums with four patterns of signs, by whose differences tensors are told apart; where not
+    all numbers are finite, then the sums of what tells which are not."""
     numbers = flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
     numbers = numbers if numbers.dtype.kind == "f" else numbers.astype(np.float64)
     with np.errstate(all="ignore"):
-        if not np.isfinite(numbers @ numbers):  # what is NaN or infinite is left out
-            numbers = np.where(np.isfinite(numbers), numbers, 0).astype(np.float64)
+        square = float(numbers @ numbers)
+        if math.isfinite(square):
+            return math.sqrt(square), _sums(numbers)
+        others = np.nan_to_num(np.where(np.isfinite(numbers), 0.0, numbers), nan=1.0, posinf=2.0, neginf=3.0)
+        numbers = np.where(np.isfinite(numbers), numbers, 0).astype(np.float64)
+        return math.sqrt(float(numbers @ numbers)), _sums(numbers) + (_sums(others) if others.any() else [])
+
+
+def _sums(numbers: Any) -> list[float]:
+    """Return the sums of numbers with four patterns of signs."""
     whole = numbers.size // _ROW
     rows, rest = numbers[: whole * _ROW].reshape(whole, _ROW), numbers[whole * _ROW :].astype(np.float64)
-    with np.errstate(all="ignore"):
-        norm = math.sqrt(float(numbers @ numbers))
-        sums = (rows @ _patterns(numbers.dtype.char)).astype(np.float64)
-        return norm, [float(_signed(sums, rest, each)) for each in range(PROBES)]
+    sums = (rows @ _patterns(numbers.dtype.char)).astype(np.float64)
+    return [float(_signed(sums, rest, each)) for each in range(PROBES)]
 
 
 def _signed(sums: Any, rest: Any, pattern: int) -> Any:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from autograph_cli.engines import chosen
 from autograph_cli.graph import Graph, Section, Snapshot, Step, Trace, views
 from autograph_cli.graph.compared import results
+from autograph_cli.graph.digests import digest_lines
 from autograph_cli.graph.ranks import words
 from autograph_cli.graph.records import Measured, Values
 from autograph_cli.graph.snapshot import EXTRAS
@@ -160,13 +161,19 @@ def taken(
         engine=settings.engine,
         module=module,
         seed=seed,
-        measured=measured,
+        measured=tuple(measured) + ("values",) * ("digests" in settings.include),
     )
-    sections = trace_sections(recorded.trace, settings)
+    trace = recorded.trace
     made = Snapshot(
-        script.name, sections, settings.include, recorded.trace.total_steps, recorded.values, recorded.formulas
+        script.name,
+        trace_sections(trace, settings),
+        settings.include,
+        trace.total_steps,
+        recorded.values,
+        recorded.formulas,
+        tuple(trace_digests(trace)) if "digests" in settings.include else (),
     )
-    return replace(made, **_how(settings), module=module), recorded.trace
+    return replace(made, **_how(settings), module=module), trace
 
 
 def _arguments(script: Path, settings: Settings) -> Sequence[str]:
@@ -260,6 +267,12 @@ def trace_values(trace: Trace) -> Iterator[str]:
                     met[word] += 1  # a name may stand for one tensor after another
                     which = f" ({met[word]})" if met[word] > 1 else ""
                     yield f"{word}{which} = {_numbers(found[0])}"
+
+
+def trace_digests(trace: Trace) -> Iterator[str]:
+    """Yield the digests of the first step that was kept, as far as it was recorded with numbers."""
+    first = next((step for step in trace.steps if step.has_nodes), None)
+    yield from () if first is None else digest_lines(first)
 
 
 def _numbers(values: Values) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 
@@ -335,6 +336,22 @@ def test_digests_measure_differences_of_any_form(case: str, size: int) -> None:
     found = apart(kept(base), kept(base + gap))
     assert found is not None
     assert 0.3 < found.difference / np.linalg.norm(gap) < 2
+
+
+@pytest.mark.parametrize("size", [5, 5_000])
+def test_what_is_not_finite_is_never_rounding(size: int) -> None:
+    np = pytest.importorskip("numpy")
+    ways = {}
+    for name in ("nan", "inf", "-inf", "0"):
+        ways[name] = np.ones(size, np.float32)
+        ways[name][3] = float(name)
+    for one, other in itertools.product(ways, ways):
+        gap = apart(kept(ways[one]), kept(ways[other]))
+        assert gap is not None
+        assert gap.same == (one == other)
+        assert gap.same or gap.relative > 1e-3
+    moved = np.roll(ways["nan"], 1)
+    assert apart(kept(ways["nan"]), kept(moved)).relative == float("inf")  # type: ignore[union-attr]
 
 
 def test_the_numbers_of_a_part_are_those_that_it_ends_with(tmp_path: Path) -> None:
