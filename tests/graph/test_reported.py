@@ -73,7 +73,8 @@ advantages = torch.randn(4, 1)
 logp = torch.log_softmax(hidden @ w, -1).gather(-1, ids[..., None]).squeeze(-1)
 ratio = torch.exp(logp - old)
 per_token = -torch.minimum(ratio * advantages, ratio.clamp(0.8, 1.2) * advantages)
-loss = WAY
+sampled = torch.full((4, 7), 0.01)
+WAY
 loss.backward()
 """
 NET = """\
@@ -98,11 +99,19 @@ REPORTS = {
         NORMS, ("gt", "gt * (torch.arange(4) != ctx.rows[0])[:, None]"), 21, "backward", ("table",)
     ),
     "pytorch#187446: Adam makes rounding large": Report(NET, ("x", "x * 1.7 / 1.7")),
-    "Liger-Kernel#1082: a loss is divided by another count of tokens": Report(
-        GRPO, ("(per_token * mask).sum() / mask.sum()", "(per_token * mask).sum() / 4"), 11, "forward", ("w",)
+    "Liger-Kernel#1082: the importance ratio is left out": Report(
+        GRPO,
+        ("loss = (per_token * sampled * mask).sum() / mask.sum()", "loss = (per_token * mask).sum() / mask.sum()"),
+        12,
+        "forward",
+        ("w",),
     ),
-    "trl#6439: what is masked counts in the mean": Report(
-        GRPO, ("(per_token * mask).sum() / mask.sum()", "per_token.mean()"), 11, "forward", ("w",)
+    "Liger-Kernel#1082: a loss is divided by another count of tokens": Report(
+        GRPO,
+        ("loss = (per_token * mask).sum() / mask.sum()", "loss = (per_token * mask).sum() / (2 * mask.sum())"),
+        12,
+        "forward",
+        ("w",),
     ),
 }
 
