@@ -6,25 +6,26 @@ import importlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autograph_cli.cli import completion
+from autograph_cli.cli.diff_options import ByValues, values_options
+from autograph_cli.cli.diff_sides import Named, Request, page_of_both, put_out, title
 from autograph_cli.cli.exit_codes import CommandError, as_command_error
 from autograph_cli.cli.git import checked_out
 from autograph_cli.cli.opening import choose, named_rank
-from autograph_cli.cli.options import SCRIPTS, DtypesType, EnginesType, StepType, UsageError, Whole, one_format
-from autograph_cli.cli.printing import put, say
+from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, one_format
+from autograph_cli.cli.printing import say
 from autograph_cli.cli.snapshot import chosen_settings, print_diff
 from autograph_cli.engines import chosen
 from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff, side_by_side
 from autograph_cli.export.comparison_report import REPORTS
-from autograph_cli.graph import Snapshot, Step, Trace
+from autograph_cli.graph import Snapshot, Trace
 from autograph_cli.graph.snapshot import EXTRAS, HOLDS, VERSION, SnapshotDiff, compare
 from autograph_cli.record.run import store
-from autograph_cli.record.run.store import write
 from autograph_cli.testing import files, scripts
 from autograph_cli.testing.settings import VIEWS, Settings, load, parts
 
@@ -52,47 +53,20 @@ defaults out."""
     help="Compare A on two engines: builtin,torch. With one engine, it runs all scripts.",
 )
 @click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="Which view of a step to compare.")
-@click.option("--step", type=StepType(), help="Compare only this step: first, last or a number.")
+@click.option(
+    "--step",
+    "steps",
+    type=StepType(),
+    multiple=True,
+    help="Compare only this step: first, last or a number; given twice with --values, one with the other.",
+)
 @click.option(
     "--include",
     metavar="PARTS",
     shell_complete=completion.some_of(*HOLDS),
     help=f"Which facts of nodes to compare, some of: {','.join(HOLDS)}.",
 )
-@click.option(
-    "--values",
-    "by_values",
-    is_flag=True,
-    help="Where the numbers part first, forward or backward: exit code 0 for equal ones, but for rounding; 1; 3 where "
-    "they cannot be compared.",
-)
-@click.option(
-    "--compiled",
-    is_flag=True,
-    help="With --values: compare A without torch.compile, and with it, on the PyTorch that is installed.",
-)
-@click.option(
-    "--python",
-    "pythons",
-    multiple=True,
-    metavar="PATH",
-    type=click.Path(exists=True, dir_okay=False),
-    help="With --values: the Python that runs A, with its PyTorch; given twice, also the one for B. Of A alone, "
-    "the other run is by this one.",
-)
-@click.option(
-    "--dtype",
-    "dtypes",
-    type=DtypesType(),
-    metavar="D,E",
-    help="With --values: compare A in two default dtypes: float32,bfloat16. Random numbers are drawn in float32.",
-)
-@click.option(
-    "--ranks",
-    type=Whole(2),
-    metavar="N",
-    help="With --values: on how many ranks each script runs; the rank that parts first is named.",
-)
+@values_options
 @click.option("--json", "as_json", is_flag=True, help="With --values: an object on stdout; else as -f json.")
 @click.option("-f", "--format", "format_", type=click.Choice(FORMATS), help="Unless told, by -o; else text.")
 @click.option("--together", is_flag=True, help="-f svg: both graphs as one picture, as the other pictures are.")
@@ -106,13 +80,9 @@ def diff(
     revisions: tuple[str, ...],
     engines: tuple[str, ...] | None,
     views: tuple[str, ...],
-    step: str | None,
+    steps: tuple[str, ...],
     include: str | None,
-    by_values: bool,
-    compiled: bool,
-    pythons: tuple[str, ...],
-    dtypes: tuple[str, ...] | None,
-    ranks: int | None,
+    by_values: ByValues | None,
     as_json: bool,
     format_: str | None,
     together: bool,
@@ -134,127 +104,74 @@ def diff(
       autograph diff --rev main -m package.train
     """
     with as_command_error():
-        if by_values or compiled or pythons or dtypes or ranks:
-            if views or include is not None:
-                raise UsageError("--values takes no --view and --include: it compares the numbers of all nodes.")
-            form = "json" if as_json else _format(format_, output)
-            if form not in ("text", "json", "svg", "html"):
-                raise UsageError(f"--values writes text, json, svg and html, and no {form}.")
-            twice = new is None and not revisions and (compiled or pythons or dtypes)
-            sides = [_at(old), _at(old)] if twice else _sides(old, new, revisions, engines or ())
-            running, wanted = _running(engines, compiled, pythons), (form, output)
-            pairs = [(dtypes[0], other) for other in dtypes[1:]] if dtypes else [()]
-            if len(pairs) > 1 and (form != "text" or output is not None):
-                raise UsageError("More than two dtypes are told as text.")
-            codes = [_by_values(sides, running, step, ranks, wanted, compiled, pair) for pair in pairs]
-            ctx.exit(max(codes))
-        format_ = "json" if as_json else format_
-        asked = chosen_settings(load(), step, views, include, None)
-        settings = _settings(asked, include)
-        format_ = _format(format_, output)
+        format_ = "json" if as_json else _format(format_, output)
+        if by_values is not None:
+            if views or include is not None or module:
+                raise UsageError(
+                    "--values takes no --view, no --include and no -m: it compares the numbers of all nodes."
+                )
+            values = importlib.import_module("autograph_cli.cli.diff_values")  # NumPy, which graphs do without
+            ctx.exit(values.run(Request(old, new, revisions, engines or ()), by_values, steps, (format_, output)))
+        if len(steps) > 1:
+            raise UsageError("--step is given once, or twice with --values.")
+        settings = _settings(chosen_settings(load(), next(iter(steps), None), views, include, None), include)
         modules = {str(scripts.module_path(name)): name for name in (old, new) if name is not None and module}
         if module:
             old, new = str(scripts.module_path(old)), None if new is None else str(scripts.module_path(new))
-        sides = _sides(old, new, revisions, engines or ())
-        traces: list[Trace] | None = [] if format_ == "html" else None
-        one, other = _both(sides, _engines(engines, settings), settings, step, modules, traces)
-        held = tuple(part for part in one.holds if part in other.holds and _is_alike(part, sides))
-        _say_not_compared((one, other), [_title(*side) for side in sides], asked.include, held, include is not None)
-        version = _OF_BOTH if one.engine != other.engine else VERSION
-        one, other = (replace(each, holds=held, version=min(each.version, version)) for each in (one, other))
-        difference = compare(one, other, settings.tolerance)
-        if traces is not None and len(traces) == 2:
-            _put(_beside(traces, sides, difference.sentences), output)
-            ctx.exit(1 if difference else 0)
-        _show(
-            difference,
-            format_,
-            output,
-            " - ".join(_title(*side) for side in sides),
-            together,
-            _command(old, new, revisions),
-        )
+        request = Request(old, new, revisions, engines or ())
+        wanted = Wanted(settings, next(iter(steps), None), modules, format_ == "html")
+        taken = _both(request, wanted)
+        difference = _difference(request, [each for each, _ in taken], settings, include is not None)
+        traces = [trace for _, trace in taken if trace is not None]
+        if wanted.with_values and len(traces) == 2:
+            put_out(page_of_both(traces, request.sides(), difference.sentences), output)
+        else:
+            names = " - ".join(title(*side) for side in request.sides())
+            _show(difference, format_, output, names, together, _command(request))
     ctx.exit(1 if difference else 0)
 
 
-def _running(engines: tuple[str, ...] | None, compiled: bool, pythons: Sequence[str]) -> list[tuple[str, str]]:
-    """The engine and the Python of each run."""
-    if len(pythons) > 2:
-        raise UsageError("Give --python once or twice.")
-    names = _engines(engines, load()) if engines or not (compiled or pythons) else ("torch", "torch")
-    return [*zip(map(chosen, names), (*pythons, "", "")[:2], strict=True)]
+class Wanted(Struct, frozen=True):
+    """How both sides are taken."""
+
+    settings: Settings
+    step: str | None
+    modules: Mapping[str, str]
+    """The names of scripts that are run as modules."""
+    with_values: bool
+    """True where scripts are recorded with their numbers, for the page."""
 
 
-def _by_values(
-    sides: list[tuple[str, str | None]],
-    running: Sequence[tuple[str, str]],
-    step: str | None,
-    ranks: int | None,
-    wanted: tuple[str, Path | None],
-    compiled: bool,
-    dtypes: tuple[str, ...],
-) -> int:
-    """Compare the numbers of both sides, and return the exit code."""
-    values = importlib.import_module("autograph_cli.cli.diff_values")  # NumPy, which other comparisons do without
-    ways = [values.Way(engine, path, words=f" by {path}" if path else "") for engine, path in running]
-    if compiled:
-        ways[0] = replace(ways[0], environment=values.EAGER, words=", eager")
-    for number, dtype in enumerate(dtypes):
-        ways[number] = replace(ways[number], dtype=dtype, words=f" in {dtype}{ways[number].words}")
-    pairs = values.open_ranks(sides, ways, step, ranks)
-    opened = pairs[0] if pairs else values.open_sides(sides, ways, step)
-    found = values.compare_ranks(pairs) if pairs else values.compare(opened)
-    form, output = wanted
-    content = _page_of_values(opened, found, sides) if form == "html" else values.content(found, opened, form)
-    if dtypes and form == "text":
-        content = f"{' and '.join(dtypes)}: ".encode() + content
-    _put(content, output)
-    code: int = values.CODES[found.verdict]
-    return code
+def _difference(request: Request, snapshots: Sequence[Snapshot], settings: Settings, required: bool) -> SnapshotDiff:
+    """Compare what both snapshots hold."""
+    one, other = snapshots
+    sides = request.sides()
+    held = tuple(part for part in one.holds if part in other.holds and _is_alike(part, sides))
+    _say_not_compared((one, other), [title(*side) for side in sides], settings.include, held, required)
+    version = _OF_BOTH if one.engine != other.engine else VERSION
+    one, other = (replace(each, holds=held, version=min(each.version, version)) for each in (one, other))
+    return compare(one, other, settings.tolerance)
 
 
-def _page_of_values(opened: Sequence[Any], found: Any, sides: list[tuple[str, str | None]]) -> bytes:
-    """Make the page of both runs, where their numbers part marked."""
-    traces = [_with(side.trace, its) for side, its in zip(opened, (found.old, found.new), strict=True)]
-    settings = load()
-    one, other = (Snapshot(each.script, scripts.trace_sections(each, settings)) for each in traces)
-    return _beside(traces, sides, compare(one, other, settings.tolerance).sentences, found)
+def _both(request: Request, wanted: Wanted) -> list[tuple[Snapshot, Trace | None]]:
+    """Return both snapshots, each with its trace where it is none of a file. Of one script on two engines they have the
+    same steps: those that autograph's engine keeps, for of PyTorch only some are followed where nobody knows which is
+    the last."""
+    sides, settings = request.sides(), wanted.settings
+    engines = [chosen(each) for each in request.running(settings)]
+    ways = [replace(wanted, settings=replace(settings, engine=engine)) for engine in engines]
+    found = [_open(*side, way) for side, way in zip(sides, ways, strict=True)]
+    steps = [_steps(snapshot) for snapshot, _ in found]
+    asked = ",".join(steps["builtin" not in engines[:1]])
+    if sides[0] != sides[1] or engines[0] == engines[1] or steps[0] == steps[1] or asked in ("", settings.steps):
+        return found
+    return _both(request, replace(wanted, settings=replace(settings, steps=asked)))
 
 
-def _with(trace: Trace, step: Step | None) -> Trace:
-    """The trace with a step that was recorded later."""
-    if step is None or any(each is step for each in trace.steps):
-        return trace
-    steps = [each for each in trace.steps if each.number != step.number]
-    return replace(trace, steps=tuple(sorted([*steps, step], key=lambda each: each.number)))
-
-
-def _beside(traces: list[Trace], sides: list[tuple[str, str | None]], sentences: list[str], found: Any = None) -> bytes:
-    """Make the page of two runs beside each other."""
-    beside = importlib.import_module("autograph_cli.export.page.beside")  # NumPy, as above
-    runs = [
-        beside.Run(_title(*side), trace, {} if side[1] else _script(side[0], trace))
-        for side, trace in zip(sides, traces, strict=True)
-    ]
-    page: str = beside.to_beside(*runs, sentences, found)
-    return page.encode()
-
-
-def _script(name: str, trace: Trace) -> dict[str, str]:
-    """The text of a script that was run as it is now, by its name in the graph."""
-    return {trace.script: Path(name).read_text("utf-8", "replace")} if name.endswith(SCRIPTS) else {}
-
-
-def _put(content: bytes, output: Path | None) -> None:
-    if output is None:
-        put(content)
-    else:
-        write(output, content)
-
-
-def _command(old: str, new: str | None, revisions: tuple[str, ...]) -> str:
+def _command(request: Request) -> str:
     """The command that says the same."""
-    words = [*(word for revision in revisions for word in ("--rev", revision)), old, *([] if new is None else [new])]
+    new = [] if request.new is None else [request.new]
+    words = [*(word for revision in request.revisions for word in ("--rev", revision)), request.old, *new]
     return " ".join(["autograph diff", *words])
 
 
@@ -265,63 +182,12 @@ def _settings(asked: Settings, include: str | None) -> Settings:
     return replace(asked, include=parts([*asked.include, "untracked"]))
 
 
-def _both(
-    sides: list[tuple[str, str | None]],
-    engines: tuple[str, str],
-    settings: Settings,
-    step: str | None,
-    modules: Mapping[str, str],
-    traces: list[Trace] | None = None,
-) -> tuple[Snapshot, Snapshot]:
-    """Return both snapshots. Of one script on two engines they have the same steps: those that autograph's engine
-    keeps, for of PyTorch only some are followed where nobody knows which is the last. `traces` gets what was recorded
-    of what is no snapshot."""
-    if traces is not None:
-        traces.clear()
-    one, other = (
-        _open(*side, replace(settings, engine=e), step, modules, traces) for side, e in zip(sides, engines, strict=True)
-    )
-    if sides[0] != sides[1] or chosen(engines[0]) == chosen(engines[1]) or _steps(one) == _steps(other):
-        return one, other
-    asked = ",".join(_steps(one if chosen(engines[0]) == "builtin" else other))
-    if asked in ("", settings.steps):
-        return one, other
-    return _both(sides, engines, replace(settings, steps=asked), step, modules, traces)
-
-
 def _steps(snapshot: Snapshot) -> list[str]:
     titles = (section.title.partition(",")[0].removeprefix("step ") for section in snapshot.sections)
     return list(dict.fromkeys(titles))
 
 
-def _engines(engines: tuple[str, ...] | None, settings: Settings) -> tuple[str, str]:
-    """The engines that run the one script and the other."""
-    names = engines or (settings.engine,)
-    return names[0], names[-1]
-
-
-def _sides(
-    old: str, new: str | None, revisions: tuple[str, ...], engines: tuple[str, ...]
-) -> list[tuple[str, str | None]]:
-    """Two files, or one at two revisions or on two engines; None stands for how it is now."""
-    if len(engines) == 2 and new is None and not revisions:
-        return [(old, None), (old, None)]
-    if (new is None) != bool(revisions) or len(revisions) > 2:
-        raise UsageError("Give two files, or one file and --rev once or twice.")
-    if new is not None:
-        return [_at(old), _at(new)]
-    if not old.endswith(SCRIPTS):
-        raise UsageError(f"--rev is for scripts, and {old} is none.")
-    return [(old, revision) for revision in (*revisions, None)[:2]]
-
-
-def _at(name: str) -> tuple[str, str | None]:
-    """The script and the revision that `FILE@REV` names; a file of that name comes first."""
-    file, mark, revision = name.rpartition("@")
-    return (file, revision) if mark and file.endswith(SCRIPTS) and not Path(name).exists() else (name, None)
-
-
-def _is_alike(part: str, sides: list[tuple[str, str | None]]) -> bool:
+def _is_alike(part: str, sides: Sequence[Named]) -> bool:
     """Return whether the part means the same on both sides: the values of a trace are those of its steps, of others
     those of the script's end."""
     return part != "values" or len({name.endswith((*SCRIPTS, files.SUFFIX)) for name, _ in sides}) == 1
@@ -352,10 +218,6 @@ def _say_not_compared(
         say(told, err=True)
 
 
-def _title(name: str, revision: str | None) -> str:
-    return Path(name).name + (f" at {revision}" if revision else "")
-
-
 def _format(format_: str | None, output: Path | None) -> str:
     if output is None:
         return format_ or "text"
@@ -369,48 +231,40 @@ def _format(format_: str | None, output: Path | None) -> str:
     return wanted
 
 
-def _open(
-    name: str,
-    revision: str | None,
-    settings: Settings,
-    step: str | None,
-    modules: Mapping[str, str],
-    traces: list[Trace] | None,
-) -> Snapshot:
-    if not name.endswith(SCRIPTS):
-        if name.endswith(files.SUFFIX):
-            return files.load(Path(name))
-        path, rank = named_rank(name)
-        trace = store.load(path, rank)
-        if step is not None:
-            trace = replace(trace, steps=(choose(trace, step),))
-        if traces is not None:
-            traces.append(trace)
-        sections = scripts.trace_sections(trace, settings)
-        values = tuple(scripts.trace_values(trace)) if "values" in settings.include else ()
-        lacks = ("formulas",) if values else EXTRAS
-        held = tuple(part for part in settings.include if part not in lacks)
-        if rank is None and len(ranks := store.ranks_of(path)) > 1:
-            say(f"Of {path}, rank {trace.rank} is compared, of {len(ranks)}; another one is {path}#1.", err=True)
-        return Snapshot(trace.script, sections, held, trace.total_steps, values)
-    title = f"{name} at {revision}" if revision else ""
-    with checked_out(Path(name), revision) as script:
-        measured = () if traces is None else ("values",)
-        module = modules.get(name, "")
-        return scripts.take(script, settings, name=title, module=module, measured=measured, traces=traces)
+def _open(name: str, revision: str | None, wanted: Wanted) -> tuple[Snapshot, Trace | None]:
+    settings = wanted.settings
+    if name.endswith(files.SUFFIX):
+        return files.load(Path(name)), None
+    if name.endswith(SCRIPTS):
+        label = f"{name} at {revision}" if revision else ""
+        measured = ("values",) if wanted.with_values else ()
+        with checked_out(Path(name), revision) as script:
+            return scripts.taken(script, settings, name=label, module=wanted.modules.get(name, ""), measured=measured)
+    path, rank = named_rank(name)
+    trace = store.load(path, rank)
+    if wanted.step is not None:
+        trace = replace(trace, steps=(choose(trace, wanted.step),))
+    sections = scripts.trace_sections(trace, settings)
+    values = tuple(scripts.trace_values(trace)) if "values" in settings.include else ()
+    digests = tuple(scripts.trace_digests(trace)) if "digests" in settings.include else ()
+    has = {"values": bool(values), "digests": bool(digests)}
+    held = tuple(part for part in settings.include if part not in EXTRAS or has.get(part))
+    if rank is None and len(ranks := store.ranks_of(path)) > 1:
+        say(f"Of {path}, rank {trace.rank} is compared, of {len(ranks)}; another one is {path}#1.", err=True)
+    return Snapshot(trace.script, sections, held, trace.total_steps, values, digests=digests), trace
 
 
 def _show(
-    difference: SnapshotDiff, format_: str, output: Path | None, title: str, together: bool, command: str
+    difference: SnapshotDiff, format_: str, output: Path | None, names: str, together: bool, command: str
 ) -> None:
     if format_ == "text" and output is None:
         print_diff(difference)
         return
-    content = _content(difference, format_, title, together, command)
-    _put(content, output)
+    content = _content(difference, format_, names, together, command)
+    put_out(content, output)
 
 
-def _content(difference: SnapshotDiff, format_: str, title: str, together: bool, command: str) -> bytes:
+def _content(difference: SnapshotDiff, format_: str, names: str, together: bool, command: str) -> bytes:
     if format_ == "json":
         sections = {name: one.as_dict() for name, one in difference.compared}
         whole = {"format": "autograph-diff", "version": 1, "same": not difference, "sentences": difference.sentences}
@@ -420,15 +274,15 @@ def _content(difference: SnapshotDiff, format_: str, title: str, together: bool,
             [f"{line}\n" for line in difference.sentences] + ["\n", difference.to_text()] * bool(difference)
         ).encode()
     if format_ in REPORTS:
-        one, _, other = title.partition(" - ")
+        one, _, other = names.partition(" - ")
         return REPORTS[format_](difference, (one, other), command)
     if not difference.graphs:
         raise CommandError("There is nothing to draw: the graphs are the same.")
     name, first = difference.graphs[0]
     if format_ == "svg" and not together:
-        one, _, other = title.partition(" - ")
-        names = f" · {name}" if len(difference.graphs) == 1 else ""
+        one, _, other = names.partition(" - ")
+        which = f" · {name}" if len(difference.graphs) == 1 else ""
         return side_by_side(
-            [graph for _, graph in difference.graphs], (f"before: {one}{names}", f"after: {other}{names}")
+            [graph for _, graph in difference.graphs], (f"before: {one}{which}", f"after: {other}{which}")
         )
-    return render_diff(first, format=format_, title=f"{title}, {name}")
+    return render_diff(first, format=format_, title=f"{names}, {name}")

@@ -13,19 +13,25 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograph_cli.atomic_files import temporary_folder
+from autograph_cli.cli.diff_options import ByValues
+from autograph_cli.cli.diff_sides import Named, Request, page_of_both, put_out
 from autograph_cli.cli.exit_codes import CommandError
 from autograph_cli.cli.git import checked_out
-from autograph_cli.cli.opening import named_rank
-from autograph_cli.cli.options import SCRIPTS
+from autograph_cli.cli.opening import choose, named_rank
+from autograph_cli.cli.options import SCRIPTS, UsageError
+from autograph_cli.engines import chosen
 from autograph_cli.export.comparison import parted_side_by_side
-from autograph_cli.graph import Node, Step, Trace
+from autograph_cli.graph import Node, Snapshot, Step, Trace
 from autograph_cli.graph.aligned import Aligned
 from autograph_cli.graph.divergence import Divergence, divergence
 from autograph_cli.graph.parting_text import as_dict, recomputed, sentence, text
 from autograph_cli.graph.ranks import words as rank_words
+from autograph_cli.graph.snapshot import compare as graph_compare
 from autograph_cli.record.log.steps import COMPARED
 from autograph_cli.record.run import store
 from autograph_cli.testing import rank_recording, recording, sweeps
+from autograph_cli.testing.scripts import trace_sections
+from autograph_cli.testing.settings import load
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -52,20 +58,83 @@ class Way(Struct, frozen=True):
     engine: str = "builtin"
     executable: str = ""
     """Another Python that runs it."""
+    step: str = ""
+    """The one step that is looked at."""
+    seed: int | None = None
     environment: Mapping[str, str] = {}
     dtype: str = ""
     words: str = ""
     """The words that tell it from the other run of the same script."""
 
 
-def open_ranks(
-    named: Sequence[tuple[str, str | None]], ways: Sequence[Way], steps: str | None, ranks: int | None
-) -> list[tuple[Side, Side]]:
+def run(request: Request, by: ByValues, steps: tuple[str, ...], wanted: tuple[str, Path | None]) -> int:
+    """Compare the numbers of both sides, print or write the report, and return the exit code."""
+    form, output = wanted
+    if form not in ("text", "json", "svg", "html"):
+        raise UsageError(f"--values writes text, json, svg and html, and no {form}.")
+    if len(by.dtypes) > 2 and (form != "text" or output is not None):
+        raise UsageError("More than two dtypes are told as text.")
+    if len(steps) > 2 or (len(steps) == 2 and not request.is_of_one):
+        raise UsageError("--step is given once, or twice of one script or trace: --step 3 --step 7.")
+    sides = request.sides(twice=by.is_of_one or len(steps) == 2)
+    pairs: list[tuple[str, ...]] = [(by.dtypes[0], other) for other in by.dtypes[1:]] or [()]
+    return max(_compared(sides, _ways(request, by, steps, pair), by, pair, wanted) for pair in pairs)
+
+
+def _ways(request: Request, by: ByValues, steps: tuple[str, ...], dtypes: tuple[str, ...]) -> list[Way]:
+    """How each side is run."""
+    if len(by.pythons) > 2:
+        raise UsageError("Give --python once or twice.")
+    settings = load()
+    plain = not request.engines and (by.compiled or by.pythons)
+    names = ("torch", "torch") if plain else request.running(settings)
+    ways = []
+    for at, name in enumerate(names):
+        python, dtype = (by.pythons[at : at + 1] or ("",))[0], (dtypes[at : at + 1] or ("",))[0]
+        seed = by.seeds[min(at, len(by.seeds) - 1)] if by.seeds else None
+        step = steps[min(at, len(steps) - 1)] if steps else ""
+        told = [f" in {dtype}"] * bool(dtype) + [f" by {python}"] * bool(python)
+        told += [f", seed {seed}"] * (len(by.seeds) == 2) + [f", step {step}"] * (len(steps) == 2)
+        told += [", eager"] * (by.compiled and not at)
+        environment = EAGER if by.compiled and not at else {}
+        ways.append(Way(chosen(name), python, step, seed, environment, dtype, "".join(told)))
+    return ways
+
+
+def _compared(
+    sides: Sequence[Named], ways: Sequence[Way], by: ByValues, dtypes: tuple[str, ...], wanted: tuple[str, Path | None]
+) -> int:
+    pairs = open_ranks(sides, ways, by.ranks)
+    opened = pairs[0] if pairs else open_sides(sides, ways)
+    found = compare_ranks(pairs) if pairs else compare(opened)
+    form, output = wanted
+    told = _page(opened, found, sides) if form == "html" else content(found, opened, form)
+    put_out(f"{' and '.join(dtypes)}: ".encode() * (form == "text" and bool(dtypes)) + told, output)
+    return CODES[found.verdict]
+
+
+def _page(opened: Sequence[Side], found: Divergence, sides: Sequence[Named]) -> bytes:
+    """Make the page of both runs, where their numbers part marked."""
+    traces = [_with(side.trace, its) for side, its in zip(opened, (found.old, found.new), strict=True)]
+    settings = load()
+    one, other = (Snapshot(each.script, trace_sections(each, settings)) for each in traces)
+    return page_of_both(traces, sides, graph_compare(one, other, settings.tolerance).sentences, found)
+
+
+def _with(trace: Trace, step: Step | None) -> Trace:
+    """The trace with a step that was recorded later."""
+    if step is None or any(each is step for each in trace.steps):
+        return trace
+    steps = [each for each in trace.steps if each.number != step.number]
+    return replace(trace, steps=tuple(sorted([*steps, step], key=lambda each: each.number)))
+
+
+def open_ranks(named: Sequence[Named], ways: Sequence[Way], ranks: int | None) -> list[tuple[Side, Side]]:
     """Read the traces of several ranks, or run scripts on so many, and pair them by rank; none where a run is of one
     process."""
     with temporary_folder() as place:
         goals = [Path(place, f"{number}.zip") for number in range(len(named))]
-        found = [_ranks(*each, way, steps, ranks, goal) for each, way, goal in zip(named, ways, goals, strict=True)]
+        found = [_ranks(*each, way, ranks, goal) for each, way, goal in zip(named, ways, goals, strict=True)]
     if not all(len(each) > 1 for each in found):
         return []
     if found[0].keys() != found[1].keys():
@@ -73,9 +142,7 @@ def open_ranks(
     return [(one, found[1][rank]) for rank, one in found[0].items()]
 
 
-def _ranks(
-    name: str, revision: str | None, way: Way, steps: str | None, ranks: int | None, goal: Path
-) -> dict[int, Side]:
+def _ranks(name: str, revision: str | None, way: Way, ranks: int | None, goal: Path) -> dict[int, Side]:
     """The run of each rank; of scripts only where `ranks` are asked for."""
     path = Path(name)
     if name.endswith(SCRIPTS):
@@ -84,10 +151,10 @@ def _ranks(
         path = goal
         with checked_out(Path(name), revision) as script:
             rank_recording.launch(
-                script, ranks, goal, steps=steps or COMPARED, measured=("values",), name=name, engine=way.engine
+                script, ranks, goal, steps=COMPARED, measured=("values",), name=name, engine=way.engine
             )
     listed = store.ranks_of(path) if path.is_file() else []
-    return {each.rank: Side(name, store.load(path, each.rank)) for each in listed}
+    return {each.rank: Side(name, _of_step(store.load(path, each.rank), way.step)) for each in listed}
 
 
 def compare_ranks(pairs: Sequence[tuple[Side, Side]]) -> Divergence:
@@ -110,30 +177,32 @@ def _when(found: Divergence) -> tuple[int, int, float]:
     return order, found.old.number if found.old is not None else 0, found.parting.time if found.parting else 0.0
 
 
-def open_sides(named: Sequence[tuple[str, str | None]], ways: Sequence[Way], steps: str | None) -> list[Side]:
+def open_sides(named: Sequence[Named], ways: Sequence[Way]) -> list[Side]:
     """Read traces, and run scripts, of these names and revisions, each in its way, both at the same time."""
-    return _each([*zip(named, ways, strict=True)], lambda each: _side(*each[0], each[1], steps))
+    return _each([*zip(named, ways, strict=True)], lambda each: _side(*each[0], each[1]))
 
 
-def _side(name: str, revision: str | None, way: Way, steps: str | None) -> Side:
+def _side(name: str, revision: str | None, way: Way) -> Side:
     """Read a trace, or run a script."""
     if not name.endswith(SCRIPTS):
         path, rank = named_rank(name)
-        return Side(name, store.load(path, rank))
+        return Side(name + way.words, _of_step(store.load(path, rank), way.step))
     title = (f"{name} at {revision}" if revision else name) + way.words
 
     def run(kept: str, *measured: str) -> Trace:
         with checked_out(Path(name), revision) as script:
-            return recording.record(
+            recorded = recording.record(
                 script,
-                steps=kept,
+                steps=way.step if way.step.isdigit() else kept,
                 measured=("values", *measured),
                 environment=way.environment,
                 name=title,
                 engine=way.engine,
+                seed=way.seed,
                 executable=way.executable,
                 dtype=way.dtype,
-            ).trace
+            )
+        return _of_step(recorded.trace, way.step)
 
     def check(function: str) -> str:
         with checked_out(Path(name), revision) as script:
@@ -141,7 +210,12 @@ def _side(name: str, revision: str | None, way: Way, steps: str | None) -> Side:
             with sweeps.child("autograph_cli.cli.main", words, executable=way.executable or sys.executable) as process:
                 return _said(process.communicate()[0])
 
-    return Side(title, run(steps or COMPARED), run, check)
+    return Side(title, run(COMPARED), run, check)
+
+
+def _of_step(trace: Trace, wanted: str) -> Trace:
+    """The trace of one step alone, if one is wanted: it counts as the first, as that of the other side does."""
+    return replace(trace, steps=(replace(choose(trace, wanted), number=0),), total_steps=1) if wanted else trace
 
 
 def _said(text: str) -> str:

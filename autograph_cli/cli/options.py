@@ -123,6 +123,20 @@ class DtypesType(EnginesType):
     least, most = 2, len(DTYPES)
 
 
+class SeedsType(click.ParamType[tuple[int, ...]]):
+    """One seed, or two with a comma."""
+
+    name = "seeds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        parts = [part.strip() for part in value.split(",")]
+        if len(parts) > 2 or len(set(parts)) < len(parts) or not all(re.fullmatch(r"\d{1,9}", part) for part in parts):
+            self.fail(f"{value!r} is no whole number, such as 3, and no two of them: 1,2.", param, ctx)
+        return tuple(map(int, parts))
+
+
 engine_option = click.option(
     "--engine",
     type=click.Choice(engines.NAMES),

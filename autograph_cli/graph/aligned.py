@@ -150,6 +150,16 @@ def noise_of(eps: float, given: Sequence[Exact | None], made: Exact | None, fact
     return 4 * eps * math.sqrt(terms) * max(map(largest, known)) * factor
 
 
+def handed(given: Compared, taken: Exact | None, made: Exact | None) -> float:
+    """Return how far apart numbers may be that were made of these, for how far apart these are: where terms cancel, as
+    in a mean, what is left of them is as far apart as they are themselves."""
+    size = largest(made) if made is not None else 0.0
+    if made is None or taken is None or not size or not math.isfinite(given.relative):
+        return given.relative
+    gathered = 1.0 if taken.data else math.sqrt(min(taken.count, made.count))  # of a digest, all may be in one place
+    return max(given.relative, given.relative * largest(taken) * gathered / size / AMPLIFIED)
+
+
 def flow_in(node: Node, number: int) -> Flow | None:
     """Return what a backward call gave a node and this one sent on."""
     flows = () if node.measured is None else node.measured.flows

@@ -15,11 +15,13 @@ from autograph_cli.graph.aligned import Aligned, Compared, at, flow_in
 from autograph_cli.graph.numbers import Apart, numbers
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.parting_backward import partings
-from autograph_cli.graph.records import Edge, Exact, Pass, Source, Step, Trace, above
+from autograph_cli.graph.records import Edge, Exact, Graph, Pass, Source, Step, Trace, above
 
 Verdict = Literal["equal", "rounding", "parted", "incomparable"]
 _NOISE = 1e-5
 """Gradients that are so small beside those of other leaves are rounding by themselves."""
+_KEPT = 0.1
+"""How much of a difference of leaves counts, of which an optimizer makes more."""
 _RELATED = 0.9
 """Numbers of so high a correlation are the same draws, scaled, moved or cut off; of many, half of it."""
 
@@ -89,18 +91,20 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
     later = {step.number: step for step in new.steps if step.has_nodes}
     pairs = [(step, later[step.number]) for step in old.steps if step.has_nodes and step.number in later]
     counts: Counter[str] = Counter()
-    carried: dict[int, dict[str, float]] = {}
-    worst, before, alone, blurred = 0.0, None, 0, 0
+    carried: dict[str, float] = {}
+    worst, before, alone, blurred, steps = 0.0, None, 0, 0, 0
     for one, other in pairs:
         exact = old.engine == new.engine and not counts["rounding"]
         aligned = Aligned(one.graph, other.graph, same_engine=exact, rtol=rtol, same_words=old.engine == new.engine)
-        aligned.carried = carried.get(one.number - 1, None if counts["rounding"] else {})
+        aligned.carried = carried if before == one.number - 1 or not counts["rounding"] else None
         found = partings(aligned)
         alone += len(one.graph) + len(other.graph) - 2 * len(aligned.pairs)
         counts.update(aligned.levels)
         blurred += aligned.blurred
         worst = max(worst, aligned.largest)
-        carried[one.number] = {each.name: each.relative for each in _spread(aligned, noise=True)}
+        for name, apart in _carried(aligned):
+            carried[name] = max(carried.get(name, 0.0), apart)
+        steps += 1
         if found:
             break
         before = one.number
@@ -110,7 +114,7 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
         unseen=counts["unknown"],
         blurred=blurred,
         alone=alone,
-        steps=len(carried),
+        steps=steps,
         largest=worst,
         total=min(old.total_steps, new.total_steps),
     )
@@ -198,7 +202,7 @@ def _of_state(aligned: Aligned, parting: Parting, step: Step, before: int | None
     assert parting.old is not None
     assert parting.new is not None
     one, other = aligned.old[parting.old], aligned.new[parting.new]
-    name = next(iter((*one.outputs[0].names, *other.outputs[0].names)), "an input")
+    name = next(iter((*one.outputs[0].names, *other.outputs[0].names)), "") or _unnamed(aligned.old, parting.old)
     types = one.outputs[0].type, other.outputs[0].type
     if types[0].shape != types[1].shape:
         return "incomparable", f"{name} is {types[0]} in the first and {types[1]} in the second"
@@ -214,6 +218,12 @@ def _of_state(aligned: Aligned, parting: Parting, step: Step, before: int | None
         kept = f"the steps between {before + 1} and {step.nth}" if before is not None else f"those before {step.nth}"
         return "parted", f"{kept} were not kept: record with --steps all"
     return "parted", ""
+
+
+def _unnamed(graph: Graph, number: int) -> str:
+    """What an input without a name is called: by the line that takes it."""
+    source = above("parting_text").place(graph, number)
+    return f"an input of {source.file}:{source.line}" if source is not None else "an input"
 
 
 def _unrelated(aligned: Aligned, number: int) -> bool:
@@ -255,6 +265,14 @@ def _spread(aligned: Aligned, *, noise: bool = False) -> Iterator[Spread]:
                 yield Spread(name, mine.order, compared.relative, compared.level == "parted")
             elif noise:
                 yield Spread(name, mine.order, 1.0, False)
+
+
+def _carried(aligned: Aligned) -> Iterator[tuple[str, float]]:
+    """By how much leaves may differ in the steps that come: by what their gradients do, and what they do already."""
+    yield from ((each.name, each.relative) for each in _spread(aligned, noise=True))
+    for (number, _), found in aligned.results.items():
+        if aligned.old[number].kind == "leaf" and math.isfinite(found.relative):
+            yield from ((name, _KEPT * found.relative) for name in aligned.old[number].outputs[0].names)
 
 
 def _gradients(aligned: Aligned, one: int, mine: Pass, its: Pass) -> Compared | None:

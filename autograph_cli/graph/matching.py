@@ -312,7 +312,8 @@ class _Matcher:
                     if self.coarse[0][near] == self.coarse[1][candidate]:
                         alike = self.labels[0][0][near] == self.labels[0][1][candidate]
                         score = 2 * self._evidence(near, candidate) + alike
-                        heapq.heappush(waiting, (-score, abs(near - candidate), near, candidate))
+                        moved = abs((near - one) - (candidate - other))
+                        heapq.heappush(waiting, (-score, moved, near, candidate))
 
     def _align(self, order: int) -> None:
         """Pair what is left in order of creation, and then its neighbours."""

@@ -17,8 +17,9 @@ FEW_BYTES = 4096
 """Tensors of so many bytes are kept whole."""
 PROBES = 4
 _ROW = 4096
-_GOLDEN = 0x9E3779B97F4A7C15
-"""Multiplied by whole numbers, its upper bits are as good as drawn: signs that are the same on every machine."""
+_MIXING = (0x9E3779B97F4A7C15, 63), (0xBF58476D1CE4E5B9, 30), (0x94D049BB133111EB, 27)
+"""The factors and shifts of SplitMix64: the bits of what it makes of whole numbers are as good as drawn, and the same
+on every machine."""
 _PRECISION = {"float64": 52, "complex128": 52, "float32": 23, "complex64": 23, "float16": 10, "bfloat16": 7}
 
 
@@ -93,11 +94,13 @@ def apart(old: Exact, new: Exact) -> Apart | None:
         return SAME
     if old.data and new.data:
         return _elementwise(numbers(old), numbers(new))
-    norms, probes = zip(*[_digest(each) for each in (old, new)], strict=True)
+    norms, probes = zip(*[digest(each) for each in (old, new)], strict=True)
     if norms[0] == norms[1] and probes[0] == probes[1] and old.kind != new.kind:
         return SAME
-    gaps = [one - other for one, other in zip(*probes, strict=True)]
-    difference = math.sqrt(sum(gap * gap for gap in gaps) / len(gaps))
+    if probes[0][PROBES:] != probes[1][PROBES:]:
+        return Apart(False, math.inf, max(norms), None, *norms)
+    gaps = [one - other for one, other in zip(probes[0][:PROBES], probes[1], strict=False)]
+    difference = max(math.sqrt(sum(gap * gap for gap in gaps) / len(gaps)), abs(norms[0] - norms[1]))
     scale = max(norms)
     return Apart(False, difference, scale, None, *norms)
 
@@ -141,37 +144,55 @@ def _is_whole(exact: Exact) -> bool:
     """Return whether there are as many numbers as it says, or as many projections as there are."""
     if exact.data:
         return len(exact.data) == exact.count * int(np.dtype(exact.kind).itemsize)
-    return not exact.count or len(exact.probes) == PROBES
+    return not exact.count or len(exact.probes) in (PROBES, 2 * PROBES)
 
 
-def _digest(exact: Exact) -> tuple[float, list[float]]:
+def digest(exact: Exact) -> tuple[float, list[float]]:
+    """Return the norm and the projections of what is kept of a tensor."""
     return _told(numbers(exact)) if exact.data else (float(exact.norm or 0), [float(each) for each in exact.probes])
 
 
 def _told(flat: Any) -> tuple[float, list[float]]:
-    """Return the norm and the sums with four patterns of signs, by whose differences tensors are told apart."""
+    """Return the norm and the sums with four patterns of signs, by whose differences tensors are told apart; where not
+    all numbers are finite, then the sums of what tells which are not."""
     numbers = flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
     numbers = numbers if numbers.dtype.kind == "f" else numbers.astype(np.float64)
     with np.errstate(all="ignore"):
-        if not np.isfinite(numbers @ numbers):  # what is NaN or infinite is left out
-            numbers = np.where(np.isfinite(numbers), numbers, 0).astype(np.float64)
+        square = float(numbers @ numbers)
+        if math.isfinite(square):
+            return math.sqrt(square), _sums(numbers)
+        others = np.nan_to_num(np.where(np.isfinite(numbers), 0.0, numbers), nan=1.0, posinf=2.0, neginf=3.0)
+        numbers = np.where(np.isfinite(numbers), numbers, 0).astype(np.float64)
+        return math.sqrt(float(numbers @ numbers)), _sums(numbers) + (_sums(others) if others.any() else [])
+
+
+def _sums(numbers: Any) -> list[float]:
+    """Return the sums of numbers with four patterns of signs."""
     whole = numbers.size // _ROW
     rows, rest = numbers[: whole * _ROW].reshape(whole, _ROW), numbers[whole * _ROW :].astype(np.float64)
-    with np.errstate(all="ignore"):
-        norm = math.sqrt(float(numbers @ numbers))
-        return norm, [float(_signed(rows, rest, each)) for each in range(PROBES)]
+    sums = (rows @ _patterns(numbers.dtype.char)).astype(np.float64)
+    return [float(_signed(sums, rest, each)) for each in range(PROBES)]
 
 
-def _signed(rows: Any, rest: Any, pattern: int) -> Any:
-    """The sum of rows of numbers, and of what is left, with a pattern of signs."""
-    along, down = _signs(pattern, _ROW, rows.dtype.char), _signs(pattern, len(rows) + 1, "d")
-    return (rows @ along).astype(np.float64) @ down[:-1] + (rest @ along[: rest.size]) * down[-1]
+def _signed(sums: Any, rest: Any, pattern: int) -> Any:
+    """The sum of the sums of rows with patterns of signs, each row with the next pattern, and of what is left."""
+    places, down = np.arange(len(sums)), _signs(pattern, len(sums) + 1, "d")
+    along = _signs(pattern, _ROW, "d")
+    return sums[places, (places + pattern) % PROBES] @ down[:-1] + (rest @ along[: rest.size]) * down[-1]
+
+
+@functools.lru_cache(4)
+def _patterns(kind: str) -> Any:
+    """The patterns of signs along a row, one a column."""
+    return np.stack([_signs(each, _ROW, kind) for each in range(PROBES)], 1)
 
 
 @functools.lru_cache(256)
 def _signs(pattern: int, count: int, kind: str) -> Any:
     """So many signs of a pattern, as numbers of this type."""
     with np.errstate(over="ignore"):
-        places = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
+        places = np.arange(1, count + 1, dtype=np.uint64)
+        for factor, shift in _MIXING:
+            places = (places ^ (places >> np.uint64(shift))) * np.uint64(factor)
     bits = (places >> np.uint64(63 - 7 * pattern)) & np.uint64(1)
     return (1.0 - 2.0 * bits.astype(np.float64)).astype(kind)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from autograph_cli.graph.numbers import SAME, Apart
 
-Kind = Literal["state", "operation", "part", "formula", "hook", "cut", "seed"]
+Kind = Literal["state", "operation", "part", "formula", "hook", "cut", "seed", "graph"]
 
 
 class Parting(Struct, frozen=True):
@@ -17,7 +17,7 @@ class Parting(Struct, frozen=True):
     kind: Kind
     """`state`: a leaf or an input. `operation`: an operation on the same numbers. `part`: several operations, of which
     not each has a like. `formula`: the backward of a node. `hook`: a hook of a tensor. `cut`: a gradient that goes on
-    in one graph only. `seed`: what a backward call was given."""
+    in one graph only. `seed`: what a backward call was given. `graph`: a call of which one run alone keeps a graph."""
     time: float
     old: int | None = None
     new: int | None = None

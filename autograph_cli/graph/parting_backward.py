@@ -37,6 +37,9 @@ class _Backward:
             ends = [*mine.ran, *(edge.node for edge in mine.roots)]
             time = max(time, max(ends, default=0) + 0.25)
             _Call(self, mine, its, time).run()
+            if mine.create_graph != its.create_graph and len(self.old.passes) != len(self.new.passes):
+                start = mine.roots[0].node if mine.roots else 0
+                self.found.append(Parting("graph", time + 0.5, start, self.aligned.pairs.get(start), pass_id=mine.id))
         return self.found
 
 
@@ -250,6 +253,11 @@ class _Call:
             for sender, _ in self.senders[side].get((number, nr), []):
                 old = sender if lost else self.aligned.likes.get(sender)
                 if old is not None and self._alike(old):
+                    if self._ends_in_leaf(sender, number, side):
+                        gone = Compared("parted", Apart(False, math.inf))
+                        new, ends = self.aligned.pairs[old], other if lost else one
+                        self._add("cut", old, new, gone, nr, lost=lost, ends=ends)
+                        return
                     continue
                 if lost and self._behind_parted([sender]):
                     continue
@@ -259,14 +267,22 @@ class _Call:
                 self._add("part", one_side, other_side, gone, nr, lost=lost, olds=olds, news=news)
                 return
 
+    def _ends_in_leaf(self, sender: int, number: int, side: int) -> bool:
+        """Return whether a gradient that one graph sends on to this node ends in a leaf in the other graph."""
+        (graph, likes), (other, _) = self.aligned.sides[side], self.aligned.sides[1 - side]
+        edges = zip(graph[sender].next, other[likes[sender]].next, strict=False)
+        targets = [its for mine, its in edges if mine is not None and mine.node == number and its is not None]
+        return any(other[edge.node].kind == "leaf" for edge in targets)
+
 
 def _ends(graph: Graph, node: Node, aligned: Aligned) -> int | None:
     """Return the argument that ends the history, in the graph in which no gradient goes on: a `detach`, or an operation
     that ran without a gradient."""
     likes, other = (aligned.likes, aligned.old) if graph is aligned.new else (aligned.pairs, aligned.new)
     met = walk(graph, [edge.node for edge in node.args], lambda one: one.args if one.kind == "untracked" else ())
-    cuts = (number for number in met if graph[number].kind == "untracked" and graph[number].cut)
-    return next((number for number in cuts if number not in likes or not other[likes[number]].cut), None)
+    cuts = [number for number in met if graph[number].kind == "untracked" and graph[number].cut]
+    alone = (number for number in cuts if number not in likes or not other[likes[number]].cut)
+    return next(alone, next(iter(cuts), None))
 
 
 def _senders(graph: Graph, ran: Iterable[int]) -> dict[tuple[int, int], list[tuple[int, int]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from autograph_cli.graph.aligned import BLURRED, SHARP, USUAL, Aligned, Compared, noise_of
+from autograph_cli.graph.aligned import BLURRED, SHARP, USUAL, Aligned, Compared, handed, noise_of
 from autograph_cli.graph.compared import constants
 from autograph_cli.graph.parting import Kind, Parting
 from autograph_cli.graph.records import Edge, Graph, Node
@@ -25,6 +25,8 @@ class Forward:
         self.causes: dict[int, frozenset[int]] = {}
         """For each node of the old graph whose results are other ones: the nodes of the old graph at which that
         begins."""
+        self.hushed: set[int] = set()
+        """Those at which something begins that an operation makes the same numbers of."""
         self.wired: set[int] = set()
         """The nodes of the old graph that were given the same numbers as their likes."""
         self.parts: dict[int, tuple[Edge, Edge]] = {}
@@ -50,6 +52,8 @@ class Forward:
         if any(each.level not in ("same", "unknown") for each in found):
             parted = [nr for nr, each in enumerate(found) if each.level == "parted"]
             self._reason(one, other, given is not None, parted)
+        else:
+            self.hushed |= self._handed_on(one, other)
 
     def _carried(self, one: Node) -> float:
         """How far a leaf or an input may be apart for what its gradients were apart in the step before; a buffer hangs
@@ -108,7 +112,7 @@ class Forward:
         sharp = aligned.same_engine and one.op == other.op and all(each.level == "same" for each in given)
         terms = [aligned.number(self.old, edge) for edge in one.args]
         noise = 0.0 if sharp else noise_of(eps, terms, numbers[0])
-        told = max((each.relative for each in given), default=0.0)
+        told = max((handed(each, number, numbers[0]) for each, number in zip(given, terms, strict=True)), default=0.0)
         found = aligned.judged(*numbers, eps, SHARP if sharp else USUAL, told, noise)
         if (
             found.level == "rounding"
@@ -124,7 +128,7 @@ class Forward:
         """Drop beginnings that lead nowhere. One counts where a result that differs hangs on it, or where the same
         operations go on with it; it is else a step of another way to compute the same."""
         begun = {number for number in self.faults if self._goes_on(number)}
-        faint: set[int] = set()
+        faint = set(self.hushed)
         for mine, its in self._ends():
             if self.aligned.like(mine, its):
                 known = self.aligned.results.get((mine.node, mine.nr))

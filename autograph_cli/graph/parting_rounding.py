@@ -52,7 +52,8 @@ class Rounding:
                 continue
             stack.pop()
             if known is not None:
-                self.found[now] = known.relative if math.isfinite(known.relative) else 0.0
+                is_rounding = known.level != "parted" and math.isfinite(known.relative)
+                self.found[now] = known.relative if is_rounding else 0.0
             elif now not in self.found:
                 flow = flow_in(self.graph[now], self.call)
                 size = max((largest(each) for each in flow.given if each is not None), default=0.0) if flow else 0.0

@@ -136,8 +136,13 @@ def _what(found: Divergence, parting: Parting) -> str:
         whom = f" to {_called(_graph(found, 0)[to.node])}" if to is not None else ""
         which = "second" if parting.lost else "first"
         ended = _graph(found, int(parting.lost))[parting.ends] if parting.ends is not None else None
-        by = f": {_op(ended)} ends it" if ended is not None else ""
+        by = "" if ended is None else f": {_op(ended)} ends it"
+        if ended is not None and ended.kind == "operation":
+            by = f": {_op(ended)} gets none, a leaf stands in its place"
         return f"no gradient goes on from {_op(node)}{whom} in the {which} run{by}"
+    if parting.kind == "graph":
+        kept = [step.graph.passes[parting.pass_id or 0].create_graph for step in (found.old, found.new) if step]
+        return f"the {'first' if kept[0] else 'second'} run alone keeps a graph of the gradients (create_graph)"
     if parting.kind == "seed":
         return "the backward call begins with another gradient"
     return _of_part(found, parting)
@@ -158,12 +163,36 @@ def _given_by(node: Node) -> tuple[Edge, ...]:
 
 
 def _of_part(found: Divergence, parting: Parting) -> str:
+    taken = _taken(found, parting)
+    if taken is not None:
+        user = _graph(found, 0)[parting.old or 0]
+        one, other = (_output(_graph(found, which), edge) for which, edge in enumerate(taken))
+        return f"{_op(user)} takes {one} in the first run and {other} in the second"
     olds, news = (
         ", ".join(dict.fromkeys(_op(graph[number]) for number in numbers)) or "nothing"
         for graph, numbers in ((_graph(found, 0), parting.olds), (_graph(found, 1), parting.news))
     )
     what = "send on another gradient" if parting.backward else "make other numbers of the same inputs"
     return f"{olds} in the first run and {news} in the second {what}"
+
+
+def _taken(found: Divergence, parting: Parting) -> tuple[Edge, Edge] | None:
+    """Return what an operation takes in both runs, where these are other ones of the same tensors."""
+    if parting.kind != "part" or parting.backward or parting.olds or parting.news:
+        return None
+    assert found.aligned is not None and parting.old is not None and parting.new is not None
+    aligned = found.aligned
+    pairs = zip(aligned.old[parting.old].args, aligned.new[parting.new].args, strict=False)
+    wired = ((mine, its) for mine, its in pairs if not aligned.like(mine, its))
+    return next(((mine, its) for mine, its in wired if aligned.compare(mine, its).level == "parted"), None)
+
+
+def _output(graph: Graph, edge: Edge) -> str:
+    """The name of an output, with its number where the node has several."""
+    node = graph[edge.node]
+    names = node.outputs[edge.nr].names
+    several = f"output {edge.nr} of {_op(node)}" if len(node.outputs) > 1 else ""
+    return several or (names[0] if names else _called(node))
 
 
 def _called(node: Node) -> str:
@@ -196,11 +225,22 @@ def _places(found: Divergence, parting: Parting) -> list[Source]:
     told = [place(graph, number) for graph, number in _nodes(found, parting)]
     if parting.kind == "cut" and parting.ends is not None:
         told.insert(0, place(_graph(found, int(parting.lost)), parting.ends))
-    if parting.kind == "seed" and found.old is not None and found.new is not None:
+    taken = _taken(found, parting)
+    if taken is not None and _renamed(found, taken):
+        told = [place(_graph(found, which), edge.node) for which, edge in enumerate(taken)]
+    if parting.kind in ("seed", "graph") and found.old is not None and found.new is not None:
         told = [step.graph.passes[parting.pass_id or 0].source for step in (found.old, found.new)]
     if parting.kind == "state" and found.stepped is not None:
         told = [found.stepped]
     return [each for each in told if each is not None]
+
+
+def _renamed(found: Divergence, taken: tuple[Edge, Edge]) -> bool:
+    """Return whether two outputs of one node have each other's name: then its line gives them these."""
+    nodes = [(_graph(found, which)[edge.node], edge.nr) for which, edge in enumerate(taken)]
+    names = [node.outputs[nr].names for node, nr in nodes]
+    like = found.aligned is not None and found.aligned.pairs.get(taken[0].node) == taken[1].node
+    return like and bool(set(names[0]) & set(names[1]))
 
 
 def _named(why: str, names: Names) -> str:
@@ -294,7 +334,7 @@ def _number(number: complex) -> str:
 
 def _given(aligned: Aligned, parting: Parting) -> str:
     """Return the names of the arguments of the operation that are still equal."""
-    if parting.old is None or parting.new is None or parting.kind in ("state", "part", "seed"):
+    if parting.old is None or parting.new is None or parting.kind in ("state", "part", "seed", "graph"):
         return ""
     one, other = aligned.old[parting.old], aligned.new[parting.new]
     told = []

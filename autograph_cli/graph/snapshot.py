@@ -9,13 +9,14 @@ from msgspec import Struct
 
 from autograph_cli.graph.compared import TOLERANCE as TOLERANCE, as_version, same_data
 from autograph_cli.graph.diff import DEFAULT_PARTS, PARTS, GraphDiff, diff
+from autograph_cli.graph.digests import parted
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Graph
 from autograph_cli.graph.snapshot_text import folded_lines
 
 FORMAT, VERSION = "autograph snapshot", 3
 COLLECTIVES = "collectives"
-EXTRAS = ("values", "formulas")
+EXTRAS = ("values", "formulas", "digests")
 """What a snapshot may hold besides graphs, as lines of text."""
 HOLDS = (*PARTS, *EXTRAS)
 
@@ -37,6 +38,8 @@ class Snapshot(Struct, frozen=True):
     """How many steps the script made, of which some are kept."""
     values: tuple[str, ...] = ()
     formulas: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
+    """Of the numbers of the first step, one a line."""
     ranks: int = 1
     """On so many ranks the script ran; of those with the same graphs a section is there once."""
     collectives: tuple[str, ...] = ()
@@ -140,7 +143,9 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
     others += [f"{title} is new" for title in theirs if title not in pairs.values()]
     others += _exchanged(old.collectives, new.collectives)
     for extra in EXTRAS:
-        if extra in old.holds and extra in new.holds:
+        if extra == "digests" in old.holds and extra in new.holds:
+            others += parted(old.digests, new.digests, tolerance)
+        elif extra in old.holds and extra in new.holds:
             others += _lines(extra, getattr(old, extra), getattr(new, extra), tolerance)
     compared = tuple((title, diff(mine[one], theirs[title], parts)) for one, title in pairs.items())
     return SnapshotDiff(tuple(pair for pair in compared if pair[1]), tuple(others), compared)

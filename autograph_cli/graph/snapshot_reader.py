@@ -124,9 +124,8 @@ class _Reader:
             else:
                 raise _Wrong(part.number, f"there is no section [{part.like}] before this one")
         sections = tuple(Section(title, graph) for title, graph in graphs.items())
-        values, formulas, exchanged = (extras.get(extra, ()) for extra in (*EXTRAS, COLLECTIVES))
-        held = Snapshot(self.name, sections, self.holds, self.steps, values, formulas, self.ranks, exchanged)
-        return replace(held, **self.how)
+        held = Snapshot(self.name, sections, self.holds, self.steps, ranks=self.ranks)
+        return replace(held, **extras, **self.how)
 
     def _parts(self) -> list[_Part]:
         parts: list[_Part] = []

@@ -82,7 +82,7 @@ def _settled(settings: Settings, mode: Mode, asked: Asked, script: Path) -> Resu
         if differs and unsteady.by_data(differs):
             made, notes = unsteady.without_loose(made, take(script, run, ranks=ranks, module=module))
         if kept is not None and differs and mode != "update" and unsteady.by_arguments(differs):
-            other = take(script, run, ranks=ranks, module=module, moved=True)
+            other = take(script, run, ranks=ranks, module=module, seed=1)
             kept, made, more = unsteady.without_drifted(kept, made, other)
             notes += more
         outcome = settle(path, made, mode, run.tolerance, command(script, asked), kept)

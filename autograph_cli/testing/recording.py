@@ -55,7 +55,7 @@ def record(
     name: str = "",
     engine: str = "builtin",
     module: str = "",
-    moved: bool = False,
+    seed: int | None = None,
     executable: str = "",
     dtype: str = "",
 ) -> Recording:
@@ -63,8 +63,8 @@ def record(
 
     `measured` is what is recorded beside the graph, as `--record` takes it; `environment` are variables that it is
     given; `executable` is another Python that runs it, `dtype` the one that tensors have unless told. With `module` the
-    script is run as `python -m` does, from the folder that its package is in. If seeds are `moved`, each one that the
-    script sets is another one, and so is the first.
+    script is run as `python -m` does, from the folder that its package is in. `seed` is the one that it begins
+    with; those that it sets are moved by as much.
     """
     label = name or str(script)
     engine = engines.chosen(engine)
@@ -79,7 +79,7 @@ def record(
         "measured": list(measured),
         "environment": dict(environment or {}),
         "engine": engine,
-        "moved": moved,
+        "seed": seed,
         "dtype": dtype,
     }
     with (
@@ -120,8 +120,8 @@ def answer(request: str) -> str:
     asked = json.loads(request)
     os.environ.update(asked["environment"])
     target = runner.Target.of(asked["script"], tuple(asked["arguments"]), module=asked["module"])
-    if asked["moved"]:
-        seeds.move(asked["engine"])
+    if asked["seed"] is not None:
+        seeds.move(asked["engine"], asked["seed"])
     with drawn_alike(asked["engine"], asked["dtype"]):
         result, trace = recorded(target, asked["steps"], asked["engine"], asked["measured"])
     extras = asked["extras"]

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from autograph_cli.engines import chosen
 from autograph_cli.graph import Graph, Section, Snapshot, Step, Trace, views
 from autograph_cli.graph.compared import results
+from autograph_cli.graph.digests import digest_lines
 from autograph_cli.graph.ranks import words
 from autograph_cli.graph.records import Measured, Values
 from autograph_cli.graph.snapshot import EXTRAS
@@ -127,47 +128,64 @@ def take(
     folder: Path | None = None,
     ranks: int = 1,
     module: str = "",
-    moved: bool = False,
-    measured: Sequence[str] = (),
-    traces: list[Trace] | None = None,
+    seed: int | None = None,
 ) -> Snapshot:
     """Run a script, and make a snapshot of what it recorded; raises `RecordingError` if it fails.
 
-    With `module` it is run as `python -m` does, from the folder that its package is in; with other seeds if these are
-    to be `moved`. `traces` gets what was recorded, of one process, with what is `measured` beside it.
+    With `module` it is run as `python -m` does, from the folder that its package is in; `seed` is as `recording.record`
+    takes it.
     """
+    if ranks == 1:
+        return taken(script, settings, name=name, folder=folder, module=module, seed=seed)[0]
+    if module:
+        raise recording.RecordingError(f"{name or script}: of several ranks, the script is started by its file.")
+    return _take_ranks(script.resolve(), ranks, settings, _arguments(script, settings), name or str(script), folder)
+
+
+def taken(
+    script: Path,
+    settings: Settings,
+    *,
+    name: str = "",
+    folder: Path | None = None,
+    module: str = "",
+    seed: int | None = None,
+    measured: Sequence[str] = (),
+) -> tuple[Snapshot, Trace]:
+    """Return the snapshot of a script with the trace that it is of, and what is `measured` beside it; see `take`."""
     position = script.resolve()
-    key = (
-        position.relative_to(settings.folder).as_posix()
-        if position.is_relative_to(settings.folder)
-        else script.as_posix()
-    )
-    arguments = settings.arguments.get(key, ())
     if module:
         folder = start_of(position, module)
-    if ranks > 1:
-        if module:
-            raise recording.RecordingError(f"{name or script}: of several ranks, the script is started by its file.")
-        return _take_ranks(position, ranks, settings, arguments, name or str(script), folder)
     recorded = recording.record(
         position,
-        arguments,
+        _arguments(script, settings),
         steps=settings.steps,
         folder=folder,
         name=name or str(script),
         extras=[extra for extra in EXTRAS if extra in settings.include],
         engine=settings.engine,
         module=module,
-        moved=moved,
-        measured=measured,
+        seed=seed,
+        measured=tuple(measured) + ("values",) * ("digests" in settings.include),
     )
-    if traces is not None:
-        traces.append(recorded.trace)
-    sections = trace_sections(recorded.trace, settings)
+    trace = recorded.trace
     made = Snapshot(
-        script.name, sections, settings.include, recorded.trace.total_steps, recorded.values, recorded.formulas
+        script.name,
+        trace_sections(trace, settings),
+        settings.include,
+        trace.total_steps,
+        recorded.values,
+        recorded.formulas,
+        tuple(trace_digests(trace)) if "digests" in settings.include else (),
     )
-    return replace(made, **_how(settings), module=module)
+    return replace(made, **_how(settings), module=module), trace
+
+
+def _arguments(script: Path, settings: Settings) -> Sequence[str]:
+    """The arguments that a script is run with."""
+    position = script.resolve()
+    inside = position.is_relative_to(settings.folder)
+    return settings.arguments.get((position.relative_to(settings.folder) if inside else script).as_posix(), ())
 
 
 def _take_ranks(
@@ -254,6 +272,12 @@ def trace_values(trace: Trace) -> Iterator[str]:
                     met[word] += 1  # a name may stand for one tensor after another
                     which = f" ({met[word]})" if met[word] > 1 else ""
                     yield f"{word}{which} = {_numbers(found[0])}"
+
+
+def trace_digests(trace: Trace) -> Iterator[str]:
+    """Yield the digests of the first step that was kept, as far as it was recorded with numbers."""
+    first = next((step for step in trace.steps if step.has_nodes), None)
+    yield from () if first is None else digest_lines(first)
 
 
 def _numbers(values: Values) -> str:

@@ -144,14 +144,15 @@ def test_both_engines_keep_the_same_steps(
     """Where an installed PyTorch followed another last step, both are asked for the engine's by number."""
     asked: list[tuple[str, str]] = []
 
-    def take(script: Path, settings: Settings, **_: object) -> Snapshot:
+    def taken(script: Path, settings: Settings, **_: object) -> tuple[Snapshot, Trace]:
         asked.append((settings.engine, settings.steps))
         last = {"builtin": 19, "torch": 15}[settings.engine]
         numbers = [0, last] if settings.steps == "first,last" else [*map(int, settings.steps.split(","))]
         graph = trace.steps[0].graph
-        return Snapshot("expr.py", tuple(Section(f"step {each}", graph) for each in numbers), settings.include, 20)
+        sections = tuple(Section(f"step {each}", graph) for each in numbers)
+        return Snapshot("expr.py", sections, settings.include, 20), trace
 
-    monkeypatch.setattr(scripts, "take", take)
+    monkeypatch.setattr(scripts, "taken", taken)
     Path("expr.py").touch()
     result = cli("diff", "--engines", engines, "expr.py")
     assert (result.exit_code, result.stdout) == (0, "")

@@ -141,3 +141,39 @@ def test_dtypes_round_and_a_fault_in_one_is_named(autograph: Run, tmp_path: Path
     assert any(line.startswith("float64 and bfloat16: The runs part at net.py:6, forward: mul") for line in lines)
     assert result.returncode == 1
     assert autograph("diff", "--values", "--dtype", "float32", "net.py").returncode == 2
+
+
+SEEDED = """\
+import torch
+torch.manual_seed(2)
+w = torch.nn.Parameter(torch.ones(3, 4))
+x = torch.ones(5, 3)
+for step in range(6):
+    h = torch.nn.functional.dropout(torch.tanh(x @ w), RATE)
+    (h.square().mean() * (1 if step < 4 else 2)).backward()
+"""
+ONE_SCRIPT = {
+    "two seeds": (("--seed", "1,2"), "0.5", 3, "an input of once.py:6 is other data, or the runs drew other random num"),
+    "two seeds of what draws nothing": (("--seed", "1,2"), "0.0", 0, "The numbers are equal"),
+    "one seed": (("--seed", "3", "once.py"), "0.5", 0, "The numbers are equal"),
+    "two steps": (("--step", "2", "--step", "5"), "0.0", 1, "The runs part at once.py:7, forward: mul makes other numbers"),
+    "two equal steps": (("--step", "2", "--step", "3"), "0.0", 0, "The numbers are equal"),
+    "steps that draw": (("--step", "2", "--step", "3"), "0.5", 3, "The numbers cannot be compared: an input of once.py:6 is"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ONE_SCRIPT)
+def test_a_script_is_compared_with_itself(case: str, autograph: Run) -> None:
+    words, rate, code, told = ONE_SCRIPT[case]
+    Path("once.py").write_text(SEEDED.replace("RATE", rate), "utf-8")
+    result = autograph("diff", "--values", *words, "once.py")
+    assert (result.returncode, told in result.stdout) == (code, True), result.stdout
+
+
+def test_two_steps_of_a_trace_are_compared(autograph: Run) -> None:
+    Path("once.py").write_text(SEEDED.replace("RATE", "0.0"), "utf-8")
+    autograph("run", "-q", "--record", "values", "--steps", "all", "-o", "once.json", "once.py")
+    result = autograph("diff", "--values", "--step", "2", "--step", "5", "once.json")
+    assert (result.returncode, "constants other=1 and other=2" in result.stdout) == (1, True)
+    for words in (("--step", "9"), ("--step", "1", "--step", "2", "once.json"), ("--seed", "1,1"), ("--seed", "x")):
+        assert autograph("diff", "--values", *words, "once.json").returncode == 2

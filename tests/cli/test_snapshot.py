@@ -210,5 +210,5 @@ def test_a_request_that_makes_no_sense_is_trouble(cli: Cli, arguments: list[str]
 def test_a_request_is_answered(tmp_path: Path) -> None:
     (tmp_path / "expr.py").write_text(SCRIPT)
     asked = {"script": str(tmp_path / "expr.py"), "module": False, "arguments": [], "steps": "first", "extras": []}
-    asked |= {"measured": [], "environment": {}, "engine": "builtin", "moved": False, "dtype": ""}
+    asked |= {"measured": [], "environment": {}, "engine": "builtin", "seed": None, "dtype": ""}
     assert json.loads(recording.answer(json.dumps(asked)))["exit_code"] == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tests.graph.parting_programs import Planted, planted, rounded, same, sample
 from tests.graph.planted_models import planted_models
 
 COUNT = int(os.environ.get("AUTOGRAPH_PARTINGS", "40"))
-"""So many changes are planted in programs, and in models; there are 387, and 110."""
+"""So many changes are planted in programs, and in models; there are 387, and 284."""
 ENGINE = os.environ.get("AUTOGRAPH_PARTINGS_ENGINE", "builtin")
 REACH = 0.98
 
@@ -314,6 +315,43 @@ def test_digests_tell_large_tensors_apart() -> None:
     wide = apart(kept(numbers), kept(numbers.astype(np.float64)))
     assert wide is not None
     assert wide.relative < 1e-5
+
+
+DIFFERENCES = {
+    "everywhere": lambda np, n: np.ones(n),
+    "one channel": lambda np, n: (np.arange(n) // 144 == 3).astype(float),
+    "one column": lambda np, n: (np.arange(n) % 8 == 1).astype(float),
+    "rising": lambda np, n: np.linspace(0, 1, n),
+    "in turns": lambda np, n: (-1.0) ** np.arange(n),
+    "anyhow": lambda np, n: np.random.default_rng(1).standard_normal(n),
+}
+
+
+@pytest.mark.parametrize("size", [1_152, 5_000, 40_000, 300_003])
+@pytest.mark.parametrize("case", DIFFERENCES)
+def test_digests_measure_differences_of_any_form(case: str, size: int) -> None:
+    np = pytest.importorskip("numpy")
+    base = np.random.default_rng(0).standard_normal(size)
+    gap = 1e-3 * DIFFERENCES[case](np, size)
+    found = apart(kept(base), kept(base + gap))
+    assert found is not None
+    assert 0.3 < found.difference / np.linalg.norm(gap) < 2
+
+
+@pytest.mark.parametrize("size", [5, 5_000])
+def test_what_is_not_finite_is_never_rounding(size: int) -> None:
+    np = pytest.importorskip("numpy")
+    ways = {}
+    for name in ("nan", "inf", "-inf", "0"):
+        ways[name] = np.ones(size, np.float32)
+        ways[name][3] = float(name)
+    for one, other in itertools.product(ways, ways):
+        gap = apart(kept(ways[one]), kept(ways[other]))
+        assert gap is not None
+        assert gap.same == (one == other)
+        assert gap.same or gap.relative > 1e-3
+    moved = np.roll(ways["nan"], 1)
+    assert apart(kept(ways["nan"]), kept(moved)).relative == float("inf")  # type: ignore[union-attr]
 
 
 def test_the_numbers_of_a_part_are_those_that_it_ends_with(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ DAMAGE = {
     TEXT.replace("input x", "leaf w"): "the snapshot, line 8: there is a second w.",
     TEXT.replace("order 0\n", ""): "the snapshot, line 6: there is no heading above this line.",
     TEXT.replace("dtypes", "colours"): "the snapshot, line 2: it holds 'colours', which is none of names, shapes, "
-    "dtypes, constants, lines, modules, untracked, values, formulas.",
+    "dtypes, constants, lines, modules, untracked, values, formulas, digests.",
     TEXT.replace(
         "[step 0]", "[step 0] as [step 9]"
     ): "the snapshot, line 5: there is no section [step 9] before this one.",
