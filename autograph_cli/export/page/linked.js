@@ -17,7 +17,7 @@ const linkedOf = (page) => {
   const known = (numbers) => numbers.filter((number) => nodes[number]);
   if (inside) boot.listen("message", ({ source, data: message }) => {
     if (source !== parent || !message || message.autograph !== 1) return;
-    if (message.hello) post({});
+    if (message.hello) post(page.chosen.length ? { choose: page.chosen } : {}); // what was chosen before it was heard
     heard = true;
     if (message.step !== undefined) page.scrubber.go(message.step);
     if (message.view !== undefined) page.turn(message.view);

@@ -18,7 +18,7 @@ from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.records import Scene
 from autograph_cli.graph import Graph, backward, double_backward, forward
 from tests.export.nets import Net, layers, linear
-from tests.export.pages import packs_of, view_of
+from tests.export.pages import go_to, packs_of, view_of
 
 
 def unpacked(text: str) -> Any:
@@ -158,7 +158,7 @@ def test_folds_open_in_place(browser: Any, tmp_path: Any) -> None:
     opened, said = browser.new_page(viewport={"width": 1300, "height": 850}), []
     opened.on("console", lambda message: said.append(message.text))
     opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.goto((tmp_path / "big.html").as_uri())
+    go_to(opened, (tmp_path / "big.html").as_uri())
     first = opened.locator(".fold").first
     height, seen = opened.locator("#picture svg").bounding_box()["height"], opened.locator(".box:visible").count()
     first.dblclick()
