@@ -119,6 +119,8 @@ class Page(Struct, frozen=True):
     """The numbers of each of these steps, by node; None where the picture of its structure was made of that step."""
     apart: Mapping[str, Any] = field(default_factory=dict)
     """How the run differs from another one, beside which it is shown."""
+    about: str = ""
+    """What its nodes are, where they are not those that ran."""
 
 
 def to_html(page: Page) -> str:
@@ -187,7 +189,7 @@ def _data(page: Page, packs: list[str]) -> dict[str, Any]:
     return {
         "title": page.title,
         "first": page.first,
-        "views": [_view(sheet, pictures, packs) for sheet in page.sheets],
+        "views": [_view(sheet, page.about, pictures, packs) for sheet in page.sheets],
         "nodes": told_nodes(page.whole),
         "ran": len(page.ran),
         "calls": list(told_modules(page.whole)),
@@ -202,10 +204,10 @@ def _data(page: Page, packs: list[str]) -> dict[str, Any]:
     }
 
 
-def _view(sheet: Sheet, pictures: Mapping[str, int], packs: list[str]) -> dict[str, Any]:
+def _view(sheet: Sheet, about: str, pictures: Mapping[str, int], packs: list[str]) -> dict[str, Any]:
     placed, scene = sheet.placed, sheet.placed.scene
     played = Playback(scene, sheet.graph, sheet.view, sheet.whole, sheet.numbers, sheet.parts)
-    notes = [f"{len(sheet.graph):,} nodes", *scene.notes]
+    notes = [about or f"{len(sheet.graph):,} nodes", *scene.notes]
 
     def told_box(box: Box) -> dict[str, Any]:
         """The number of the node that a box shows, and what its tooltip says beside which node that is."""
