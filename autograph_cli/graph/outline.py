@@ -121,7 +121,7 @@ class _Runs:
         yield from self._row(row)
 
     def _pieces(self, span: range) -> Iterator[tuple[int, int]]:
-        """Cut what ran in no further call into pieces of whole turns, as far as each begins at the line of the first."""
+        """Cut what ran in no further call into pieces that begin at one line, where a loop has that in each turn."""
         lines = [self.graph[number].source for number in span]
         start = 0
         while start < len(span):

@@ -80,9 +80,7 @@ def _coarse(source: Graph | Step, view: str, options: RenderOptions) -> tuple[Gr
     if len(graph) > WHOLE:
         outline = outlined(graph, OUTLINED)
         place = {old: outline.place[new] for old, new in place.items() if new in outline.place}
-        words = (
-            f"An outline of {len(graph):,} nodes: about {outline.size:,} that ran one after the other are a box each."
-        )
+        words = f"An outline of {len(graph):,} nodes: about {outline.size:,} that ran in a row are a box each."
         words += " `autograph open --module PATH` shows what is in a module." if graph.calls else ""
         graph = outline.graph
     findings = [
