@@ -48,6 +48,13 @@ for _ in range(60):
     loss = loss - F.logsigmoid(words[random.randrange(20)] @ context[random.randrange(20)])
 loss.backward()
 """,
+    "turns": """
+cell, head = nn.RNNCell(3, 4), nn.Linear(4, 2)
+h = torch.zeros(2, 4)
+for x in torch.randn(50, 2, 3):
+    h = cell(x, h)
+head(h).pow(2).sum().backward()
+""",
     "third order": """
 net = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
 x = torch.rand(5, 1, requires_grad=True)
@@ -221,9 +228,45 @@ def test_a_backward_pass_says_what_flows_and_its_arrows_are_turned(open_page: An
     assert "turned" in turned.first.evaluate("path => getComputedStyle(path).markerStart")
 
 
+@pytest.mark.parametrize("name", ["third order", "blocks"])
+def test_the_header_is_one_row_whatever_the_view(open_page: Any, name: str) -> None:
+    page = open_page(name)
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        assert page.locator("header").bounding_box()["height"] < 50, tab.text_content()
+
+
 def test_the_keys_are_listed(open_page: Any) -> None:
     page = open_page("one leaf")
     page.keyboard.press("?")
     assert page.locator("#keys").is_visible() and "undo" in page.text_content("#keys")
     page.keyboard.press("Escape")
     assert not page.locator("#keys").is_visible()
+
+
+def test_what_is_chosen_is_in_sight_in_every_view(open_page: Any) -> None:
+    page = open_page("third order")
+    page.locator('.box[aria-label*="Linear"]').last.click()
+    for key in ("2", "8", "3", "1"):
+        page.keyboard.press(key)
+        marked = page.locator(".box:is(.chosen, .linked):visible")
+        if marked.count():
+            around, at = page.locator("#picture").bounding_box(), marked.first.bounding_box()
+            assert around["y"] <= at["y"] < around["y"] + around["height"], key
+
+
+def test_many_turns_of_a_module_are_one_row_of_the_tree(open_page: Any) -> None:
+    page = open_page("turns")
+    assert page.locator("#tree button:not(.twig)").all_text_contents() == ["cell: RNNCell × 50", "head: Linear"]
+    page.locator("#tree .twig").first.click()
+    assert page.locator("#tree button:not(.twig)").count() == 52
+    page.locator("#tree button", has_text="cell: RNNCell (7 of 50)").click()
+    assert page.locator(".box.chosen:visible").count() >= 1
+
+
+def test_a_row_of_the_table_of_steps_has_few_lines(open_page: Any) -> None:
+    page = open_page("blocks")
+    page.keyboard.press("9")
+    assert max(row.bounding_box()["height"] for row in page.locator("tbody tr").all()[:60]) < 64
+    table = page.locator("#table")
+    assert table.evaluate("table => table.scrollWidth <= table.clientWidth")
