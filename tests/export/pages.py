@@ -79,6 +79,15 @@ def packs_of(page: str) -> list[str]:
     return re.findall(r'<script type="application/json" class="pack">(.*?)</script>', page)
 
 
+def pictures_of(page: str) -> list[str]:
+    """Return the pictures of a page, which are packed where they are large."""
+    drawn = data_of(page).get("drawn")
+    if drawn is None:
+        return re.findall(r"<template>\n(.*?)</template>", page, re.DOTALL)
+    packed: dict[str, list[str]] = json.loads(zlib.decompress(base64.b64decode(packs_of(page)[drawn])))
+    return packed["pictures"]
+
+
 def nodes_of(told: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what is known of each node, of the columns that a page has."""
     rows: list[dict[str, Any]] = [{} for _ in range(told["count"])]
