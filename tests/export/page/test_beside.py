@@ -14,6 +14,7 @@ from autograph_cli.graph import Trace
 from autograph_cli.graph.diff import diff
 from autograph_cli.record.run.runner import Target, record
 from tests.export.page.test_accessibility import violations
+from tests.export.pages import await_true
 
 SCRIPT = """
 import torch
@@ -26,6 +27,7 @@ for turn in range(3):
     loss.backward()
     opt.step()
 """
+EYE = "(svg) => svg.style.transform"
 OTHERS = {"operation": ("torch.tanh(w)", "torch.sigmoid(w)"), "rate": ("lr=0.1", "lr=0.2"), "same": ("", "")}
 
 
@@ -103,6 +105,19 @@ def test_what_is_chosen_has_the_numbers_of_both(opened: Any) -> None:
     assert told.locator("dd").nth(1).text_content() == values
     assert one.locator(".box.differs").count() == other.locator(".box.parted").count() == 0
     assert violations(opened) == []
+
+
+@pytest.mark.parametrize("opened", ["same"], indirect=True)
+def test_both_are_moved_and_zoomed_together(opened: Any) -> None:
+    pictures = [side.locator("#picture svg") for side in sides(opened)]
+    at = sides(opened)[0].locator("#picture").bounding_box()
+    for act in (lambda: opened.mouse.wheel(0, -300), lambda: (opened.mouse.down(), opened.mouse.move(250, 330))):
+        before = pictures[1].evaluate(EYE)
+        opened.mouse.move(at["x"] + 200, at["y"] + 250)
+        act()
+        await_true(pictures[1], f"(svg, before) => ({EYE})(svg) !== before", before)
+        one, other = (list(map(float, re.findall(r"-?[\d.]+", picture.evaluate(EYE)))) for picture in pictures)
+        assert one == pytest.approx(other, abs=4), "the frames differ by their borders"
 
 
 def test_the_policy_allows_both_scripts_and_no_more(tmp_path: Path) -> None:
