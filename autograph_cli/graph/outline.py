@@ -199,8 +199,9 @@ def _measured(nodes: Sequence[Node]) -> Measured | None:
     each = [node.measured for node in nodes if node.measured is not None]
     if not each:
         return None
-    found = {}
-    for name in ("time", "backward_time", "flops"):
+
+    def total(name: str) -> int | None:
         known = [value for one in each if (value := getattr(one, name)) is not None]
-        found[name] = sum(known) if known else None
-    return Measured(**found)
+        return sum(known) if known else None
+
+    return Measured(time=total("time"), backward_time=total("backward_time"), flops=total("flops"))

@@ -222,7 +222,8 @@ const modulesOf = (data, svg) => {
     const fits = (pages = 1) => { // the legend may be looked for
       const { shut, mx, my } = plan(), seen = boxes.filter((box) => !box.top), ends = (place) => [...seen.map(({ at }) => at[place] + at[place + 2] / 2), ...shut.map(({ at }) => at[place + 2])];
       const high = my(Math.max(...ends(1))), wide = mx(Math.max(...ends(0))) - mx(Math.min(...seen.map(({ at }) => at[0] - at[2] / 2), ...shut.map(({ at }) => at[0])));
-      return wide <= width * Math.sqrt(pages) && high <= height * pages;
+      const [room, tall] = pages > 1 ? [Math.max(width, 660), Math.max(height, 500)] : [width, height]; // several windows are not those of a phone
+      return wide <= room * Math.sqrt(pages) && high <= tall * pages;
     };
     const seen = () => boxes.filter((box) => !box.top).length + frames.filter((frame) => frame.top === frame).length;
     const close = (depth) => { for (const frame of frames) frame.closed = given.has(frame.id) || frame.depth > depth; };
