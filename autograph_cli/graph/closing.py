@@ -26,7 +26,7 @@ def users_of(graph: Graph) -> dict[int, list[int]]:
     """The nodes that use each node, along the data or the gradient."""
     users: dict[int, list[int]] = {}
     for node in graph:
-        for edge in _edges(node):
+        for edge in edges_of(node):
             users.setdefault(edge.node, []).append(node.id)
     return users
 
@@ -82,7 +82,7 @@ class Merging(Generic[Key]):
         """The outputs of each key that are used outside of it, in order."""
         found: dict[Key, dict[Edge, None]] = {key: {} for key in self.members}
         outside = [Edge(root.node, root.nr) for root in self.whole.roots]
-        outside += [edge for node in self.whole for edge in _edges(node) if self.key[edge.node] != self.key[node.id]]
+        outside += [edge for node in self.whole for edge in edges_of(node) if self.key[edge.node] != self.key[node.id]]
         for edge in sorted(outside, key=lambda edge: (edge.node, edge.nr)):
             key = self.key[edge.node]
             if key is not None and self.whole[edge.node].computes:
@@ -137,5 +137,5 @@ class _Closing(Merging[tuple[int, int]]):
         return replace(node, name=f"{name} {{{words}}}", op=f"{name} {{{words}}}", saved=(), source=None)
 
 
-def _edges(node: Node) -> list[Edge]:
+def edges_of(node: Node) -> list[Edge]:
     return [*node.args, *(edge for edge in node.next if edge is not None)]

@@ -14,7 +14,7 @@ import pytest
 from autograph_cli.export import render
 from autograph_cli.graph import Trace, from_json
 from autograph_cli.record.run.runner import Target, record
-from tests.export.pages import ROOT
+from tests.export.pages import ROOT, go_to
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FOLDER = Path(__file__).parents[1] / "data" / "traces"
@@ -33,6 +33,7 @@ def browser() -> Iterator[Any]:
         program = next(filter(None, map(shutil.which, (*CHROMIUM, started.chromium.executable_path))), None)
         if program is None:
             pytest.skip("no Chromium is installed: apt install chromium, or playwright install chromium")
+        playwright.expect.set_options(timeout=30_000)
         opened = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield opened
         opened.close()
@@ -55,7 +56,7 @@ def opened(browser: Any, measured_step: Any, tmp_path: Path) -> Iterator[Any]:
     said: list[str] = []
     shown.on("console", lambda message: said.append(message.text))
     shown.on("pageerror", lambda error: said.append(str(error)))
-    shown.goto((tmp_path / "all.html").as_uri())
+    go_to(shown, (tmp_path / "all.html").as_uri())
     yield shown
     assert said == []
     context.close()

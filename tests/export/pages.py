@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import time
 import zlib
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,38 @@ def data_of(page: str) -> dict[str, Any]:
     return {**loaded, "nodes": nodes_of(loaded["nodes"])}
 
 
+def go_to(page: Any, address: str) -> Any:
+    """Open a page, and wait until it has run: what is packed in it comes after its load event."""
+    page.goto(address)
+    page.locator("#picture .box:visible").first.wait_for()
+    return page
+
+
+def await_count(locator: Any, count: int) -> None:
+    from playwright.sync_api import expect
+
+    expect(locator).to_have_count(count)
+
+
+def await_text(locator: Any, pattern: str) -> None:
+    from playwright.sync_api import expect
+
+    expect(locator).to_have_text(re.compile(pattern))
+
+
+def await_true(page: Any, script: str, given: Any = None) -> None:
+    """Wait for a condition; the policy of a page does not let `wait_for_function` ask twice."""
+    until = time.monotonic() + 30
+    while not page.evaluate(script, given):
+        assert time.monotonic() < until, script
+
+
+def await_rest(page: Any) -> None:
+    """Wait until what was asked for is drawn: a picture in motion has no colours, and maps follow in a frame."""
+    await_true(page, "!document.querySelector('#picture svg.moving')")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def await_link(page: Any, pattern: str) -> None:
     """Wait until the address of a page has a pattern; it follows what is shown, a little later."""
     from playwright.sync_api import expect
@@ -44,6 +77,15 @@ def await_link(page: Any, pattern: str) -> None:
 def packs_of(page: str) -> list[str]:
     """Return what is unpacked when a box is opened."""
     return re.findall(r'<script type="application/json" class="pack">(.*?)</script>', page)
+
+
+def pictures_of(page: str) -> list[str]:
+    """Return the pictures of a page, which are packed where they are large."""
+    drawn = data_of(page).get("drawn")
+    if drawn is None:
+        return re.findall(r"<template>\n(.*?)</template>", page, re.DOTALL)
+    packed: dict[str, list[str]] = json.loads(zlib.decompress(base64.b64decode(packs_of(page)[drawn])))
+    return packed["pictures"]
 
 
 def nodes_of(told: dict[str, Any]) -> list[dict[str, Any]]:
@@ -76,5 +118,4 @@ def modules_page(browser: Any, folder: Path, said: list[str], **options: Any) ->
     opened = browser.new_page(viewport={"width": 1200, "height": 800})
     opened.on("console", lambda message: said.append(message.text))
     opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.goto((folder / "layers.html").as_uri())
-    return opened
+    return go_to(opened, (folder / "layers.html").as_uri())

@@ -36,6 +36,7 @@
       within(other, pair.steps[other], { choose: its });
     }
     if (message.view !== undefined) post(other, { view: message.view });
+    if (message.hand) post(other, { hand: message.hand });
     if (message.ask !== undefined) {
       const like = pair && pair.likes[side].get(message.ask);
       if (like === undefined) post(side, { other: { found: false, node: message.ask } });

@@ -56,7 +56,8 @@ const bootOf = (main) => {
     const written = JSON.parse(get("data").textContent);
     root = typeof written === "string" ? await unpacked(written) : written;
     root.nodes = nodesOf(root.nodes, root.measured);
-    structures[0] = { data: root, pictures: [...get("pictures").children], insides: [...get("insides").children] };
+    const { pictures, insides } = root.drawn === undefined ? {} : await unpack(root.drawn);
+    structures[0] = { data: root, pictures: pictures ? pictures.map(picture) : [...get("pictures").children], insides: insides ? insides.map(picture) : [...get("insides").children] };
     const asked = Number(new URLSearchParams(location.hash.slice(1)).get("step"));
     const at = (number) => root.steps.findIndex((step) => step.n === number && step.page >= 0);
     boot.show(at(asked) >= 0 ? at(asked) : at(root.number));

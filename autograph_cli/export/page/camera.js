@@ -2,7 +2,7 @@
 const cameraOf = (frame) => {
   const READABLE = 1; // at which the smallest text has 9 px
   const eye = { x: 0, y: 0, scale: 1 };
-  const camera = { eye, moved: 0, onmove: () => {}, onzoom: () => {}, onsize: () => {} };
+  const camera = { eye, moved: 0, onmove: () => {}, onzoom: () => {}, onsize: () => {}, onhand: () => {} };
   let svg = null, full = { w: 1, h: 1 }, idle = 0, sharp = 1, home = null;
   const rest = () => {
     sharp = eye.scale;
@@ -73,12 +73,19 @@ const cameraOf = (frame) => {
   // starts anew in it.
   new ResizeObserver(() => { if (!frame.clientWidth) return; if (home === null) draw(); else camera.onsize(); }).observe(frame);
 
+  const share = (event) => { const at = frame.getBoundingClientRect(); return [(event.clientX - at.left) / at.width, (event.clientY - at.top) / at.height]; };
+  /** Move by so many pixels, or zoom at a share of the frame, as a hand did here or beside. */
+  camera.follow = ({ move, zoom, at }) => {
+    if (move) camera.move(...move);
+    else camera.zoom(zoom, eye.x + at[0] * frame.clientWidth / eye.scale, eye.y + at[1] * frame.clientHeight / eye.scale);
+  };
+  const byHand = (what) => { camera.follow(what); camera.onhand(what); };
   const fingers = new Map();
   let pinch = 0;
   const span = () => { const [a, b] = [...fingers.values()]; return Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY); };
   frame.addEventListener("wheel", (event) => {
     event.preventDefault();
-    camera.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0015)), ...place(event));
+    byHand({ zoom: Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0015)), at: share(event) });
   }, { passive: false });
   frame.addEventListener("pointerdown", (event) => {
     fingers.set(event.pointerId, event);
@@ -91,14 +98,14 @@ const cameraOf = (frame) => {
     fingers.set(event.pointerId, event);
     if (fingers.size === 2) {
       const now = span();
-      if (pinch) camera.zoom(now / pinch, ...place(event));
+      if (pinch) byHand({ zoom: now / pinch, at: share(event) });
       pinch = now;
       camera.moved = 9;
       return;
     }
     const dx = event.clientX - before.clientX, dy = event.clientY - before.clientY;
     camera.moved += Math.abs(dx) + Math.abs(dy);
-    camera.move(-dx, -dy);
+    byHand({ move: [-dx, -dy] });
   });
   for (const name of ["pointerup", "pointercancel"]) addEventListener(name, (event) => fingers.delete(event.pointerId));
   frame.addEventListener("scroll", () => frame.scrollTo(0, 0));

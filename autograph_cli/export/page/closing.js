@@ -218,11 +218,12 @@ const modulesOf = (data, svg) => {
   };
   /** Open as much as fits into so much room, no deeper than was asked for; at least a few boxes are seen. */
   const fit = (width, height) => {
-    const FEW = 4, TRIES = 40, PAGES = 4, given = new Set(data.closed), deepest = frames.reduce((most, frame) => Math.max(most, frame.depth), 0);
+    const FEW = 4, TRIES = 40, PAGES = 9, given = new Set(data.closed), deepest = frames.reduce((most, frame) => Math.max(most, frame.depth), 0);
     const fits = (pages = 1) => { // the legend may be looked for
       const { shut, mx, my } = plan(), seen = boxes.filter((box) => !box.top), ends = (place) => [...seen.map(({ at }) => at[place] + at[place + 2] / 2), ...shut.map(({ at }) => at[place + 2])];
       const high = my(Math.max(...ends(1))), wide = mx(Math.max(...ends(0))) - mx(Math.min(...seen.map(({ at }) => at[0] - at[2] / 2), ...shut.map(({ at }) => at[0])));
-      return wide <= width * Math.sqrt(pages) && high <= height * pages;
+      const [room, tall] = pages > 1 ? [Math.max(width, 660), Math.max(height, 500)] : [width, height]; // several windows are not those of a phone
+      return wide <= room * Math.sqrt(pages) && high <= tall * pages;
     };
     const seen = () => boxes.filter((box) => !box.top).length + frames.filter((frame) => frame.top === frame).length;
     const close = (depth) => { for (const frame of frames) frame.closed = given.has(frame.id) || frame.depth > depth; };

@@ -119,15 +119,22 @@ class Page(Struct, frozen=True):
     """The numbers of each of these steps, by node; None where the picture of its structure was made of that step."""
     apart: Mapping[str, Any] = field(default_factory=dict)
     """How the run differs from another one, beside which it is shown."""
+    about: str = ""
+    """What its nodes are, where they are not those that ran."""
 
 
 def to_html(page: Page) -> str:
     """Write the page; it runs from a file, under a policy that allows its own script and style alone."""
     folder = files("autograph_cli.export.page")
     style = folder.joinpath("page.css").read_text("utf-8")
-    script = "".join(folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS)
+    script = "".join(_bare(folder.joinpath(name).read_text("utf-8")) for name in _SCRIPTS)
     packs: list[str] = []
     told = {**_data(page, packs), **_other_steps(page, packs)}
+    pictures, insides = _pictures(page), _insides(page)
+    if sum(map(len, pictures)) > PLAIN:
+        told["drawn"] = len(packs)
+        packs.append(_packed({"pictures": pictures, "insides": insides}))
+        pictures = insides = []
     data = json.dumps(told, separators=(",", ":"))
     data = data.replace("<", "\\u003c") if len(data) <= PLAIN else f'"{_deflated(data)}"'
     fields = {
@@ -138,8 +145,8 @@ def to_html(page: Page) -> str:
         "title": html.escape(page.title),
         "data": data,
         "packs": "".join(f'<script type="application/json" class="pack">{pack}</script>\n' for pack in packs),
-        "pictures": "".join(_template(to_svg(sheet.placed, page=True)) for sheet in page.sheets),
-        "insides": "".join(map(_template, _insides(page))),
+        "pictures": "".join(map(_template, pictures)),
+        "insides": "".join(map(_template, insides)),
     }
     head, *parts = folder.joinpath("page.html").read_text("utf-8").split("{{")
     return head + "".join(fields[name] + rest for name, _, rest in (part.partition("}}") for part in parts))
@@ -154,13 +161,32 @@ def in_frame(page: str) -> str:
     )
 
 
+def _bare(script: str) -> str:
+    """A script without what is there for its reader: indents, and lines that are comments."""
+    lines = (line.strip() for line in script.splitlines())
+    return "".join(f"{line}\n" for line in lines if line and not line.startswith(("//", "/**")))
+
+
 def _template(picture: str) -> str:
-    """SVG to be taken when it is shown, without the line that says that it is XML."""
-    return f"<template>\n{picture.partition(chr(10))[2]}</template>\n"
+    """SVG to be taken when it is shown."""
+    return f"<template>\n{picture}</template>\n"
+
+
+def _pictures(page: Page) -> list[str]:
+    return [_without_head(to_svg(sheet.placed, page=True)) for sheet in page.sheets]
 
 
 def _insides(page: Page) -> list[str]:
+    return list(map(_without_head, _inside_pictures(page)))
+
+
+def _inside_pictures(page: Page) -> list[str]:
     return list(dict.fromkeys(picture for sheet in page.sheets for picture in sheet.insides.values()))
+
+
+def _without_head(picture: str) -> str:
+    """SVG without the line that says that it is XML."""
+    return picture.partition("\n")[2]
 
 
 def _other_steps(page: Page, packs: list[str]) -> dict[str, Any]:
@@ -168,9 +194,8 @@ def _other_steps(page: Page, packs: list[str]) -> dict[str, Any]:
     pages = []
     for other in page.others:
         data = _data(other, packs)
-        pictures = [to_svg(sheet.placed, page=True).partition("\n")[2] for sheet in other.sheets]
         pages.append(len(packs))
-        packs.append(_packed({"data": data, "pictures": pictures, "insides": _insides(other)}))
+        packs.append(_packed({"data": data, "pictures": _pictures(other), "insides": _insides(other)}))
     steps = []
     for step, measured in zip(page.run.get("steps", ()), page.measured, strict=True):
         if measured is not None:
@@ -183,11 +208,11 @@ def _other_steps(page: Page, packs: list[str]) -> dict[str, Any]:
 
 def _data(page: Page, packs: list[str]) -> dict[str, Any]:
     """Collect the data that the page reads at once; levels, which it reads when a box is opened, are packed."""
-    pictures = {picture: number for number, picture in enumerate(_insides(page))}
+    pictures = {picture: number for number, picture in enumerate(_inside_pictures(page))}
     return {
         "title": page.title,
         "first": page.first,
-        "views": [_view(sheet, pictures, packs) for sheet in page.sheets],
+        "views": [_view(sheet, page.about, pictures, packs) for sheet in page.sheets],
         "nodes": told_nodes(page.whole),
         "ran": len(page.ran),
         "calls": list(told_modules(page.whole)),
@@ -202,10 +227,10 @@ def _data(page: Page, packs: list[str]) -> dict[str, Any]:
     }
 
 
-def _view(sheet: Sheet, pictures: Mapping[str, int], packs: list[str]) -> dict[str, Any]:
+def _view(sheet: Sheet, about: str, pictures: Mapping[str, int], packs: list[str]) -> dict[str, Any]:
     placed, scene = sheet.placed, sheet.placed.scene
     played = Playback(scene, sheet.graph, sheet.view, sheet.whole, sheet.numbers, sheet.parts)
-    notes = [f"{len(sheet.graph):,} nodes", *scene.notes]
+    notes = [about or f"{len(sheet.graph):,} nodes", *scene.notes]
 
     def told_box(box: Box) -> dict[str, Any]:
         """The number of the node that a box shows, and what its tooltip says beside which node that is."""

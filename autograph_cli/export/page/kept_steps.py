@@ -20,6 +20,8 @@ from autograph_cli.graph.matching import match
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.saved_memory import kept_tensors, kept_words
 
+WHOLE = 60_000
+"""Nodes up to which a page has each one; of more, it has an outline, and other steps are not on it."""
 MOST_DRAWN = 4_000
 """Nodes of steps of other structures that are drawn beside that of the step that is shown."""
 MOST_MEASURED = 400_000
@@ -47,15 +49,17 @@ def structures_of(shown: Step, trace: Trace, view: str, options: RenderOptions) 
 
     The second list has a step for each structure that is drawn, that which is shown first.
     """
-    drawn, keys, room, numbers = [shown], [_structure(shown, options)], MOST_DRAWN, MOST_MEASURED
-    several = options.roots is None and options.part is None and options.colour is None
+    several = len(trace.steps) > 1 and options.roots is None and options.part is None and options.colour is None
+    several = several and len(shown.graph) <= WHOLE
+    drawn, room, numbers = [shown], MOST_DRAWN, MOST_MEASURED
+    keys = [_structure(shown, options) if several else ()]
     alike = set(options.shown) <= set(_FIXED)
     found = []
     for step in trace.steps:
         if not step.has_nodes:
             continue
         size = len(step.double or step.graph)
-        key = _structure(step, options) if several and size <= MOST_MEASURED else None
+        key = _structure(step, options) if several and len(step.graph) <= WHOLE else None
         structure = 0 if step.number == shown.number else -1
         if structure < 0 and key is not None and alike and key in keys:
             structure = keys.index(key)

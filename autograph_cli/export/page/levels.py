@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ FEW = 8
 STUBS = 6
 """Boxes on either side of a level that say where arrows come from or go to."""
 NAMED = 3
+COMPUTED = ("operation", "derivative", "untracked")
+RUN = "run"
+"""The unit of an outline, whose boxes tell what they stand for."""
 
 
 class Fold(Struct, frozen=True):
@@ -130,7 +134,11 @@ class _Tree:
 
     def _row(self, row: Sequence[_Item], depth: int) -> _Item:
         modules = [self.frames[its.frame].title for its in row if its.frame]
-        title = " – ".join(modules[:: len(modules) - 1]) if len(modules) > 1 else ""
+        if self.scene.unit == RUN:
+            its = [box for item in row for member in item.members if (box := self.boxes[member]).style in COMPUTED]
+            modules = [re.split(r": | \{", box.title)[0] for box in its]
+            modules[:1] = [name.partition("–")[0] for name in modules[:1]]
+        title = " – ".join(dict.fromkeys((modules[0], modules[-1]))) if len(modules) > 1 else ""
         return _Item([member for its in row for member in its.members], depth, self._key(), title=title)
 
     def _key(self) -> str:
@@ -224,10 +232,10 @@ class _Tree:
         if not item.key:
             return self.boxes[item.members[0]]
         its = [self.boxes[member] for member in item.members]
-        nodes = [box for box in its if box.style in ("operation", "derivative", "untracked")]
+        nodes = [box for box in its if box.style in COMPUTED]
         leaves = leaf_names(its, self.graph, self.scene.data)
         names = Counter(box.title for box in nodes)
-        count = f"{len(nodes):,} node{'s' * (len(nodes) != 1)}" if nodes else ""
+        count = f"{len(nodes):,} {self.scene.unit}{'s' * (len(nodes) != 1)}" if nodes else ""
         told = f"{count}: " if nodes else ""
         most = ", ".join(name for name, _ in names.most_common(NAMED)) + ("…" if len(names) > NAMED else "")
         has = leaves_words(leaves, NAMED)
@@ -241,7 +249,7 @@ class _Tree:
         title, lines = (
             (frame.title, (told + most, has))
             if frame
-            else (item.title or most, (told + most if item.title else count, has))
+            else (item.title or most, (told + most if item.title and self.scene.unit != RUN else count, has))
         )
         if frame:
             tooltip.insert(0, frame.tooltip)

@@ -17,10 +17,11 @@ const linkedOf = (page) => {
   const known = (numbers) => numbers.filter((number) => nodes[number]);
   if (inside) boot.listen("message", ({ source, data: message }) => {
     if (source !== parent || !message || message.autograph !== 1) return;
-    if (message.hello) post({});
+    if (message.hello) post(page.chosen.length ? { choose: page.chosen } : {}); // what was chosen before it was heard
     heard = true;
     if (message.step !== undefined) page.scrubber.go(message.step);
     if (message.view !== undefined) page.turn(message.view);
+    if (message.hand) page.camera.follow(message.hand);
     if (message.marks) for (const [name, numbers] of Object.entries(message.marks)) page.mark(name, known(numbers));
     if (message.apart) { page.apart = new Map(message.apart); page.recolour(); }
     if (message.choose) page.choose(known(message.choose), true);
@@ -28,6 +29,7 @@ const linkedOf = (page) => {
     if (message.ask !== undefined && nodes[message.ask]) post({ answer: Object.fromEntries(FACTS.map((fact) => [fact, (nodes[message.ask][fact] || "").replace(/^%(?=:|\.)/gm, `%${message.ask}`)])) });
     heard = false;
   });
+  page.camera.onhand = (hand) => post({ hand });
   return {
     chosen: (numbers) => tell({ choose: numbers }),
     turned: (view) => tell({ view }),

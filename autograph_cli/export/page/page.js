@@ -82,6 +82,8 @@ bootOf((data, boot) => {
     play.film(view);
     marking(view);
     page.choose(page.chosen);
+    const [seen] = view.svg.querySelectorAll(".box.chosen:not(.gone), .box.linked:not(.gone)");
+    if (seen) page.camera.keep(seen);
     map.survey();
     link();
     linked.turned(tabOf(key));

@@ -1,7 +1,7 @@
 // Beside the picture: the tree of modules, and the results and leaves; what is chosen is marked there and in the source.
 const panesOf = (page) => {
   const { nodes, ran, calls, roots, formulas } = page.data;
-  const MOST = 400;
+  const MOST = 400, TURNS = 3; // rows of a list, and calls of one module that have a row each
   const byLine = new Map(), byCall = new Map(), rows = new Map();
   nodes.forEach((node, number) => {
     if (node.line) (byLine.get(node.line) || byLine.set(node.line, []).get(node.line)).push(number);
@@ -24,28 +24,37 @@ const panesOf = (page) => {
   const children = new Map();
   calls.forEach((call, number) => { const key = call.parent === null ? -1 : call.parent; (children.get(key) || children.set(key, []).get(key)).push(number); });
   const callRows = new Map();
-  /** The branches of a call are made when it is opened. */
-  const grow = (inside, parent) => {
-    const its = children.get(parent) || [];
-    for (const number of its.slice(0, MOST)) {
-      const call = calls[number], branch = make("div", inside, { class: "branch" });
-      const several = children.has(number), inner = several ? make("div", null, { hidden: "" }) : null;
-      const sign = make(several ? "button" : "span", branch, several ? { type: "button", class: "twig", "aria-expanded": "false", "aria-label": `What is in ${call.title}`, title: "Show or hide what is in it" } : { class: "twig" }, several ? "▸" : "");
-      const button = row(branch, () => inCall(number), { title: call.parameters ? `${call.parameters.toLocaleString("en")} parameters` : "No parameters" });
-      button.textContent = call.title;
-      callRows.set(number, button);
-      if (!several) continue;
-      branch.append(inner);
-      const unfold = () => {
-        if (!inner.childNodes.length) grow(inner, number);
-        inner.hidden = !inner.hidden;
-        sign.setAttribute("aria-expanded", String(!inner.hidden));
-        sign.textContent = inner.hidden ? "▸" : "▾";
-      };
-      sign.addEventListener("click", unfold);
-      if (parent === -1 && its.length < 4) unfold();
-    }
+  /** One branch for these calls, the turns of one module; what is in it is made when it is opened. */
+  const sprout = (inside, title, its, fill, open) => {
+    const branch = make("div", inside, { class: "branch" }), inner = fill ? make("div", null, { hidden: "" }) : null, { parameters } = calls[its[0]];
+    const sign = make(fill ? "button" : "span", branch, fill ? { type: "button", class: "twig", "aria-expanded": "false", "aria-label": `What is in ${title}`, title: "Show or hide what is in it" } : { class: "twig" }, fill ? "▸" : "");
+    const button = row(branch, () => its.flatMap(inCall), { title: parameters ? `${parameters.toLocaleString("en")} parameters` : "No parameters" });
+    button.textContent = title;
+    for (const number of its) callRows.set(number, button);
+    if (!fill) return;
+    branch.append(inner);
+    const unfold = () => {
+      if (!inner.childNodes.length) fill(inner);
+      inner.hidden = !inner.hidden;
+      sign.setAttribute("aria-expanded", String(!inner.hidden));
+      sign.textContent = inner.hidden ? "▸" : "▾";
+    };
+    sign.addEventListener("click", unfold);
+    if (open) unfold();
+  };
+  const list = (inside, its, one) => {
+    for (const each of its.slice(0, MOST)) one(each);
     if (its.length > MOST) make("p", inside, {}, `and ${(its.length - MOST).toLocaleString("en")} more`);
+  };
+  const grow = (inside, parent) => {
+    const paths = new Map();
+    for (const number of children.get(parent) || []) (paths.get(calls[number].path) || paths.set(calls[number].path, []).get(calls[number].path)).push(number);
+    const call = (place, number, open) => sprout(place, calls[number].title, [number], children.has(number) && ((inner) => grow(inner, number)), open);
+    const shown = [...paths.values()].flatMap((its) => (its.length > TURNS ? [its] : its.map((number) => [number])));
+    list(inside, shown, (its) => {
+      if (its.length === 1) call(inside, its[0], parent === -1 && shown.length < 4);
+      else sprout(inside, `${calls[its[0]].title.replace(/ \(\d+ of \d+\)$/, "")} × ${its.length.toLocaleString("en")}`, its, (inner) => list(inner, its, (number) => call(inner, number)));
+    });
   };
   grow(get("tree"), -1);
   get("modules-pane").hidden = !calls.length;
@@ -103,7 +112,8 @@ const panesOf = (page) => {
       const own = lines(numbers), its = lines(kin), call = numbers.length === 1 ? nodes[numbers[0]].call : undefined;
       for (const [key, line] of lineRows) { line.classList.toggle("chosen", own.has(key)); line.classList.toggle("linked", its.has(key) && !own.has(key)); }
       for (const [number, buttons] of rows) for (const button of buttons) { button.classList.toggle("chosen", numbers.includes(number)); button.classList.toggle("linked", kin.includes(number)); }
-      for (const [number, button] of callRows) button.classList.toggle("chosen", number === call);
+      for (const button of callRows.values()) button.classList.remove("chosen");
+      if (callRows.has(call)) callRows.get(call).classList.add("chosen");
       const first = [...own][0];
       if (first && matchMedia("(min-width: 701px)").matches) lineRows.get(first).scrollIntoView({ block: "nearest" });
     },

@@ -13,8 +13,8 @@ from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import Placed
 from autograph_cli.export.options import FLOWS, RenderOptions
 from autograph_cli.export.page.html import Page, Sheet
-from autograph_cli.export.page.kept_steps import structures_of
-from autograph_cli.export.page.levels import Fold, levels
+from autograph_cli.export.page.kept_steps import WHOLE, structures_of
+from autograph_cli.export.page.levels import RUN, Fold, levels
 from autograph_cli.export.page.run_facts import told_run
 from autograph_cli.export.picture import Picture, Whole, picture_of, whole_of
 from autograph_cli.export.pipeline import (
@@ -34,6 +34,7 @@ from autograph_cli.export.simplify.closing import closed_at_first
 from autograph_cli.graph import Graph, GraphError, Slice, Step
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.opened import inside_of, inside_words
+from autograph_cli.graph.outline import outlined
 from autograph_cli.graph.reader_level import ATEN, USER
 
 OPENABLE = 1_000
@@ -42,6 +43,8 @@ MOST_TABS = 6
 """Orders of derivative that have a tab of their own."""
 MOST_FLOWING = 5_000
 """Nodes up to which a page has derivatives as they were computed as well, and not their gradient graph alone."""
+OUTLINED = 5_000
+"""Runs of nodes that an outline has, about."""
 DATA, ATEN_END = ".data", ".aten"
 """The ends of the keys of such sheets, and of the forward view with all operations."""
 
@@ -63,12 +66,38 @@ def page_of(source: Graph | Step, view: str, options: RenderOptions) -> Page:
     )
 
 
+def _coarse(source: Graph | Step, view: str, options: RenderOptions) -> tuple[Graph | Step, RenderOptions, str]:
+    """Return what a page is made of: of a graph that is too large for one, an outline, with words for what it is."""
+    derived = source.double if isinstance(source, Step) and view == "double-backward" else None
+    graph = derived or (source if isinstance(source, Graph) else source.graph)
+    if options.max_nodes is None or options.inside is not None or len(graph) <= WHOLE:
+        return source, options, ""
+    place, words = {node.id: node.id for node in graph}, ""
+    if options.part:
+        graph = options.part.of(graph)
+        place = {old: new for new, old in enumerate(graph.numbers)}
+        options = replace(options, part=None, title=f"{options.title} · {options.part.words()}".removeprefix(" · "))
+    if len(graph) > WHOLE:
+        outline = outlined(graph, OUTLINED)
+        place = {old: outline.place[new] for old, new in place.items() if new in outline.place}
+        words = f"An outline of {len(graph):,} nodes: about {outline.size:,} that ran in a row are a box each."
+        words += " `autograph open --module PATH` shows what is in a module." if graph.calls else ""
+        graph = outline.graph
+    findings = [
+        replace(finding, nodes=tuple(dict.fromkeys(place[number] for number in finding.nodes if number in place)))
+        for finding in options.panels.findings
+    ]
+    options = replace(options, level=ATEN, marks=False, panels=replace(options.panels, findings=findings))
+    return graph if isinstance(source, Graph) else replace(source, graph=graph, double=None), options, words
+
+
 def _seen(step: Step, view: str, shown: Step) -> str:
     """The view that a page of another step begins with."""
     return view if step is shown or view != "double-backward" or step.double is not None else "forward"
 
 
 def _page(source: Graph | Step, view: str, options: RenderOptions) -> Page:
+    source, options, words = _coarse(source, view, options)
     ran = whole = whole_of(source, view, options, formulas=options.formula)
     if isinstance(source, Step) and source.double and view == "double-backward":
         ran = whole_of(source, "forward", options, formulas=options.formula)
@@ -82,14 +111,14 @@ def _page(source: Graph | Step, view: str, options: RenderOptions) -> Page:
             asked = replace(options, **{"title": title, "flow": FLOWS[0], **changes})
             picture = picture_of(whole if its == "double-backward" else ran, its, "html", asked)
             if not (key.endswith(ATEN_END) and sheets and len(picture.graph) == len(sheets[0].graph)):
-                sheets.append(sheet_of(picture, key))
+                sheets.append(sheet_of(picture, key, RUN if words else "node"))
         except (ExportError, GraphError):
             if key == first:
                 raise
     title, formulas = visible(options.title) or "autograph", [str(formula) for formula in whole.formulas]
     number = source.number if isinstance(source, Step) else None
     told = options.sources, formulas, options.panels, number
-    return Page(title, sheets, first, whole.graph, ran.graph, *told)
+    return Page(title, sheets, first, whole.graph, ran.graph, *told, about=words)
 
 
 def _tabs(whole: Whole, first: str, options: RenderOptions) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -112,9 +141,9 @@ def _tabs(whole: Whole, first: str, options: RenderOptions) -> Iterator[tuple[st
             yield key + DATA, "double-backward", {**asked, "flow": "data"}
 
 
-def sheet_of(picture: Picture, key: str) -> Sheet:
-    """Make one sheet."""
-    placed, closed, folds = _openable(picture)
+def sheet_of(picture: Picture, key: str, unit: str = "node") -> Sheet:
+    """Make one sheet, whose boxes are each so much."""
+    placed, closed, folds = _openable(picture, unit)
     graph, whole, numbers = picture.graph, picture.whole, picture.numbers
     if whole is None:
         whole, numbers = graph, range(len(graph))
@@ -122,13 +151,13 @@ def sheet_of(picture: Picture, key: str) -> Sheet:
     return Sheet(placed, graph, picture.view, whole, numbers, closed, insides, picture.parts, key, folds)
 
 
-def _openable(picture: Picture) -> tuple[Placed, Collection[str], list[Fold]]:
+def _openable(picture: Picture, unit: str) -> tuple[Placed, Collection[str], list[Fold]]:
     """Lay out the scene with modules that can be opened, and list those closed at first.
 
     What is too much for a page at once is a tree of levels instead, which are opened one at a time.
     """
     graph, depth, limit = picture.graph, picture.options.depth, picture.options.max_nodes
-    built = boxes_and_arrows(picture)
+    built = replace(boxes_and_arrows(picture), unit=unit)
     rolled = with_loops(built, picture, limit)
     most = None if limit is None else max(limit, OPENABLE)
     large = most is not None and sum(box.style not in ("leaf", "input") for box in rolled.boxes) > most

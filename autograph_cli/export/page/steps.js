@@ -12,7 +12,7 @@ const stepsOf = (page) => {
       make("th", line, { scope: "row" }, runs ? node.name : node.title);
       make("td", line, {}, (node.names || []).join(", "));
       make("td", line, { class: "line" }, alone ? (node.line || "").replace(/.*:/, "") : node.line || "");
-      make("td", line, { class: "number" }, (runs ? node.gradient || "" : node.value || node.shape || "").replace(/^grad /, "").replace(/\s+/g, " "));
+      make("div", make("td", line, { class: "number" }), {}, (runs ? node.gradient || "" : node.value || node.shape || "").replace(/^grad /, "").replace(/\s+/g, " "));
       line.addEventListener("click", () => page.choose(line.classList.contains("chosen") ? [] : [number]));
       line.addEventListener("keydown", (event) => { if (event.key === "Enter") page.choose([number]); });
       (rows.get(number) || rows.set(number, []).get(number)).push(line);

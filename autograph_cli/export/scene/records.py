@@ -137,6 +137,8 @@ class Scene(Struct, frozen=True):
     """True if arrows follow the data; else they follow the gradient, from the roots down."""
     frames: tuple[Frame, ...] = ()
     """The modules, each after the one that it is in."""
+    unit: str = "node"
+    """What a box is, in words that count them."""
 
     @property
     def stacked(self) -> tuple[Band, ...]:

@@ -185,7 +185,7 @@ def _joined(scene: Scene, into: dict[str, str]) -> Iterator[Arrow]:
 
 class _Closing:
     def __init__(self, scene: Scene, graph: Graph, arrows: Collection[Arrow], counts: Counts) -> None:
-        self.graph, self.counts, self.data = graph, counts, scene.data
+        self.graph, self.counts, self.data, self.unit = graph, counts, scene.data, scene.unit
         self.leading: dict[str, list[Arrow]] = {}
         self.leaving: dict[str, list[Arrow]] = {}
         for arrow in (arrow for arrow in arrows if not arrow.keeps):
@@ -229,10 +229,10 @@ class _Closing:
             keys = (key for box in boxes for key in (box.id, *box.others))
             shown = [shown_by(key, self.graph, self.data) for key in keys]
             count = len({node.id for node in shown if node is not None and node.computes})
-            return f"{count:,} node{'s' * (count != 1)}"
+            return f"{count:,} {self.unit}{'s' * (count != 1)}"
         counts = self.counts.get(frame.call, Counter())
         if set(counts) <= {0}:
-            return f"{counts[0]:,} node{'s' * (counts[0] != 1)}"
+            return f"{counts[0]:,} {self.unit}{'s' * (counts[0] != 1)}"
         return ", ".join(f"{count:,} of order {order}" for order, count in sorted(counts.items()))
 
     def _told(self, word: str, arrows: list[Arrow]) -> Iterator[str]:

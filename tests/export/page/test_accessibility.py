@@ -12,7 +12,7 @@ from autograph_cli.export.comparison_report import to_page
 from autograph_cli.graph.snapshot import compare
 from autograph_cli.testing.scripts import take
 from autograph_cli.testing.settings import Settings
-from tests.export.pages import modules_page
+from tests.export.pages import await_rest, modules_page
 
 WIDTHS = {"wide": (1300, 850), "phone": (390, 844)}
 UNTOLD = """() => [...document.querySelectorAll('header button, header input, header select, footer button, footer input, aside button')]
@@ -23,7 +23,7 @@ def violations(page: Any) -> list[str]:
     """Return what breaks WCAG 2.2 AA or a good practice, with the first element that does."""
     axe = pytest.importorskip("axe_playwright_python")
     page.evaluate((files(axe) / "axe.min.js").read_text("utf-8"))
-    page.wait_for_timeout(200)  # a picture in motion has no colours to be measured
+    await_rest(page)
     found = page.evaluate("axe.run(document).then((result) => result.violations)")
     return [f"{one['id']}: {one['nodes'][0]['html']}: {one['nodes'][0]['failureSummary']}" for one in found]
 
@@ -41,7 +41,7 @@ def test_a_page_of_all_views(opened: Any, scheme: str, width: str) -> None:
         "all orders": lambda: opened.keyboard.press("8"),
         "played": lambda: opened.keyboard.press("."),
         "steps": lambda: opened.keyboard.press("9"),
-        "found": lambda: opened.fill("#search", "m"),
+        "found": lambda: (opened.fill("#search", "m"), opened.locator("#found li").first.wait_for()),
         "panes": lambda: opened.click("#panes"),
     }
     for state, act in states.items():

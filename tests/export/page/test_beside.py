@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from autograph_cli.graph import Trace
 from autograph_cli.graph.diff import diff
 from autograph_cli.record.run.runner import Target, record
 from tests.export.page.test_accessibility import violations
+from tests.export.pages import await_true
 
 SCRIPT = """
 import torch
@@ -26,6 +28,7 @@ for turn in range(3):
     loss.backward()
     opt.step()
 """
+EYE = "(svg) => svg.style.transform"
 OTHERS = {"operation": ("torch.tanh(w)", "torch.sigmoid(w)"), "rate": ("lr=0.1", "lr=0.2"), "same": ("", "")}
 
 
@@ -103,6 +106,21 @@ def test_what_is_chosen_has_the_numbers_of_both(opened: Any) -> None:
     assert told.locator("dd").nth(1).text_content() == values
     assert one.locator(".box.differs").count() == other.locator(".box.parted").count() == 0
     assert violations(opened) == []
+
+
+@pytest.mark.parametrize("opened", ["same"], indirect=True)
+def test_both_are_moved_and_zoomed_together(opened: Any) -> None:
+    other = sides(opened)[1].locator("#picture svg")
+    frames = [side.locator("#picture") for side in sides(opened)]
+    until = time.monotonic() + 30
+    while abs(frames[0].bounding_box()["width"] - frames[1].bounding_box()["width"]) > 4:
+        assert time.monotonic() < until
+    at = frames[0].bounding_box()
+    for act in (lambda: opened.mouse.wheel(0, -300), lambda: (opened.mouse.down(), opened.mouse.move(250, 330))):
+        opened.mouse.move(at["x"] + 200, at["y"] + 250)
+        before = other.evaluate(EYE)
+        act()
+        await_true(other, f"(svg, before) => ({EYE})(svg) !== before", before)
 
 
 def test_the_policy_allows_both_scripts_and_no_more(tmp_path: Path) -> None:

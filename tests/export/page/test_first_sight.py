@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from autograph_cli.export import READABLE, render
 from autograph_cli.record.run.runner import Target, record
+from tests.export.pages import await_count, await_link, await_text, await_true, go_to
 
 HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\ntorch.manual_seed(0)\n"
 SCRIPTS = {
@@ -46,6 +48,13 @@ for _ in range(60):
     loss = loss - F.logsigmoid(words[random.randrange(20)] @ context[random.randrange(20)])
 loss.backward()
 """,
+    "turns": """
+cell, head = nn.RNNCell(3, 4), nn.Linear(4, 2)
+h = torch.zeros(2, 4)
+for x in torch.randn(50, 2, 3):
+    h = cell(x, h)
+head(h).pow(2).sum().backward()
+""",
     "third order": """
 net = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
 x = torch.rand(5, 1, requires_grad=True)
@@ -76,6 +85,7 @@ SMALLEST = """() => {
 }"""
 """The height of the smallest letters that are in sight, in pixels."""
 BOX = "#picture .box:visible"
+EYE = "document.querySelector('#picture svg').style.transform"
 FOLDER = os.environ.get("AUTOGRAPH_PAGES", "")
 """A folder of scripts to be tried as well."""
 
@@ -107,8 +117,7 @@ def open_page(browser: Any, made: dict[str, Path]) -> Iterator[Any]:
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda asked: said.append(asked.url) if not asked.url.startswith("file:") else None)
-        page.goto(made[name].as_uri() + place)
-        page.locator(BOX).first.wait_for()
+        go_to(page, made[name].as_uri() + place)
         shown.append(page)
         return page
 
@@ -138,20 +147,21 @@ def test_a_model_is_closed_to_what_fits_and_opens_as_one_goes_nearer(open_page: 
     at = shut.nth(3).bounding_box()
     page.mouse.move(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
     for _ in range(8):
+        seen = page.evaluate(EYE)
         page.mouse.wheel(0, -200)
-        page.wait_for_timeout(60)
+        await_true(page, f"(seen) => {EYE} !== seen", seen)
         if boxes.count() > before:
             break
     assert boxes.count() > before
     assert page.evaluate(SMALLEST) >= 8.99
     inner = boxes.count()
     page.keyboard.press("u")
-    assert boxes.count() == before, "undone"
+    await_count(boxes, before)  # undone
     page.keyboard.press("]")
     assert boxes.count() >= inner
     for _ in range(12):
         page.keyboard.press("-")
-        page.wait_for_timeout(260)
+        page.wait_for_timeout(260)  # at least so long between two that close something
     assert boxes.count() <= before, "the innermost are closed again"
 
 
@@ -162,22 +172,22 @@ def test_a_link_holds_the_place(open_page: Any) -> None:
     page.keyboard.press("Enter")
     page.locator("#search").blur()
     page.keyboard.press(".")
-    page.wait_for_timeout(500)
+    await_link(page, r"at=1&.*q=gelu")
     seen = {
-        "at": page.evaluate("document.querySelector('#picture svg').style.transform"),
         "chosen": page.locator(".box.chosen:visible").count(),
         "closed": page.locator(".shut:visible").count(),
         "step": page.text_content("#step"),
         "sought": page.input_value("#search"),
     }
     other = open_page("blocks", place=page.evaluate("location.hash"))
-    other.wait_for_timeout(400)
+    await_text(other.locator("#step"), f"^{re.escape(seen['step'])}$")
     where = "document.querySelector('#picture svg').getBoundingClientRect()"
     assert other.evaluate(f"{where}.left") == pytest.approx(page.evaluate(f"{where}.left"), abs=3)
     assert other.evaluate(f"{where}.width") == pytest.approx(page.evaluate(f"{where}.width"), rel=0.02)
-    assert other.locator(".box.chosen:visible").count() == seen["chosen"] > 0
+    await_count(other.locator(".box.chosen:visible"), seen["chosen"])
+    assert seen["chosen"] > 0
     assert other.locator(".shut:visible").count() == seen["closed"]
-    assert other.text_content("#step") == seen["step"] and other.input_value("#search") == seen["sought"]
+    assert other.input_value("#search") == seen["sought"]
 
 
 def test_what_is_chosen_and_what_is_played_go_on_in_every_view(open_page: Any) -> None:
@@ -193,7 +203,7 @@ def test_what_is_chosen_and_what_is_played_go_on_in_every_view(open_page: Any) -
     assert page.get_by_role("tab", selected=True).text_content() == "Step by step"
     page.keyboard.press("1")
     last = int(page.get_attribute("#slider", "max"))
-    page.locator("#slider").fill(str(last - 2))
+    page.locator("#slider").fill(str(last // 2))
     title = page.locator("#step").text_content().split(": ", 1)[1]
     page.click("#play")
     page.keyboard.press("2")
@@ -218,9 +228,43 @@ def test_a_backward_pass_says_what_flows_and_its_arrows_are_turned(open_page: An
     assert "turned" in turned.first.evaluate("path => getComputedStyle(path).markerStart")
 
 
+@pytest.mark.parametrize("name", ["third order", "blocks"])
+def test_the_header_is_one_row_whatever_the_view(open_page: Any, name: str) -> None:
+    page = open_page(name)
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        assert page.locator("header").bounding_box()["height"] < 50, tab.text_content()
+
+
 def test_the_keys_are_listed(open_page: Any) -> None:
     page = open_page("one leaf")
     page.keyboard.press("?")
     assert page.locator("#keys").is_visible() and "undo" in page.text_content("#keys")
     page.keyboard.press("Escape")
     assert not page.locator("#keys").is_visible()
+
+
+def test_what_is_chosen_is_in_sight_in_every_view(open_page: Any) -> None:
+    page = open_page("third order")
+    page.locator('.box[aria-label*="Linear"]').last.click()
+    for key in ("2", "8", "3", "1"):
+        page.keyboard.press(key)
+        marked = page.locator(".box:is(.chosen, .linked):visible")
+        if marked.count():
+            around, at = page.locator("#picture").bounding_box(), marked.first.bounding_box()
+            assert around["y"] <= at["y"] < around["y"] + around["height"], key
+
+
+def test_many_turns_of_a_module_are_one_row_of_the_tree(open_page: Any) -> None:
+    page = open_page("turns")
+    assert page.locator("#tree button:not(.twig)").all_text_contents() == ["cell: RNNCell × 50", "head: Linear"]
+    page.locator("#tree .twig").first.click()
+    assert page.locator("#tree button:not(.twig)").count() == 52
+    page.locator("#tree button", has_text="cell: RNNCell (7 of 50)").click()
+    assert page.locator(".box.chosen:visible").count() >= 1
+
+
+def test_a_row_of_the_table_of_steps_has_few_lines(open_page: Any) -> None:
+    page = open_page("blocks")
+    page.keyboard.press("9")
+    assert max(row.bounding_box()["height"] for row in page.locator("tbody tr").all()[:60]) < 64

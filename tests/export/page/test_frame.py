@@ -10,7 +10,7 @@ import pytest
 
 from autograph_cli.export import render
 from autograph_cli.export.page.html import in_frame
-from tests.export.pages import ROOT
+from tests.export.pages import ROOT, await_true, go_to
 
 POLICIES = {
     "Jupyter": "",
@@ -62,8 +62,7 @@ def test_a_frame_that_is_shown_later_has_the_picture_in_its_middle(browser: Any,
     frame = shown.frame_locator("iframe")
     frame.locator("#picture svg").wait_for(state="attached")
     shown.locator("#output").evaluate("output => { output.style.display = 'block'; }")
-    shown.wait_for_timeout(100)
-    assert frame.locator("#map").evaluate(COLOURS) > 1
+    await_true(frame.locator("#map"), f"map => ({COLOURS})(map) > 1")
     frame.locator('[aria-label="sin"]').click(timeout=5_000)
     assert frame.locator("#name").text_content() == "sin"
 
@@ -72,7 +71,7 @@ def test_what_is_chosen_in_the_tools_is_not_cut(browser: Any, measured_step: Any
     file = tmp_path / "page.html"
     file.write_bytes(render(measured_step, "forward", "html", title="penalty.py"))
     shown = browser.new_page(viewport={"width": 1280, "height": 800})
-    shown.goto(file.as_uri())
+    go_to(shown, file.as_uri())
     rooms = shown.locator("#tools select:visible").evaluate_all(
         """all => all.map(one => {
              const ink = document.createElement("canvas").getContext("2d");

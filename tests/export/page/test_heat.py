@@ -12,6 +12,7 @@ from autograph_cli.export import render
 from autograph_cli.graph import Graph, Values
 from autograph_cli.graph.records import Measured
 from tests.export.nets import layers
+from tests.export.pages import go_to
 
 FILL = "(element) => getComputedStyle(element.firstElementChild).fill"
 WHITE = "rgb(255, 250, 240)"
@@ -33,8 +34,7 @@ def timed(times: list[int]) -> Graph:
 def opened(browser: Any, tmp_path: Path, request: Any) -> Any:
     (tmp_path / "heat.html").write_bytes(render(timed(request.param), "forward", "html", level="aten", max_nodes=None))
     page = browser.new_page(viewport={"width": 1300, "height": 900})
-    page.goto((tmp_path / "heat.html").as_uri())
-    page.locator("#picture .box").first.wait_for()
+    go_to(page, (tmp_path / "heat.html").as_uri())
     while page.locator(".shut:visible").count():
         page.keyboard.press("]")
     yield page

@@ -15,6 +15,7 @@ from autograph_cli.findings import Finding
 from autograph_cli.graph import Source, Trace, from_json, to_json
 from tests.cli.test_hostile import WORDS, hostile, unprinted
 from tests.export.page.test_run_steps import gan as gan
+from tests.export.pages import go_to
 
 SHOWN = ("markup", "link", "quotes", "bidi", "escape")
 
@@ -47,8 +48,7 @@ def test_nothing_of_a_hostile_run_is_obeyed(browser: Any, gan: Trace, tmp_path: 
     said: list[str] = []
     for event in ("dialog", "console", "pageerror"):
         opened.on(event, lambda what: said.append(str(what)))
-    opened.goto((tmp_path / "odd.html").as_uri())
-    opened.locator("#picture .box").first.wait_for()
+    go_to(opened, (tmp_path / "odd.html").as_uri())
     opened.locator("#findings button").first.click()
     opened.locator("#names button").first.click()
     opened.locator("#lane button").first.click()

@@ -15,7 +15,7 @@ from autograph_cli.export.page.timeline import execution_order, moments
 from autograph_cli.graph import Slice, Trace, backward, reachable
 from autograph_cli.record.run.runner import Target, record
 from tests.export.nets import layers
-from tests.export.pages import ODD, ROOT, data_of, odd_graph, view_of
+from tests.export.pages import ODD, ROOT, data_of, odd_graph, pictures_of, view_of
 
 
 def test_the_policy_allows_the_pages_own_script_and_style_alone(traces: dict[str, Trace]) -> None:
@@ -53,19 +53,23 @@ def test_a_slice_knows_its_moments(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_data_of_a_large_page_are_packed_and_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = data_of(render(layers(4), "forward", "html").decode())
+    page = render(layers(4), "forward", "html").decode()
+    plain, pictures = data_of(page), pictures_of(page)
     monkeypatch.setattr(html, "PLAIN", 0)
     packed = render(layers(4), "forward", "html").decode()
-    assert data_of(packed) == plain
+    told = data_of(packed)
+    assert told.pop("drawn") is not None and told == plain
+    assert pictures_of(packed) == pictures and "<template>" not in packed
     assert '"nodes":' in json.dumps(plain) and '"nodes":' not in packed
 
 
 def test_the_data_tell_every_box_and_arrow(traces: dict[str, Trace]) -> None:
     page = render(traces["higher_order"].steps[0], "double-backward", "html", title="a.py").decode()
     data = view_of(page)
-    assert all(f'id="{key}"' in page for key in data["boxes"])
+    pictures = "".join(pictures_of(page))
+    assert all(f'id="{key}"' in pictures for key in data["boxes"])
     drawn = sum(len(view["arrows"]) for view in data["views"])
-    assert drawn == page.count('class="arrow"')
+    assert drawn == pictures.count('class="arrow"')
     assert {key for ends in data["arrows"] for key in ends} <= data["boxes"].keys()
     assert data["when"].keys() == data["boxes"].keys()
     shown = {box["node"] for box in data["boxes"].values() if "node" in box}

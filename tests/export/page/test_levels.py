@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 
 from autograph_cli.export import render
+from autograph_cli.export.options import Panels
 from autograph_cli.export.page.levels import MOST, STUBS, levels
 from autograph_cli.export.scene.building import build
 from autograph_cli.export.scene.modules import framed
 from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.records import Scene
-from autograph_cli.graph import Graph, backward, double_backward, forward
+from autograph_cli.findings import Finding
+from autograph_cli.graph import Graph, Slice, backward, double_backward, forward
 from tests.export.nets import Net, layers, linear
-from tests.export.pages import packs_of, view_of
+from tests.export.pages import data_of, go_to, packs_of, view_of
 
 
 def unpacked(text: str) -> Any:
@@ -158,7 +160,7 @@ def test_folds_open_in_place(browser: Any, tmp_path: Any) -> None:
     opened, said = browser.new_page(viewport={"width": 1300, "height": 850}), []
     opened.on("console", lambda message: said.append(message.text))
     opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.goto((tmp_path / "big.html").as_uri())
+    go_to(opened, (tmp_path / "big.html").as_uri())
     first = opened.locator(".fold").first
     height, seen = opened.locator("#picture svg").bounding_box()["height"], opened.locator(".box:visible").count()
     first.dblclick()
@@ -181,3 +183,22 @@ def test_folds_open_in_place(browser: Any, tmp_path: Any) -> None:
     opened.get_by_role("tab", name="Backward").click()
     assert "inside of a closed box" in opened.text_content("#hangs")
     assert said == []
+
+
+def test_a_graph_that_is_too_much_for_a_page_has_an_outline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its words count runs as such, findings lead to the run that has their nodes, and a module of it is whole."""
+    monkeypatch.setattr("autograph_cli.export.page.sheets.WHOLE", 1_000)
+    monkeypatch.setattr("autograph_cli.export.page.sheets.OUTLINED", 40)
+    graph = blocks(60, 20)
+    panels = Panels((Finding("AG901", "of one", None, "since", "do so", (), (700,)),))
+    data = data_of(render(graph, "forward", "html", max_nodes=200, panels=panels).decode())
+    view = view_of(render(graph, "forward", "html", max_nodes=200, panels=panels).decode())
+    assert view["about"].startswith("An outline of 2,401 nodes: about 61 that ran in a row are a box each.")
+    titles = {box["title"] for box in view["boxes"].values()}
+    assert "model.blocks.0–1: Block {40 nodes}" in titles, titles
+    (frame,) = view["frames"].values()
+    assert frame["lines"][-1] == "30 runs"
+    (number,) = data["findings"][0]["nodes"]
+    assert data["nodes"][number]["title"] == "model.blocks.16–17: Block {40 nodes}"
+    part = view_of(render(graph, "forward", "html", max_nodes=200, part=Slice(modules=("model.blocks.3",))).decode())
+    assert part["about"].startswith("41 nodes") and not part["folds"]

@@ -14,7 +14,7 @@ from autograph_cli.export.page import html
 from autograph_cli.graph import Trace
 from autograph_cli.record.run.runner import Target, record
 from tests.export.nets import Net
-from tests.export.pages import ODD, ROOT, modules_page, odd_graph, view_of
+from tests.export.pages import ODD, ROOT, await_count, await_text, await_true, go_to, modules_page, odd_graph, view_of
 
 
 @pytest.fixture(params=[html.PLAIN, 0], ids=["plain", "packed"])
@@ -29,8 +29,7 @@ def page(
     said: list[str] = []
     opened.on("console", lambda message: said.append(message.text))
     opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.goto(file.as_uri())
-    opened.locator("#picture .box").first.wait_for()
+    go_to(opened, file.as_uri())
     opened.keyboard.press("0")
     yield opened
     assert said == []
@@ -40,7 +39,7 @@ def test_search_finds_and_shows(page: Any) -> None:
     page.keyboard.press("/")
     page.keyboard.type("tanhbackward")
     page.keyboard.press("Enter")
-    assert page.text_content("#hits").startswith("1/")
+    await_text(page.locator("#hits"), "^1/")
     assert "Tanh" in page.text_content("#name")
     page.keyboard.press("Escape")
     assert page.locator(".found").count() == 0
@@ -76,8 +75,9 @@ def test_wheel_drag_and_keys_move_the_picture(page: Any) -> None:
     whole = eye()
     page.mouse.move(400, 400)
     page.mouse.wheel(0, -400)
-    page.wait_for_function(
-        f"document.querySelector('svg').getBoundingClientRect().width > 1.5 * {whole[2]} * document.querySelector('svg').viewBox.baseVal.width"
+    await_true(
+        page,
+        f"document.querySelector('svg').getBoundingClientRect().width > 1.5 * {whole[2]} * document.querySelector('svg').viewBox.baseVal.width",
     )
     closer = eye()
     page.mouse.down()
@@ -131,9 +131,10 @@ def test_keys_close_and_open_modules_and_search_opens_them(browser: Any, tmp_pat
     opened.keyboard.press("Enter")
     assert opened.locator(".shut:visible").count() == 3
     opened.fill("#search", "blocks.2.fc.weight")
-    assert opened.locator(".shut.found:visible").count() == 1
+    await_count(opened.locator(".shut.found:visible"), 1)
     opened.press("#search", "Enter")
-    assert opened.locator(".box.found:visible").count() == 1 and opened.locator(".shut:visible").count() == 2
+    await_count(opened.locator(".box.found:visible"), 1)
+    assert opened.locator(".shut:visible").count() == 2
     assert said == []
 
 
@@ -150,7 +151,7 @@ def test_gradients_flow_back_along_the_arrows_of_the_data(
     step = record(Target.of(str(ROOT / "tests/programs/02_logits_loss.py")))[1].steps[-1]
     (tmp_path / "flow.html").write_bytes(render(step, "forward", "html", level="aten"))
     opened = browser.new_page()
-    opened.goto((tmp_path / "flow.html").as_uri())
+    go_to(opened, (tmp_path / "flow.html").as_uri())
     opened.locator("#slider").fill("1")
     assert opened.locator(".flow:not(.against)").count() == 1 and opened.locator(".gradient").count() == 0
     for _ in range(9):
@@ -165,7 +166,7 @@ def test_what_a_backward_ran_is_shown(browser: Any, tmp_path: Path, capsys: pyte
     step = record(Target.of(str(ROOT / "samples/first.py")), record={"inside"})[1].steps[-1]
     (tmp_path / "inside.html").write_bytes(render(step, "backward", "html"))
     opened = browser.new_page()
-    opened.goto((tmp_path / "inside.html").as_uri())
+    go_to(opened, (tmp_path / "inside.html").as_uri())
     opened.click('[aria-label="PowBackward0"]')
     opened.click("#look")
     assert "inside PowBackward0" in opened.text_content("#inside") and opened.locator("#inside .operation").count() > 1
@@ -177,7 +178,7 @@ def test_what_a_backward_ran_is_shown(browser: Any, tmp_path: Path, capsys: pyte
 def test_a_phone_shows_text_that_can_be_read(browser: Any, traces: dict[str, Trace], tmp_path: Path) -> None:
     (tmp_path / "small.html").write_bytes(render(traces["higher_order"].steps[0], "double-backward", "html"))
     opened = browser.new_page(viewport={"width": 390, "height": 844})
-    opened.goto((tmp_path / "small.html").as_uri())
+    go_to(opened, (tmp_path / "small.html").as_uri())
     assert opened.evaluate("document.documentElement.scrollWidth") <= 390
     assert opened.locator("#picture").bounding_box()["height"] > 400
     assert (
@@ -194,7 +195,7 @@ def test_a_hostile_name_stays_text_in_a_browser(browser: Any, tmp_path: Path) ->
     said: list[str] = []
     opened.on("dialog", lambda dialog: said.append(dialog.message))
     opened.on("console", lambda message: said.append(message.text))
-    opened.goto((tmp_path / "odd.html").as_uri())
+    go_to(opened, (tmp_path / "odd.html").as_uri())
     opened.click("text=onerror")
     assert opened.text_content("#name") == ODD[1]
     assert said == []
@@ -209,7 +210,7 @@ def test_a_hostile_module_stays_text_when_it_is_closed(browser: Any, tmp_path: P
     said: list[str] = []
     for event in ("dialog", "console", "pageerror"):
         opened.on(event, lambda what: said.append(str(what)))
-    opened.goto((tmp_path / "odd.html").as_uri())
+    go_to(opened, (tmp_path / "odd.html").as_uri())
     assert "<img src=x" in opened.locator(".shut:visible").text_content()
     opened.locator(".shut:visible").dblclick()
     assert opened.locator(".shut:visible").count() == 0 and opened.locator("img").count() == 0

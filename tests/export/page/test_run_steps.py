@@ -23,7 +23,7 @@ from autograph_cli.graph.ledger import Happening, Ledger
 from autograph_cli.graph.records import Number
 from autograph_cli.record.run.runner import Target, record
 from tests.export.page.test_accessibility import violations
-from tests.export.pages import await_link, data_of
+from tests.export.pages import await_link, data_of, go_to
 
 GAN = """
 import torch
@@ -136,8 +136,7 @@ def page(browser: Any, gan: Trace, tmp_path: Path) -> Iterator[Any]:
     said: list[str] = []
     opened.on("console", lambda message: said.append(message.text))
     opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.goto((tmp_path / "gan.html").as_uri())
-    opened.locator("#picture .box").first.wait_for()
+    go_to(opened, (tmp_path / "gan.html").as_uri())
     yield opened
     assert said == []
     opened.close()
@@ -216,7 +215,7 @@ def test_a_finding_of_another_step_leads_there(page: Any) -> None:
 def test_a_link_names_the_step(page: Any) -> None:
     file = page.url.partition("#")[0]
     page.goto("about:blank")
-    page.goto(f"{file}#view=backward&step=5")
+    go_to(page, f"{file}#view=backward&step=5")
     page.locator("#step-words", has_text="Step 5 of 8").wait_for()
     assert page.get_by_role("tab", selected=True).text_content() == "Backward"
     page.evaluate("location.hash = '#view=forward&step=8'")
@@ -251,7 +250,7 @@ def test_a_thousand_curves_are_ranked_and_found(browser: Any, gan: Trace, tmp_pa
 
     (tmp_path / "many.html").write_text(shown(gan, watched=tuple(map(watched, range(1000)))))
     page = browser.new_page()
-    page.goto((tmp_path / "many.html").as_uri())
+    go_to(page, (tmp_path / "many.html").as_uri())
     names = page.locator("#watched b")
     names.first.wait_for()
     assert names.count() == 60 and "940 more" in page.text_content("#watched")
@@ -270,8 +269,7 @@ def test_a_run_of_one_step_without_a_ledger_has_no_bar(browser: Any, gan: Trace,
     lone = replace(gan, steps=gan.steps[-1:], total_steps=1, ledger=None)
     (tmp_path / "lone.html").write_text(shown(lone))
     opened = browser.new_page()
-    opened.goto((tmp_path / "lone.html").as_uri())
-    opened.locator("#picture .box").first.wait_for()
+    go_to(opened, (tmp_path / "lone.html").as_uri())
     assert not opened.locator("#at-step").is_visible() and not opened.locator("#lane").is_visible()
     opened.close()
 
@@ -287,7 +285,10 @@ def test_the_panes_of_a_run_can_be_read_by_all(page: Any, scheme: str, width: in
         "changes": lambda: page.select_option("#since", "6"),
         "heat": lambda: page.keyboard.press("["),
         "a node": lambda: page.locator("#names button").first.click(),
-        "another step": lambda: page.locator("#step-back").click(),
+        "another step": lambda: (
+            page.locator("#step-back").click(),
+            page.locator("#step-words", has_text="Step 7 of 8").wait_for(),
+        ),
         "lane": lambda: page.locator("#lane button").last.click(),
     }
     for state, act in states.items():
