@@ -103,7 +103,7 @@ def main(rounds: int) -> None:
     for title, make in MODELS.items():
         runs = [[train(make, steps) for steps in (None, "1", "last", "2:60")] for _ in range(rounds)]
         plain = statistics.median(run[0] for run in runs)
-        added = statistics.median(run[1] - run[0] for run in runs)
+        added = max(statistics.median(run[1] - run[0] for run in runs), 0.0)  # less than nothing is noise
         ratios = [statistics.median(run[n] / run[0] for run in runs) for n in (1, 2, 3)]
         rows.append([title, f"{1000 * plain:.2f}", f"{1000 * added:.2f}", *(f"{ratio:.2f}" for ratio in ratios)])
         print(*rows[-1], sep=" | ", flush=True)

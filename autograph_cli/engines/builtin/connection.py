@@ -38,7 +38,7 @@ class Builtin(Tensors, Measuring):
 
     name = "autograph"
     version = ""
-    cost = 2e-5
+    cost = 6e-5
     folders: tuple[str, ...] = ()
     telling: tuple[str, ...] = ("applies", "created", "untracked", "begins", "ends")
     replaced: ClassVar[dict[str, Any]] = {}

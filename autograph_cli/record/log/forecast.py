@@ -55,7 +55,7 @@ class Left(NamedTuple):
 
     turns: int
     sure: bool
-    """False where a `break` or a `return` may end one before."""
+    """False where a `break`, a `return` or a `raise` may end one before."""
 
 
 class _Turn(NamedTuple):
@@ -280,7 +280,7 @@ def _may_end(loop: ast.For, counted: int) -> bool:
     waiting: list[ast.AST] = list(loop.body)
     while waiting:
         part = waiting.pop()
-        if isinstance(part, (ast.Break, ast.Return)) or (counted and isinstance(part, ast.Continue)):
+        if isinstance(part, (ast.Break, ast.Return, ast.Raise)) or (counted and isinstance(part, ast.Continue)):
             return True
         if isinstance(part, (ast.If, ast.Match)) and part.lineno <= counted <= (part.end_lineno or 0):
             return True
