@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -122,6 +123,14 @@ def _end(engine: Any, call: BackwardCall) -> None:
         listening.passed()
 
 
+def _with_numbers(nodes: list[Any]) -> contextlib.AbstractContextManager[None]:
+    """Within a transform, formulas that compute with a number that a node has saved run unheard: the number is wrapped,
+    and PyTorch fails to hand it to Python."""
+    if private.is_within_transform() and any(map(private.has_wrapped_number, nodes)):
+        return hooks.unheard()
+    return contextlib.nullcontext()
+
+
 @private_compiler.uncounted
 def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs a pass, and tells of it."""
@@ -143,7 +152,8 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
         handles += [] if call.watch is None else _watched(call.ran, call.watch)
         handles += _keeping_back(call.ran, kept) if call.kind == "backward" else []
     try:
-        result = _original(roots, *args, **kwargs)
+        with _with_numbers(call.ran):
+            result = _original(roots, *args, **kwargs)
         call.ran = _reached(call.roots, call.ran, kept) if kept else call.ran
         call.found = result if call.kind == "grad" else None
         return result

@@ -93,6 +93,7 @@ _modes_on: Callable[[], int] = torch._C._len_torch_dispatch_stack
 _tracing_state: Callable[[], Any] = torch._C._get_tracing_state
 _is_compiling: Callable[[], bool] = torch.compiler.is_compiling
 _contexts, _Tensor, _is_batched = guards._TLS, torch.Tensor, torch._C._functorch.is_batchedtensor
+_is_wrapped: Callable[[Any], bool] = torch._C._functorch.is_gradtrackingtensor
 _PROXY = torch._C._TorchDispatchModeKey.PROXY
 _WRAPPED = ("Python", "Functionalize", "Batched", "FuncTorchBatched", "FuncTorchGradWrapper")
 _STANDS_FOR = tuple(map(torch._C._dispatch_key_parse, _WRAPPED))
@@ -251,7 +252,23 @@ def is_traced() -> bool:
 def is_transforming() -> bool:
     """Return whether a function is traced, compiled or transformed (`vmap`, `grad`) in this thread, on tensors that
     stand for others."""
-    return is_traced() or torch._C._functorch.peek_interpreter_stack() is not None
+    return is_traced() or is_within_transform()
+
+
+def is_within_transform() -> bool:
+    """Return whether a function of `torch.func` transforms what runs in this thread."""
+    return torch._C._functorch.peek_interpreter_stack() is not None
+
+
+def has_wrapped_number(node: Any) -> bool:
+    """Return whether a node has saved a tensor without dimensions that a transform has wrapped, as it wraps numbers."""
+    for name in dir(node):
+        if name.startswith("_saved_"):
+            with contextlib.suppress(RuntimeError):  # freed: the pass itself says so
+                saved = getattr(node, name)
+                if isinstance(saved, _Tensor) and saved.dim() == 0 and _is_wrapped(saved):
+                    return True
+    return False
 
 
 def batch_of(x: Any) -> Any:
