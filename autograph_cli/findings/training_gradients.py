@@ -502,7 +502,7 @@ RULES = (
     Rule(
         "AG810",
         "a step by gradients that are scaled",
-        "GradScaler multiplies the loss, and its own step divides the gradients before that of the optimizer.",
+        "GradScaler multiplies the loss. Its own step divides the gradients before it calls optimizer.step().",
         "Call scaler.step(optimizer) and scaler.update() in the place of optimizer.step().",
         _steps_scaled,
         ledger=True,

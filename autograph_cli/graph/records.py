@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
@@ -441,9 +442,15 @@ class Step(Record, frozen=True):
         return self.number + 1
 
     @property
+    def passes(self) -> list[Pass]:
+        """Return its backward passes, without those of earlier steps whose derivatives it goes on with."""
+        earlier = {node.pass_id for node in itertools.islice(self.graph, self.older)}
+        return [entry for entry in self.graph.passes if entry.id not in earlier]
+
+    @property
     def ran(self) -> int:
         """Return how many nodes its backward passes ran."""
-        return sum(len(entry.ran) for entry in self.graph.passes)
+        return sum(len(entry.ran) for entry in self.passes)
 
     @property
     def has_nodes(self) -> bool:
@@ -565,7 +572,7 @@ class Trace(Record, frozen=True):
         """The step that is shown unless told: the last in which a backward pass ran, one that is small beside another
         apart; of a kind that trains, if any does; else the last that has a graph, as in a script that failed."""
         found = [step for step in reversed(self.steps) if step.has_nodes]
-        passed = [] if self.failure else [step for step in found if step.graph.passes]
+        passed = [] if self.failure else [step for step in found if step.passes]
         passed = [step for step in passed if self._trains(step)] or passed
         most = max((step.ran for step in passed), default=0)
         return next((step for step in (*passed, *found) if not is_small(step.ran, most)), None)

@@ -70,13 +70,14 @@ def _row(trace: Trace, step: Step) -> dict[str, Any]:
         "call": last.call if last else "",
         "roots": [name for name in roots if name],
         "nodes": len(last.ran) if last else sum(node.kind == "operation" for node in step.graph),
-        "passes": len(step.graph.passes),
+        "passes": len(step.passes),
         "time": None if step.profile is None else step.profile.wall,
     }
 
 
 def _last_pass(step: Step) -> Pass | None:
-    return step.graph.passes[-1] if step.graph.passes else None
+    passes = step.passes
+    return passes[-1] if passes else None
 
 
 def _line(source: Source | None, caller: Source | None) -> str:

@@ -105,7 +105,7 @@ def test_a_double_backward_graph_is_read_when_it_is_needed() -> None:
     ("old", "new", "sentence"),
     [
         (b'"kind": "input"', b'"kind": "other"', "steps[0].double.nodes[0].kind must be one of"),
-        (b'{"id": 1,', b'{"id": 2,', "step 0: node 2 (Input) stands at position 1; ids are dense and in order."),
+        (b'{"id": 1,', b'{"id": 2,', "step 1: node 2 (Input) stands at position 1; ids are dense and in order."),
         (b'"float32[]"', b'"float32[]', "t.json is damaged: Expecting"),
     ],
 )

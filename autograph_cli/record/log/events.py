@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Collection
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -200,4 +201,7 @@ class StepLog:
 
     @property
     def has_operations(self) -> bool:
-        return any(event.followed for event in self.events) or any(entry.ran for entry in self.passes)
+        for event in self.events:
+            if event.followed:
+                return True
+        return any(map(attrgetter("ran"), self.passes))

@@ -104,6 +104,8 @@ class Forecast:
     def _around(self, frame: FrameType) -> Iterator[ast.For]:
         """The loops of a function in which it is, the innermost first."""
         code, line, begun = frame.f_code, frame.f_lineno, self._begun.get(frame.f_code, ())
+        if line in begun:  # where it was then: no loop has begun since, and its text may not be there
+            return
         for first, last, loop in _loops(parsed(code.co_filename)):
             if (
                 code.co_firstlineno <= loop.lineno

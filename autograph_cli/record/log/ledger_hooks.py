@@ -70,10 +70,9 @@ class Hooks:
         """A hook was registered, of which this is the handle; None where that failed."""
         if handle is None or (self._known and self._known[-1].handle is handle):  # a subclass handed the call on
             return
-        function = hook.__func__ if isinstance(hook, MethodType) else hook
-        plain = isinstance(function, FunctionType)  # what else a script calls may have code of its own for attributes
-        known = _Hook(kind, at, site, function.__name__ if plain else "", weakref.ref(on), handle)
-        if plain:
+        known = _Hook(kind, at, site, _name_of(hook), weakref.ref(on), handle)
+        if known.function:
+            function = hook.__func__ if isinstance(hook, MethodType) else hook
             others = self._on.setdefault((id(on), function.__code__), [])
             known.again += sum(other.ref() is on for other in others)
             others.append(known)
@@ -132,7 +131,7 @@ class Hooks:
             self._guarded(self._look, known, before, after)
             return result
 
-        heard.__name__ = getattr(hook, "__name__", "<unknown>")  # errors name the hook
+        heard.__name__ = _name_of(hook) or "<unknown>"  # errors name the hook
         heard._ag_hook = hook  # type: ignore[attr-defined]
         return self._log.engine.between(heard)
 
@@ -181,6 +180,13 @@ class Hooks:
             )
             for each in self._known
         )
+
+
+def _name_of(hook: Any) -> str:
+    """The name of a hook that is a function or a method; what else a script calls may have code of its own for
+    attributes."""
+    function = hook.__func__ if isinstance(hook, MethodType) else hook
+    return function.__name__ if isinstance(function, FunctionType) else ""
 
 
 def product(one: Any, other: Any) -> float:
