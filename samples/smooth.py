@@ -15,4 +15,4 @@ for step in range(20):
     loss.backward()
     optimizer.step()
 
-print(f"loss {loss.item():.3f}, slope {slope.norm().item():.3f}")
+print(f"loss {loss.item():.3f}, slope {slope.detach().norm().item():.3f}")

@@ -148,9 +148,11 @@ class Forward:
         return found
 
     def _goes_on(self, number: int) -> bool:
-        """Return whether what uses a node uses its like in the other graph, in the same places."""
+        """Return whether the same operations use a node and its like in the other graph, in the same places."""
         uses, its = self.uses[0].get(number, []), self.uses[1].get(self.aligned.pairs[number], [])
-        return sorted((self.aligned.pairs.get(user, -1), place) for user, place in uses) == sorted(its)
+        users = [(self.aligned.pairs.get(user, -1), place) for user, place in uses]
+        ops = zip(uses, users, strict=True)
+        return sorted(users) == sorted(its) and all(self.old[one].op == self.new[two].op for (one, _), (two, _) in ops)
 
     def _ends(self) -> Iterator[tuple[Edge, Edge]]:
         """The results: what backward calls began with, and what nothing was computed from."""
