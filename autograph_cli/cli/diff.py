@@ -132,7 +132,7 @@ def diff(
 
 
 class Wanted(Struct, frozen=True):
-    """How both sides are taken."""
+    """The way in which both sides are run or read."""
 
     settings: Settings
     step: str | None

@@ -13,7 +13,7 @@ from autograph_cli.cli.options import Command, DtypesType, SeedsType, Whole
 
 
 class ByValues(Struct, frozen=True):
-    """How the numbers of two runs are to be compared."""
+    """The options by which the numbers of two runs are compared."""
 
     compiled: bool = False
     pythons: tuple[str, ...] = ()

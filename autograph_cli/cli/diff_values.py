@@ -82,7 +82,7 @@ def run(request: Request, by: ByValues, steps: tuple[str, ...], wanted: tuple[st
 
 
 def _ways(request: Request, by: ByValues, steps: tuple[str, ...], dtypes: tuple[str, ...]) -> list[Way]:
-    """How each side is run."""
+    """The way in which each side is run."""
     if len(by.pythons) > 2:
         raise UsageError("Give --python once or twice.")
     settings = load()

@@ -43,7 +43,7 @@ class Whole(Struct, frozen=True):
     sums: Mapping[int, str]
     """The nodes that add up gradients, and of which tensor."""
     made: str = ""
-    """How autograph made this graph, if the script did not."""
+    """The way in which autograph made this graph, if the script did not."""
 
 
 class Picture(Struct, frozen=True):
@@ -61,7 +61,7 @@ class Picture(Struct, frozen=True):
     sliced: bool = False
     """True for a part of a view, which may lack nodes that send a gradient."""
     made: str = ""
-    """How autograph made the graph that this is a view of, if the script did not."""
+    """The way in which autograph made the graph behind this view, if the script did not."""
     flattened: bool = False
     """True if modules were deeper in one another than is drawn."""
     whole: Graph | None = None

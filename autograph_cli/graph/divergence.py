@@ -221,7 +221,7 @@ def _of_state(aligned: Aligned, parting: Parting, step: Step, before: int | None
 
 
 def _unnamed(graph: Graph, number: int) -> str:
-    """What an input without a name is called: by the line that takes it."""
+    """Return the name of an input that has none: by the line that takes it."""
     source = above("parting_text").place(graph, number)
     return f"an input of {source.file}:{source.line}" if source is not None else "an input"
 

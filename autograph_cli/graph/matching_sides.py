@@ -26,7 +26,7 @@ class Side:
         self.sorted = self._sorted()
         self.image: dict[int, int] = {}
         self.apart: set[int] = set()
-        """What ran in layers that the other graph lacks: it has no like there."""
+        """The nodes in layers that the other graph lacks; they have no counterpart there."""
 
     def _sorted(self) -> list[int]:
         """Every node after all that it hangs on."""

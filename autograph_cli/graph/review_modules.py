@@ -18,7 +18,7 @@ class Modules:
         known = {path for node in other for path in _paths(node)}
         known |= {path for number in matched for path in _paths(graph[number])}
         self.nodes: dict[str, list[Node]] = defaultdict(list)
-        """What is in each of these modules."""
+        """The nodes in each of these modules."""
         for number in numbers:
             path = next((path for path in _paths(graph[number]) if path not in known), "")
             if path and not graph[number].is_operation:

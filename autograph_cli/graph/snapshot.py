@@ -39,7 +39,7 @@ class Snapshot(Struct, frozen=True):
     values: tuple[str, ...] = ()
     formulas: tuple[str, ...] = ()
     digests: tuple[str, ...] = ()
-    """Of the numbers of the first step, one a line."""
+    """The digests of the first step, one a line."""
     ranks: int = 1
     """On so many ranks the script ran; of those with the same graphs a section is there once."""
     collectives: tuple[str, ...] = ()

@@ -145,7 +145,7 @@ class Recorder:
         self._settled: names.Settled = set()
         self.derivations = Derivations(self.log, self.sources, self._look_back, self.measures, custom=derive)
         self._derived = 0
-        """How many derivative graphs were made when the last step ended."""
+        """The number of derivative graphs made when the last step ended."""
         self._counted: dict[tuple[tuple[Site, ...], frozenset[int]], tuple[int, Memory]] = {}
         """By the call that ends a step, and its parameters: how often there was one, and its memory as counted last."""
 

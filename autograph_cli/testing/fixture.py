@@ -173,7 +173,7 @@ class GraphSnapshot:
         return _CUTS[self.view](capture(value))
 
     def _held(self, path: Path | None = None) -> tuple[str, ...]:
-        """What a snapshot holds: what the one that is kept does, else what the settings say and a graph can tell."""
+        """Return the parts of a snapshot: those of the kept one, else those in the settings that a graph can tell."""
         if path is not None and path.exists() and not self.update:
             with contextlib.suppress(SnapshotError):
                 return load(path).holds

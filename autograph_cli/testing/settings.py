@@ -39,7 +39,7 @@ class Settings(Struct, frozen=True):
     steps: str = STEPS
     views: tuple[str, ...] = ("graph",)
     include: tuple[str, ...] = DEFAULT_PARTS
-    """What snapshots hold: names, shapes, dtypes, constants, lines, modules, untracked, values, formulas, digests."""
+    """Parts of snapshots: names, shapes, dtypes, constants, lines, modules, untracked, values, formulas, digests."""
     engine: str = "builtin"
     """What runs scripts: builtin, torch or auto."""
     tolerance: float = TOLERANCE

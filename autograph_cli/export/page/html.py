@@ -120,7 +120,7 @@ class Page(Struct, frozen=True):
     apart: Mapping[str, Any] = field(default_factory=dict)
     """How the run differs from another one, beside which it is shown."""
     about: str = ""
-    """What its nodes are, where they are not those that ran."""
+    """A sentence on its nodes, where they are not those that ran."""
 
 
 def to_html(page: Page) -> str:

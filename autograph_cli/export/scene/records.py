@@ -138,7 +138,7 @@ class Scene(Struct, frozen=True):
     frames: tuple[Frame, ...] = ()
     """The modules, each after the one that it is in."""
     unit: str = "node"
-    """What a box is, in words that count them."""
+    """The word for boxes of this kind, to be counted with."""
 
     @property
     def stacked(self) -> tuple[Band, ...]:

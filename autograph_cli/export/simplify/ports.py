@@ -57,6 +57,6 @@ def with_ports(scene: Scene) -> Scene:
 
 
 def _words(arrow: Arrow, letter: str) -> str:
-    """What a port carries."""
+    """The words on a port: the tensor that it carries."""
     label = f"{DETACH} {arrow.label}" if arrow.label.startswith(DETACH) else arrow.label
     return " ".join(filter(None, (letter, label, arrow.tooltip.partition("\n")[0])))

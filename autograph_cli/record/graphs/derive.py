@@ -69,7 +69,7 @@ class Derivations:
         self._known: dict[tuple[Any, ...], Derivation] = {}
         """By the signature of the steps that they are of."""
         self.count = 0
-        """How many were made."""
+        """The number of graphs made so far."""
         self.others: set[threading.Thread] = set()
         """The threads that are not the script's."""
 

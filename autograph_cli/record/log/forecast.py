@@ -61,7 +61,7 @@ class Left(NamedTuple):
 class _Turn(NamedTuple):
     length: int
     at: int | None = None
-    """Which turn it is in, from 0, if its variable tells."""
+    """The turn that it is in, from 0, if its variable tells."""
     sure: bool = True
     """False where it is guessed that what a call returns has the length of what that was given."""
 

@@ -57,13 +57,13 @@ class Kind:
     asks: int = ALL_UNTIL // 2
     """As which of them the loops are asked how many come."""
     left: Left | None = None
-    """What they said."""
+    """The answer of the loops."""
     told: int = 0
     """As which one they said so."""
     heard: tuple[int, Left | None] | None = None
     """As which one they said so first, and what."""
     awaited: bool = False
-    """Whether the next is the last, as they said."""
+    """True if the next one is the last, by that answer."""
     followed: int = 0
     """Which of them was followed last."""
     seen: int = 0
