@@ -3,7 +3,7 @@ bootOf((data, boot) => {
   const STEPS = "steps", WORDS = { forward: "Forward", backward: "Backward", "double-backward": "All orders" };
   const KEYS = { "click": "what a box hangs on, in every view", "wheel, pinch": "nearer: a closed module opens; farther: the innermost close", "double click": "open a closed module", "title": "close a module", "/": "search; n, p: the next, the one before", "+ −": "zoom; arrows move", "0": "what can be read of it; again: all of it", "[ ]": "close, open modules; u: undo", "1 2": "forward, backward", "3 … 7": "order 1, 2, …", "8 9": "all orders, step by step", "space": "play; comma, dot: a moment", "< >": "the step of the run before, after", "Tab, Enter": "from box to box, choose it", "Esc": "choose nothing", "i": "what a backward ran", "\\": "the panes", "?": "these keys" };
   const frame = get("picture"), pictures = get("pictures").querySelectorAll("template"), insides = get("insides").querySelectorAll("template");
-  const small = () => matchMedia("(max-width: 700px)").matches;
+  const narrow = matchMedia("(max-width: 700px)"), small = () => narrow.matches;
   const page = { data, boot, details: detailsOf(data), view: null, camera: cameraOf(frame), chosen: [], marks: new Map(), changed: null, apart: null };
   const { nodes } = data;
   /** The nodes that the backward of each made, looked for when they are first asked for. */
@@ -315,6 +315,7 @@ bootOf((data, boot) => {
     if (act && !(current === STEPS && event.key.startsWith("Arrow"))) { event.preventDefault(); act(); }
   });
   fold(!small());
+  narrow.addEventListener("change", () => fold(!small()));
   follow();
   linked.stepped();
 });

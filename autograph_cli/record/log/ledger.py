@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from inspect import getattr_static
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -316,7 +317,8 @@ class Books:
         if numbers is not None and numbers.size:
             largest = float(np.abs(numbers[:SAMPLE].astype(np.float64)).max())
             # Of a module of the script's own, `forward` has begun.
-            code = getattr(type(call.module).forward, "__code__", None)
+            forward = getattr_static(type(call.module), "forward", None)
+            code = forward.__code__ if isinstance(forward, FunctionType) else None
             calling = next((frame for frame in script_frames() if frame.f_code is not code), _caller())
             self._note("call", site_of(calling), made=tracked, norm=rounded(largest), words=path)
 
