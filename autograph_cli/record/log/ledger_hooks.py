@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,7 @@ class Hooks:
             self._guarded(self._look, known, before, after)
             return result
 
-        heard.__name__ = getattr(hook, "__name__", "<unknown>")  # errors name the hook
+        heard.__name__ = _name_of(hook)  # errors name the hook
         heard._ag_hook = hook  # type: ignore[attr-defined]
         return self._log.engine.between(heard)
 
@@ -225,6 +226,15 @@ def _contents(function: FunctionType) -> Iterator[Any]:
     for cell in function.__closure__ or ():
         with contextlib.suppress(ValueError):  # it is empty still
             yield cell.cell_contents
+
+
+def _name_of(hook: Any) -> str:
+    """Return how the engine names a hook; code of its own for attributes is not asked."""
+    function = hook.__func__ if type(hook) is MethodType else hook
+    if type(function) in (FunctionType, BuiltinFunctionType):
+        return str(function.__name__)
+    name = inspect.getattr_static(hook, "__name__", None)
+    return name if type(name) is str else "<unknown>"
 
 
 def script_hook(hook: Any) -> Any:
