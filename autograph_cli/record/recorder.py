@@ -247,8 +247,8 @@ class Recorder:
             )
 
     def _is_aside(self, step: StepLog) -> bool:
-        """Return whether what ran after the last step is a number that was printed: few operations, of which no pass ran
-        and nothing is left."""
+        """Return whether what ran after the last step is a number that was printed: few operations, which no pass ran,
+        and of which nothing is left."""
         if not self.total or step.passes or step.running or made_in(self.log, step):
             return False
         return is_small(sum(event.followed for event in step.events), self.kinds.most)
