@@ -15,7 +15,7 @@ from autograph_cli.graph.aligned import Aligned, Compared, at, flow_in
 from autograph_cli.graph.numbers import Apart, numbers
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.parting_backward import partings
-from autograph_cli.graph.records import Edge, Exact, Graph, Pass, Source, Step, Trace, above
+from autograph_cli.graph.records import Edge, Exact, Pass, Source, Step, Trace, above
 
 Verdict = Literal["equal", "rounding", "parted", "incomparable"]
 _NOISE = 1e-5
@@ -202,15 +202,16 @@ def _of_state(aligned: Aligned, parting: Parting, step: Step, before: int | None
     assert parting.old is not None
     assert parting.new is not None
     one, other = aligned.old[parting.old], aligned.new[parting.new]
-    name = next(iter((*one.outputs[0].names, *other.outputs[0].names)), "") or _unnamed(aligned.old, parting.old)
     types = one.outputs[0].type, other.outputs[0].type
     if types[0].shape != types[1].shape:
+        name = _name(aligned, parting.old)
         return "incomparable", f"{name} is {types[0]} in the first and {types[1]} in the second"
     states = [node.id for node in aligned.old if not node.computes and node.id in aligned.pairs]
     parted = [number for number in states if aligned.results[number, 0].level == "parted"]
     others = [number for number in parted if _unrelated(aligned, number)]
-    if before is None and any(aligned.old[number].kind != "leaf" for number in others):
-        return "incomparable", f"{name} is other data, or the runs drew other random numbers"
+    given = [number for number in others if aligned.old[number].kind != "leaf"]
+    if before is None and given:
+        return "incomparable", f"{_name(aligned, given[0])} is other data, or the runs drew other random numbers"
     leaves = [number for number in states if aligned.old[number].kind == "leaf"]
     if before is None and len(others) > 1 and 2 * len(others) >= len(leaves):
         return "incomparable", f"the runs began with other random numbers: {len(others)} of {len(leaves)} leaves differ"
@@ -220,9 +221,13 @@ def _of_state(aligned: Aligned, parting: Parting, step: Step, before: int | None
     return "parted", ""
 
 
-def _unnamed(graph: Graph, number: int) -> str:
-    """Return the name of an input that has none: by the line that takes it."""
-    source = above("parting_text").place(graph, number)
+def _name(aligned: Aligned, number: int) -> str:
+    """Return the name of a leaf or an input: one without a name is named by the line that takes it."""
+    pair = aligned.old[number], aligned.new[aligned.pairs[number]]
+    named = [name for node in pair for name in node.outputs[0].names]
+    if named:
+        return named[0]
+    source = above("parting_text").place(aligned.old, number)
     return f"an input of {source.file}:{source.line}" if source is not None else "an input"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from autograph_cli.graph.ledger import Hook, Ledger
+from autograph_cli.graph.ledger import Happening, Hook, Ledger
 from autograph_cli.graph.source import Source
 
 _FEW = 3
@@ -50,7 +50,7 @@ def _holders(ledger: Ledger, number: int) -> Iterator[str]:
         where = f", made{_at(made.source)}," if made.source else ""
         found = f"{made.name or made.cls}{where} holds it"
         if steps:
-            found += f", and moved it in {moved} of {len(steps)} steps"
+            found += f", and moved it in {moved} of {_counted(ledger, len(steps))} steps"
         if frozen:
             found += f"; in {frozen} of them it required no gradient"
         yield found
@@ -62,7 +62,7 @@ def _gradients(ledger: Ledger, number: int) -> Iterator[str]:
     zero = sum(number in ledger.sets[h.zero] for h in given)
     if calls and ledger.optimizers:
         yield (
-            f"{len(given)} of {len(calls)} backward calls gave it a gradient{_at(given[0].source) if given else ''}"
+            f"{len(given)} of {_counted(ledger, len(calls))} backward calls gave it a gradient{_at_each(given)}"
             f"{f', {zero} of them zeros alone' if zero else ''}"
         )
     added = [h for h in given if number in ledger.sets[h.ready]]
@@ -95,6 +95,17 @@ def _hook(hook: Hook) -> str:
     more = f", and {len(pairs) - _FEW} more" if len(pairs) > _FEW else ""
     did = f": it turned norms of {', '.join(pairs[:_FEW])}{more}" if pairs else ": it did not run"
     return f"{hook.kind} is on it{_at(hook.source)}, {hook.function or 'a function'}{did}"
+
+
+def _counted(ledger: Ledger, count: int) -> str:
+    """Return how many were heard; where more came later, they are the first ones."""
+    return f"the first {count}" if ledger.more else f"{count}"
+
+
+def _at_each(happenings: Collection[Happening]) -> str:
+    """Return the lines at which it happened."""
+    places = list(dict.fromkeys([place for each in happenings if (place := _at(each.source))]))
+    return ",".join(places[:_FEW]) + (f", and {len(places) - _FEW} more lines" if len(places) > _FEW else "")
 
 
 def _at(source: Source | None) -> str:

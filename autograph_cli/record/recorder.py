@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from autograph_cli.engines import connect
 from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Connect, key_of
 from autograph_cli.graph import Graph, Memory, Notice, Step, Trace
+from autograph_cli.graph.records import is_small
 from autograph_cli.record.graphs.build import Span, build
 from autograph_cli.record.graphs.derive import Derivations, not_chosen
 from autograph_cli.record.graphs.roots import is_operation, made_in, name_of
@@ -214,7 +215,7 @@ class Recorder:
         with self.log.lock:
             steps, total, step = list(self.kept), self.total, self.log.step
             waiting, kind = self.kinds.newest(), None
-            if not self.broken and step.has_operations:
+            if not self.broken and step.has_operations and not self._is_aside(step):
                 total += 1
                 if self._wanted():
                     look(self.log, step)
@@ -244,6 +245,13 @@ class Recorder:
                 watched=watched,
                 collectives=self.collectives.found(),
             )
+
+    def _is_aside(self, step: StepLog) -> bool:
+        """Return whether what ran after the last step is a number that was printed: few operations, which no pass ran,
+        and of which nothing is left."""
+        if not self.total or step.passes or step.running or made_in(self.log, step):
+            return False
+        return is_small(sum(event.followed for event in step.events), self.kinds.most)
 
     def snapshot(self, scope: Mapping[str, Any]) -> Graph:
         """The graph that these variables hang on now, of whichever steps; each one with a grad_fn is a root."""

@@ -43,20 +43,27 @@ def without_drifted(kept: Snapshot, made: Snapshot, other: Snapshot) -> tuple[Sn
     """Both snapshots without the arguments that hang on random numbers, of sections to which other random numbers came;
     `other` is of a run with other seeds. Such arguments are positions in data, as `data[i : i + 8] for i in
     torch.randint(...)` has."""
-    hanging = {title: _alike(one.old, _changed(one)) for title, one in compare(made, other).compared}
-    titles = paired(*[[section.title for section in each.sections] for each in (kept, made)])
+    own = _old_titles(made, other)
+    hanging = {own[title]: _alike(one.old, _changed(one)) for title, one in compare(made, other).compared}
+    titles = _old_titles(kept, made)
     before: dict[str, set[int]] = {}
     after: dict[str, set[int]] = {}
     notes = []
     for title, one in compare(kept, made).compared:
-        pairs = [(old, new) for old, new in one.pairs.items() if new in hanging.get(titles[title], ())]
+        pairs = [(old, new) for old, new in one.pairs.items() if new in hanging.get(title, ())]
         olds, news = (sorted(numbers) for numbers in zip(*pairs, strict=True)) if pairs else ([], [])
         same = sum(constants(one.old[a]) == constants(one.new[b]) for a, b in zip(olds, news, strict=True))
         if same * _KEPT < len(pairs):
-            before[title], after[titles[title]] = set(olds), set(news)
+            before[titles[title]], after[title] = set(olds), set(news)
             count = f"{len(pairs)} operation{'s' * (len(pairs) != 1)}"
             notes.append(f"{title}: {count} on random positions, which are others now, not compared")
     return _reduced(kept, before), _reduced(made, after), notes
+
+
+def _old_titles(old: Snapshot, new: Snapshot) -> dict[str, str]:
+    """The titles that the sections of a new snapshot have in the old one: last steps may have other numbers."""
+    pairs = paired(*[[section.title for section in each.sections] for each in (old, new)])
+    return {title: one for one, title in pairs.items()}
 
 
 def _reduced(snapshot: Snapshot, left_out: Mapping[str, Collection[int]]) -> Snapshot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.graph import Source
 from autograph_cli.graph.ledger import Happening, Hook, Ledger, Module, Optimizer, Parameter
@@ -49,3 +50,13 @@ FACTS = {
 @pytest.mark.parametrize("name", FACTS)
 def test_what_is_known_of_a_parameter_is_told(name: str) -> None:
     assert facts_of(LEDGER, [name]) == FACTS[name]
+
+
+def test_of_a_long_run_the_first_calls_are_told_and_all_their_lines() -> None:
+    calls = [Happening("backward", 10 + n, source=Source("train.py", 10 + n % 5, ""), given=2) for n in range(6)]
+    told = facts_of(replace(LEDGER, happenings=(*LEDGER.happenings, *calls), more=40), ["net.0.weight"])
+    assert told[:2] == [
+        "opt, made at train.py:7, holds it, and moved it in 0 of the first 1 steps",
+        "8 of the first 8 backward calls gave it a gradient at train.py:9, at train.py:10, at train.py:11, "
+        "and 3 more lines, 1 of them zeros alone",
+    ]

@@ -39,8 +39,9 @@ def settled(script: Path, mode: str) -> Result:
         ("    starts", "    torch.rand(3)\n    starts", ""),
         ("data[i + 1 : i + 9]", "data[i : i + 8]", "is called with end="),
         ("Linear(8, 8)", "Linear(8, 8, bias=False)", "`model.bias` no longer gets a gradient"),
+        ("range(2)", "range(3)", "the script made 3 steps, not 2"),
     ],
-    ids=["seed", "another-draw", "not-shifted", "no-bias"],
+    ids=["seed", "another-draw", "not-shifted", "no-bias", "more-steps"],
 )
 def test_random_positions(tmp_path: Path, old: str, new: str, told: str) -> None:
     script = tmp_path / "batches.py"

@@ -85,7 +85,7 @@ class _Writer:
         look |= {"fillcolor": box.fill} if box.fill else {}
         self.dot.body.append(statement(box.id, {"label": "<&#160;>", "id": box.id, "pos": middle} | look))
         for number, text in enumerate(part for part in inside if isinstance(part, Text)):
-            self.words(f"{box.id}_{number}", text)
+            self.words(f"line_{box.id}_{number}", text)
         self.bars(box.id, inside)
 
     def bars(self, key: str, inside: Iterable[Area | Text | Way]) -> None:

@@ -191,6 +191,11 @@ class Kinds:
         wanted = [*again, *found[-1:], *large[-1:]]
         return [each for each in found if each in wanted]
 
+    @property
+    def most(self) -> int:
+        """The nodes that ran in the last step of the largest kind."""
+        return max((kind.nodes for kind in self._kinds.values()), default=0)
+
     def held(self) -> Iterator[Finished]:
         """The steps that wait for what comes."""
         for kind in self._kinds.values():

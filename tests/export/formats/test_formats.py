@@ -9,6 +9,9 @@ import pytest
 
 from autograph_cli.export import ExportError, render
 from autograph_cli.export.formats import mermaid
+from autograph_cli.export.formats.placed_dot import placed_dot
+from autograph_cli.export.layout.layered import lay_out
+from autograph_cli.export.scene.records import Band, Box, Scene
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, Trace, backward, forward
 
 ODD = (
@@ -126,3 +129,18 @@ def test_a_graph_shows_itself_in_a_notebook(traces: dict[str, Trace]) -> None:
     assert ">mm</text>" in (graph._repr_svg_() or "")
     assert ">MmBackward0</text>" in (backward(graph)._repr_svg_() or "")
     assert Graph()._repr_svg_() is None
+
+
+# ---------------------------------------------------------------- PNG
+
+
+def test_nothing_in_a_placed_picture_takes_the_name_of_something_else() -> None:
+    boxes = [
+        Box(key, "module", key, lines=("one", "two", "three"), band=band)
+        for band, key in enumerate(("m8", "m8_1", "m8_2"))
+    ]
+    bands = tuple(Band(number, f"band {number}") for number in range(3))
+    text = placed_dot(lay_out(Scene("modules", tuple(boxes), (), bands)))
+    names = re.findall(r"^\t*(\w+) \[label", text, re.MULTILINE)
+    assert len(names) > 9
+    assert len(names) == len(set(names))

@@ -245,3 +245,20 @@ def test_what_runs_after_the_last_pass_has_nothing_to_do_with_the_graph_that_was
     assert main is trace.steps[1]
     assert [root.name for root in after.graph.roots] == ["score"]
     assert after.derived.startswith("made by autograph from `score` and its leaves")
+
+
+@pytest.mark.parametrize("turns", [2, 20])
+@pytest.mark.parametrize("printed", [True, False])
+def test_a_number_that_is_printed_at_the_end_is_no_step(turns: int, printed: bool) -> None:
+    def script() -> dict[str, Any]:
+        w = torch.randn(3, requires_grad=True)
+        for _ in range(turns):
+            loss = (w * 2).sin().cos().exp().tanh().sum()
+            loss.backward()
+        last = (w * 2).norm()
+        return {"w": w, "loss": loss} if printed else {"w": w, "loss": loss, "last": last}
+
+    for steps in ("first,last", "all"):
+        trace = trace_of(script, steps)
+        assert trace.total_steps == turns + (not printed)
+        assert trace.steps[-1].nth == trace.total_steps
