@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -13,6 +14,7 @@ from autograph_cli.graph.digests import parted
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Graph
 from autograph_cli.graph.snapshot_text import folded_lines
+from autograph_cli.graph.source import Source, Switch
 
 FORMAT, VERSION = "autograph snapshot", 3
 COLLECTIVES = "collectives"
@@ -52,6 +54,8 @@ class Snapshot(Struct, frozen=True):
     version: int = VERSION
     """Version 1 had no numbers that stand in the place of a tensor, as `mul` has in `x * 2`; version 2 had of plain
     arguments only these and what is kept for backward, and no data."""
+    switches: Mapping[Source, Switch] = {}
+    """Of lines of the script where nothing is recorded, the statement that switches it off; not in the file."""
 
     def to_text(self) -> str:
         """The file's content; the same graphs give the same text.
@@ -147,7 +151,8 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
             others += parted(old.digests, new.digests, tolerance)
         elif extra in old.holds and extra in new.holds:
             others += _lines(extra, getattr(old, extra), getattr(new, extra), tolerance)
-    compared = tuple((title, diff(mine[one], theirs[title], parts)) for one, title in pairs.items())
+    found = ((title, diff(mine[one], theirs[title], parts)) for one, title in pairs.items())
+    compared = tuple((title, dataclasses.replace(one, switches=new.switches)) for title, one in found)
     return SnapshotDiff(tuple(pair for pair in compared if pair[1]), tuple(others), compared)
 
 

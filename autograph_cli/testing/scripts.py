@@ -18,6 +18,7 @@ from autograph_cli.graph.digests import digest_lines
 from autograph_cli.graph.ranks import words
 from autograph_cli.graph.records import Measured, Values
 from autograph_cli.graph.snapshot import EXTRAS
+from autograph_cli.record.graphs.causes import switches
 from autograph_cli.testing import rank_recording, recording
 from autograph_cli.testing.files import SUFFIX
 from autograph_cli.testing.settings import STEPS, Settings, SettingsError
@@ -177,6 +178,9 @@ def taken(
         recorded.values,
         recorded.formulas,
         tuple(trace_digests(trace)) if "digests" in settings.include else (),
+        switches=switches(
+            (step.graph for step in trace.steps), (folder if module and folder else position.parent) / script.name
+        ),
     )
     return replace(made, **_how(settings), module=module), trace
 

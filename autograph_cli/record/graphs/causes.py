@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from autograph_cli.graph import Graph, Node, Step
+from autograph_cli.graph import Graph, Node, Source, Step
 from autograph_cli.graph.cuts import LISTED, behind, where
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.paths import Position, leading_to
 from autograph_cli.graph.records import UNGRADED
-from autograph_cli.record.names.bindings import Binding, Found, Lines, Script
+from autograph_cli.graph.source import Switch
+from autograph_cli.record.names.bindings import Binding, Found, Lines, Script, last_name
+
+_IN_OTHER_WAYS = re.compile(r"set_grad_enabled|use_reentrant")
+"""What switches recording off for lines that it does not stand around."""
 
 
 def read_scripts(graph: Graph, script: Path) -> dict[str, Script]:
@@ -33,6 +38,45 @@ def read_scripts(graph: Graph, script: Path) -> dict[str, Script]:
             continue
         if all(read.line(number) == text for number, text in recorded.items()):
             found[name] = read
+    return found
+
+
+def switched_off(node: Node, scripts: Mapping[str, Script]) -> Switch | None:
+    """The `with` or the decorator that switches recording off around an operation, or around the one call of what it
+    runs in."""
+    source = node.source
+    if source is None:
+        return None
+    names = {source.function.rpartition(".")[2], *node.module.split(".")} - {""}
+    around: list[Switch] = []
+    calling: list[Switch] = []
+    for file, script in scripts.items():
+        for part, mode in script.quiet:
+            line = min(one.lineno for one in (part, *getattr(part, "decorator_list", ())))
+            here = mode.partition("(")[0], Source(file, line, script.line(line))
+            if file == source.file and part.lineno <= source.line <= (part.end_lineno or 0):
+                around.append(here)
+            elif names & {last_name(call.func) for call in ast.walk(part) if isinstance(call, ast.Call)}:
+                calling.append(here)
+    if around or len(calling) != 1 or any(map(_IN_OTHER_WAYS.search, _text(scripts))):
+        return around[-1] if around else None
+    return calling[0]
+
+
+def _text(scripts: Mapping[str, Script]) -> Iterator[str]:
+    return (line for script in scripts.values() for line in script.lines)
+
+
+def switches(graphs: Iterable[Graph], script: Path) -> dict[Source, Switch]:
+    """Return, for the lines on which gradients end, the statements that switch recording off around them."""
+    found: dict[Source, Switch] = {}
+    for graph in graphs:
+        ends = [node for node in graph if node.cut and node.source is not None]
+        scripts = read_scripts(graph, script) if ends else {}
+        for node in ends:
+            switch = switched_off(node, scripts)
+            if node.source is not None and switch is not None:
+                found[node.source] = switch
     return found
 
 
