@@ -15,7 +15,7 @@ from autograph_cli.graph.snapshot import COLLECTIVES, EXTRAS, FORMAT, HOLDS, VER
 from autograph_cli.graph.snapshot_folding import resolved
 from autograph_cli.graph.verifier import verify
 
-_PLAIN = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|%?[\w{][\w.\[\]{}]*)(?:~\d+)?'*(?:\#\d+)?"""
+_PLAIN = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|%?[\w{](?:[\w.\[\]{}]|(?<=\d)-(?=\}))*)(?:~\d+)?'*(?:\#\d+)?"""
 _LABEL = re.compile(f"{_PLAIN}(?:>{_PLAIN})?")
 _TIMES = re.compile(r"([0-9]{1,9}) times")
 _TYPE = re.compile(
