@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
+import importlib.metadata
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -221,7 +223,11 @@ def _take_ranks(
 def _how(settings: Settings) -> dict[str, str]:
     """How a script is run, as the head of a snapshot says it."""
     kept = "" if settings.steps == STEPS else settings.steps
-    return {"engine": chosen(settings.engine), "kept": kept}
+    engine = chosen(settings.engine)
+    pytorch = ""
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):  # one that is built and not installed
+        pytorch = importlib.metadata.version("torch").partition("+")[0] if engine == "torch" else ""
+    return {"engine": engine, "pytorch": pytorch, "kept": kept}
 
 
 @dataclass(slots=True)
