@@ -212,6 +212,12 @@ UNRECORDED: dict[str, tuple[str, str, list[str]]] = {
         "@torch.no_grad()\ndef body(x):\n    return torch.tanh(x * 2)\n\nh = body(w)",
         ["`h` no longer gets a gradient: no_grad at line 6 of model.py"],
     ),
+    "no gradients in one of two calls": (
+        "h = torch.tanh(w * 2)",
+        "class Off(torch.no_grad):\n    pass\n\ndef body(x):\n    return torch.tanh(x * 2)\n\n"
+        "with torch.no_grad():\n    body(w)\nwith Off():\n    h = body(w)",
+        ["`h` no longer gets a gradient: no_grad at line 10 of model.py"],
+    ),
     "no gradients by a statement": (
         "h = torch.tanh(w * 2)",
         "with torch.no_grad():\n    w * 2\ntorch.set_grad_enabled(False)\nh = torch.tanh(w * 2)\n"

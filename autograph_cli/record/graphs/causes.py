@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from autograph_cli.graph import Graph, Node, Source, Step
@@ -13,10 +12,7 @@ from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.paths import Position, leading_to
 from autograph_cli.graph.records import UNGRADED
 from autograph_cli.graph.source import Switch
-from autograph_cli.record.names.bindings import Binding, Found, Lines, Script, last_name
-
-_IN_OTHER_WAYS = re.compile(r"set_grad_enabled|use_reentrant")
-"""What switches recording off for lines that it does not stand around."""
+from autograph_cli.record.names.bindings import Binding, Found, Lines, Script
 
 
 def read_scripts(graph: Graph, script: Path) -> dict[str, Script]:
@@ -42,29 +38,30 @@ def read_scripts(graph: Graph, script: Path) -> dict[str, Script]:
 
 
 def switched_off(node: Node, scripts: Mapping[str, Script]) -> Switch | None:
-    """The `with` or the decorator that switches recording off around an operation, or around the one call of what it
-    runs in."""
-    source = node.source
-    if source is None:
+    """The `with` or the decorator that switches recording off around an operation, or around all calls of what it runs
+    in."""
+    if node.source is None:
         return None
-    names = {source.function.rpartition(".")[2], *node.module.split(".")} - {""}
-    around: list[Switch] = []
-    calling: list[Switch] = []
-    for file, script in scripts.items():
-        for part, mode in script.quiet:
-            line = min(one.lineno for one in (part, *getattr(part, "decorator_list", ())))
-            here = mode.partition("(")[0], Source(file, line, script.line(line))
-            if file == source.file and part.lineno <= source.line <= (part.end_lineno or 0):
-                around.append(here)
-            elif names & {last_name(call.func) for call in ast.walk(part) if isinstance(call, ast.Call)}:
-                calling.append(here)
-    if around or len(calling) != 1 or any(map(_IN_OTHER_WAYS.search, _text(scripts))):
-        return around[-1] if around else None
-    return calling[0]
+    around = _switches_at(node.source.file, node.source.line, scripts)
+    if around:
+        return around[-1]
+    for name in (node.source.function.rpartition(".")[2], *reversed(node.module.split("."))):
+        calls = [(file, call.lineno) for file, script in scripts.items() for call in script.calls(name)]
+        found = {tuple(_switches_at(*call, scripts)[-1:]) for call in calls}
+        if any(found):
+            return next(iter(found))[0] if len(found) == 1 else None
+    return None
 
 
-def _text(scripts: Mapping[str, Script]) -> Iterator[str]:
-    return (line for script in scripts.values() for line in script.lines)
+def _switches_at(file: str, line: int, scripts: Mapping[str, Script]) -> list[Switch]:
+    """The statements that switch recording off around a line, outer ones first."""
+    script = scripts.get(file)
+    found = []
+    for part, mode in [] if script is None else script.quiet:
+        if script is not None and part.lineno <= line <= (part.end_lineno or 0):
+            first = min(one.lineno for one in (part, *getattr(part, "decorator_list", ())))
+            found.append((mode.partition("(")[0], Source(file, first, script.line(first))))
+    return found
 
 
 def switches(graphs: Iterable[Graph], script: Path) -> dict[Source, Switch]:

@@ -82,6 +82,10 @@ class Script:
         parts = (part for part in ast.walk(self.tree) if isinstance(part, ast.stmt))
         return [(part, mode) for part in parts if (mode := quiet_mode(part))]
 
+    def calls(self, name: str) -> list[ast.Call]:
+        """The calls of what has this last name."""
+        return [part for part in self._parts(ast.Call) if name and last_name(part.func) == name]
+
     def line(self, number: int) -> str:
         """A line without its indentation; empty where there is none."""
         return self.lines[number - 1].strip() if 0 < number <= len(self.lines) else ""
