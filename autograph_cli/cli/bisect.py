@@ -13,7 +13,8 @@ from autograph_cli import AutographError
 from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import CommandError, as_command_error
-from autograph_cli.cli.git import commit_of, git, place_of
+from autograph_cli.cli.explain import CodesType
+from autograph_cli.cli.git import commit_of, git, place_of, precedes
 from autograph_cli.cli.options import engine_option
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.snapshot import chosen_settings
@@ -86,6 +87,10 @@ def bisect(
     with as_command_error():
         root, inner = place_of(scripts.module_path(file) if module else Path(file))
         ends = [commit_of(root, revision) for revision in (good, bad)]
+        if ends[0] != ends[1] and precedes(root, ends[1], ends[0]):
+            raise CommandError(f"{bad} comes before {good}: give the good one first.")
+        if finding is not None:
+            CodesType().convert(finding, None, ctx)
         settings = chosen_settings(load(), None, (), None, None, engine)
         with _worktree(root, ends[0]) as folder:
             if not Path(folder, inner).is_file():

@@ -25,6 +25,7 @@ from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff, si
 from autograph_cli.export.comparison_report import REPORTS
 from autograph_cli.graph import Snapshot, Trace
 from autograph_cli.graph.snapshot import EXTRAS, HOLDS, VERSION, SnapshotDiff, compare
+from autograph_cli.record.graphs.causes import switches
 from autograph_cli.record.run import store
 from autograph_cli.testing import files, scripts
 from autograph_cli.testing.settings import VIEWS, Settings, load, parts
@@ -251,7 +252,8 @@ def _open(name: str, revision: str | None, wanted: Wanted) -> tuple[Snapshot, Tr
     held = tuple(part for part in settings.include if part not in EXTRAS or has.get(part))
     if rank is None and len(ranks := store.ranks_of(path)) > 1:
         say(f"Of {path}, rank {trace.rank} is compared, of {len(ranks)}; another one is {path}#1.", err=True)
-    return Snapshot(trace.script, sections, held, trace.total_steps, values, digests=digests), trace
+    around = switches((step.graph for step in trace.steps), Path(trace.script))
+    return Snapshot(trace.script, sections, held, trace.total_steps, values, digests=digests, switches=around), trace
 
 
 def _show(

@@ -48,6 +48,15 @@ def commit_of(root: Path, revision: str) -> str:
         raise CommandError(f"There is no revision {revision} in {root}.") from None
 
 
+def precedes(root: Path, one: str, other: str) -> bool:
+    """Return whether the one commit is in the history of the other."""
+    try:
+        git(root, "merge-base", "--is-ancestor", one, other)
+    except CommandError:
+        return False
+    return True
+
+
 @contextmanager
 def checked_out(script: Path, revision: str | None) -> Iterator[Path]:
     """The script as it is; or as of a revision, within its repository in a folder of its own: it imports its own

@@ -15,7 +15,7 @@ from autograph_cli.cli.options import UsageError, engine_of, engine_option
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.targets import name_after, target_options
 from autograph_cli.graph.names import visible
-from autograph_cli.record.measure.inspecting import Facts, inspected
+from autograph_cli.record.measure.inspecting import Facts, UnknownName, inspected
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.run import runner
 
@@ -59,7 +59,11 @@ def inspect(
     recorder = Recorder("first,last", target.label, record=RECORDED, engine=engines.connect(engine))
     with contextlib.redirect_stdout(sys.stderr):
         result, trace = runner.record(target, recorder=recorder, engine=engine)
-    facts = inspected(recorder.log.engine, result.scope, trace, name)
+    try:
+        facts = inspected(recorder.log.engine, result.scope, trace, name)
+    except UnknownName as error:
+        error.exit_code = result.exit_code or error.exit_code
+        raise
     say(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else "\n".join(_lines(facts)))
     ctx.exit(result.exit_code)
 

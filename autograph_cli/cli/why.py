@@ -29,6 +29,8 @@ from autograph_cli.record.names.bindings import Script
 
 NO_PATH = 1
 """The exit code where no gradient goes from the first name to the second."""
+FAILED = 2
+"""The exit code where the script failed, whose graph is answered from as far as it came."""
 LINES = 40
 """Nodes of one path that are printed at most."""
 SCREEN = 32
@@ -59,7 +61,7 @@ def why(
     paths the shortest and the longest are printed, and how many there are; a long one by the modules that it goes
     through. The last lines say which optimizer holds LEAF, and which hooks are on it. Where there
     is no path, the answer says what cuts the way, as far as the trace and the script beside it tell. The exit code is 0
-    where there is a path, 1 where there is none, 2 for an error.
+    where there is a path, 1 where there is none, 2 for an error, also where the script failed.
 
     \b
       autograph why loss w
@@ -69,7 +71,7 @@ def why(
         opened = open_trace(source, step, quiet_stdout=True)
         if opened.failed_early:
             explain_failure(opened.trace, script_of(opened.trace, source))
-            ctx.exit(2)
+            ctx.exit(FAILED)
         say_ranks(opened)
         chosen = choose(opened.trace, step)
         paths, lines = _answer(chosen, loss, leaf, limit, script_of(opened.trace, source))
@@ -81,7 +83,8 @@ def why(
             say(json.dumps({**told, "training": [*map(str.strip, training)]}, indent=2))
         else:
             say("\n".join([*lines, *training]))
-    ctx.exit(0 if paths else NO_PATH)
+    # Where the script failed, no path is no answer.
+    ctx.exit(FAILED if opened.exit_code else 0 if paths else NO_PATH)
 
 
 def _listed(graph: Graph, paths: ways.Paths) -> Iterator[list[dict[str, object]]]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
 
-from autograph_cli.findings.calls import called
 from autograph_cli.findings.records import Seen, line_of
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import behind, where
 from autograph_cli.graph.views import backward_edges
-from autograph_cli.record.names.bindings import Script, quiet_mode
+from autograph_cli.record.names.bindings import Script
 
 Kind = Literal["detached", "whole", "number", "unrecorded", "derivative", "early", "flat", "constant"]
 _REMEDIES: dict[Kind, str] = {
@@ -59,26 +57,6 @@ def remedy(kinds: Collection[Kind], scripts: Mapping[str, Script]) -> str:
     words = [_REMEDIES[kind] for kind in dict.fromkeys(kinds)]
     reentrant = any("use_reentrant=True" in line for script in scripts.values() for line in script.lines)
     return " ".join([*words, *[_REENTRANT] * ("unrecorded" in kinds and reentrant)])
-
-
-def switched_off(seen: Seen, node: Node) -> Source | None:
-    """The `with` or the decorator that switches recording off around an operation, or around the one call of what it
-    runs in."""
-    source = node.source
-    if source is None:
-        return None
-    names = {source.function.rpartition(".")[2], *node.module.split(".")} - {""}
-    around: list[Source] = []
-    calling: list[Source] = []
-    for file, script in seen.scripts.items():
-        for part in (part for part in ast.walk(script.tree) if isinstance(part, ast.stmt) and quiet_mode(part)):
-            line = min(one.lineno for one in (part, *getattr(part, "decorator_list", ())))
-            here = Source(file, line, script.line(line))
-            if file == source.file and part.lineno <= source.line <= (part.end_lineno or 0):
-                around.append(here)
-            elif names & {called(call) for call in ast.walk(part) if isinstance(call, ast.Call)}:
-                calling.append(here)
-    return around[-1] if around else calling[0] if len(calling) == 1 else None
 
 
 def read_out(seen: Seen, leaf: Edge) -> Iterator[tuple[Kind, Source, str]]:

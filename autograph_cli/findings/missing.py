@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from autograph_cli.findings.book import book_of
-from autograph_cli.findings.endings import Ending, endings, read_out, remedy, switched_off
+from autograph_cli.findings.endings import Ending, endings, read_out, remedy
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import behind_moves
 from autograph_cli.graph import Edge, Source
 from autograph_cli.graph.cuts import LISTED, behind, reasons, where
 from autograph_cli.graph.views import backward_edges
 from autograph_cli.graph.withheld import withheld
-from autograph_cli.record.graphs.causes import causes, first_binding, unused
+from autograph_cli.record.graphs.causes import causes, first_binding, switched_off, unused
 
 _POSITION = re.compile(r"\.\d+\b|\[\d+\]")
 _CUT = re.compile(r"Cut at (.+?):(\d+) `(.*?)`:")
@@ -87,8 +87,8 @@ def _facts(seen: Seen, there: Iterable[Ending], told: list[str]) -> list[str]:
 
 def _off(seen: Seen, there: Sequence[Ending]) -> Source | None:
     """The line that switches recording off around the call in which a gradient ends."""
-    quiet = (switched_off(seen, each.node) for each in there if each.kind == "unrecorded")
-    return next(filter(None, quiet), None)
+    quiet = (switched_off(each.node, seen.scripts) for each in there if each.kind == "unrecorded")
+    return next((source for _, source in filter(None, quiet)), None)
 
 
 def _leaves(seen: Seen, name: str) -> Iterator[Edge]:

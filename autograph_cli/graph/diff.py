@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from autograph_cli.graph.matching import match
 from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node, Pass, TensorType, above
 from autograph_cli.graph.renumbered import renumbered
 from autograph_cli.graph.reordered import reordered
+from autograph_cli.graph.source import Source, Switch
 from autograph_cli.graph.trace_writer import plain
 
 Part = Literal["names", "shapes", "dtypes", "constants", "lines", "modules", "untracked"]
@@ -68,6 +69,8 @@ class GraphDiff:
     parts: frozenset[str]
     reordered: bool = False
     """True if the terms of a sum, or the factors of a product, are in another order, and nothing else differs."""
+    switches: Mapping[Source, Switch] = field(default_factory=dict)
+    """Of lines of the new script where nothing is recorded, the statement that switches it off."""
 
     def __bool__(self) -> bool:
         return bool(self.removed or self.added or self.changed or self.passes or self.lost_roots or self.new_roots)

@@ -56,7 +56,7 @@ class _Review:
         """New nodes with an argument that a sentence was said about."""
         self.ended: set[int] = set()
         """Old nodes that a sentence was said about, as no gradient comes to them any more."""
-        self.cuts = Cuts(self.old, self.new, self.origin)
+        self.cuts = Cuts(self.old, self.new, self.origin, diff.switches)
         self.joined = Cuts(self.new, self.old, self.image)
         """The ends of gradients that are gone."""
         self.became = self._became()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
+from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Edge, Graph, Node
+from autograph_cli.graph.source import Source, Switch
 from autograph_cli.graph.views import data_edges, walk
 
 _DETACH = "detach"
@@ -14,10 +16,12 @@ _DETACH = "detach"
 
 class Cuts:
     """The operations that end a gradient in the new graph and did not in the old one; with the graphs swapped, those
-    that did."""
+    that did. `switches` are the statements around the lines of the new one, as far as they are known."""
 
-    def __init__(self, old: Graph, new: Graph, origin: Mapping[int, int]) -> None:
-        self.old, self.new, self.origin = old, new, origin
+    def __init__(
+        self, old: Graph, new: Graph, origin: Mapping[int, int], switches: Mapping[Source, Switch] | None = None
+    ) -> None:
+        self.old, self.new, self.origin, self.switches = old, new, origin, switches or {}
         self.ends = [node for node in new if node.kind == "untracked" and self._is_new(node)]
         """The operations that were given something with a gradient, and left no node."""
         self.hidden = self._hidden()
@@ -41,15 +45,16 @@ class Cuts:
 
     def groups(self) -> Iterator[tuple[str, list[Node]]]:
         """Yield each reason with its line, and the operations that ended a gradient for it."""
-        found: dict[tuple[str, str], list[Node]] = defaultdict(list)
+        found: dict[tuple[str, Source | None], list[Node]] = defaultdict(list)
         for node in self.ends:
-            detached = node.op == _DETACH and node.id not in self.origin
-            found["detach" if detached else "no_grad", self._line(node) if detached else ""].append(node)
-        for (reason, _), nodes in found.items():
-            yield reason + self._line(nodes[0]), nodes
-
-    def _line(self, node: Node) -> str:
-        return f" at line {node.source.line} of {node.source.file}" if node.source else ""
+            if node.op == _DETACH and node.id not in self.origin:
+                found["detach", node.source].append(node)
+            else:
+                switch = self.switches.get(node.source) if node.source else None
+                found[switch or ("no_grad", None)].append(node)
+        for (reason, source), nodes in found.items():
+            line = source or nodes[0].source
+            yield f"{reason} at line {line.line} of {visible(line.file)}" if line else reason, nodes
 
     def subjects(self, nodes: list[Node]) -> list[Edge]:
         """The tensors that have no gradient for it: what was detached, or the last of what was computed without."""

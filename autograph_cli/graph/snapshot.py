@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograph_cli.graph.compared import TOLERANCE as TOLERANCE, as_version, same_data
 from autograph_cli.graph.diff import DEFAULT_PARTS, PARTS, GraphDiff, diff
@@ -13,6 +15,7 @@ from autograph_cli.graph.digests import parted
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Graph
 from autograph_cli.graph.snapshot_text import folded_lines
+from autograph_cli.graph.source import Source, Switch
 
 FORMAT, VERSION = "autograph snapshot", 3
 COLLECTIVES = "collectives"
@@ -45,6 +48,8 @@ class Snapshot(Struct, frozen=True):
     collectives: tuple[str, ...] = ()
     """What the ranks exchanged, one a line, in order: names of tensors stand in brackets."""
     engine: str = "builtin"
+    pytorch: str = ""
+    """The version of the PyTorch that ran the script, if one did."""
     module: str = ""
     """How the script is started, if it is by `-m`."""
     kept: str = ""
@@ -52,6 +57,8 @@ class Snapshot(Struct, frozen=True):
     version: int = VERSION
     """Version 1 had no numbers that stand in the place of a tensor, as `mul` has in `x * 2`; version 2 had of plain
     arguments only these and what is kept for backward, and no data."""
+    switches: Mapping[Source, Switch] = {}
+    """Of lines of the script where nothing is recorded, the statement that switches it off; not in the file."""
 
     def to_text(self) -> str:
         """The file's content; the same graphs give the same text.
@@ -69,6 +76,7 @@ class Snapshot(Struct, frozen=True):
         if self.ranks > 1:
             lines.append(f"ranks {self.ranks}")
         lines += [f"engine {self.engine}"] * (self.engine != "builtin")
+        lines += [f"pytorch {self.pytorch}"] * bool(self.pytorch)
         lines += [f"module {self.module}"] * bool(self.module)
         lines += [f"kept {self.kept}"] * bool(self.kept)
         for position, section in enumerate(self.sections):
@@ -147,8 +155,16 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
             others += parted(old.digests, new.digests, tolerance)
         elif extra in old.holds and extra in new.holds:
             others += _lines(extra, getattr(old, extra), getattr(new, extra), tolerance)
-    compared = tuple((title, diff(mine[one], theirs[title], parts)) for one, title in pairs.items())
-    return SnapshotDiff(tuple(pair for pair in compared if pair[1]), tuple(others), compared)
+    each = ((title, diff(mine[one], theirs[title], parts)) for one, title in pairs.items())
+    compared = tuple((title, dataclasses.replace(one, switches=new.switches)) for title, one in each)
+    found = SnapshotDiff(tuple(pair for pair in compared if pair[1]), tuple(others), compared)
+    return replace(found, others=(*others, *_upgraded(old, new))) if found else found
+
+
+def _upgraded(old: Snapshot, new: Snapshot) -> Iterator[str]:
+    """Yield the sentence on the versions of PyTorch, which may explain a difference and is none."""
+    if old.pytorch and new.pytorch and old.pytorch != new.pytorch:
+        yield f"the snapshot was made with PyTorch {old.pytorch}, and this is PyTorch {new.pytorch}"
 
 
 def paired(old: list[str], new: list[str]) -> dict[str, str]:

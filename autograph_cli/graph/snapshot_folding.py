@@ -1,8 +1,9 @@
 """Equal layers and turns of a loop in a snapshot: lines that come again and again, written once.
 
 Below `12 times` stand the lines of the first turn, set in. In the others a number in braces goes up by one each time
-(`blocks.{0}.weight`, given by the lines or by others), a label that the lines give is another one (`%add#3` is that of
-the fourth turn), and `x>%add` is `x` in the first turn, and `%add` of the one before in the others.
+(`blocks.{0}.weight`, given by the lines or by others), or down (`gains[{19-}]`), a label that the lines give is another
+one (`%add#3` is that of the fourth turn), and `x>%add` is `x` in the first turn, and `%add` of the one before in the
+others.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from autograph_cli.graph.records import Edge, Node
 LEAST, LONGEST, TRIED = 12, 400, 8
 """So many lines must be spared; of so many may one turn be; and so many ways are tried of each stretch."""
 _DIGITS = re.compile(r"\d+")
-_BRACES = re.compile(r"\{(\d+)\}")
+_BRACES = re.compile(r"\{(\d+)(-?)\}")
 _TOKEN = re.compile("\x01([^\x02]*)\x02")
 Row = tuple[str, ...]
 Labels = list[Row]
@@ -41,11 +42,11 @@ class Fold(Struct, frozen=True):
 def label_at(label: str, turn: int) -> str:
     """A label of the first turn as another one has it.
 
-    >>> label_at("%add", 2), label_at("blocks.{0}.weight", 2)
-    ('%add#2', 'blocks.2.weight')
+    >>> label_at("%add", 2), label_at("blocks.{0}.weight", 2), label_at("gains[{9-}]", 2)
+    ('%add#2', 'blocks.2.weight', 'gains[7]')
     """
     if "{" in label:
-        return _BRACES.sub(lambda found: str(int(found[1]) + turn), label)
+        return _BRACES.sub(lambda found: str(int(found[1]) + (-turn if found[2] else turn)), label)
     return f"{label}#{turn}" if turn else label
 
 
@@ -155,7 +156,8 @@ def _braced(one: str, two: str) -> str:
     if one == two or "~" in one + two or _DIGITS.sub("", one) != _DIGITS.sub("", two):
         return one
     others = iter(_DIGITS.findall(two))
-    text = _DIGITS.sub(lambda found: f"{{{found[0]}}}" if int(next(others)) == int(found[0]) + 1 else found[0], one)
+    ways = {1: "{%s}", -1: "{%s-}"}
+    text = _DIGITS.sub(lambda found: ways.get(int(next(others)) - int(found[0]), "%s") % found[0], one)
     return text if label_at(text, 1) == two else one
 
 

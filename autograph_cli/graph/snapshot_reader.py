@@ -15,7 +15,7 @@ from autograph_cli.graph.snapshot import COLLECTIVES, EXTRAS, FORMAT, HOLDS, VER
 from autograph_cli.graph.snapshot_folding import resolved
 from autograph_cli.graph.verifier import verify
 
-_PLAIN = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|%?[\w{][\w.\[\]{}]*)(?:~\d+)?'*(?:\#\d+)?"""
+_PLAIN = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|%?[\w{](?:[\w.\[\]{}]|(?<=\d)-(?=\}))*)(?:~\d+)?'*(?:\#\d+)?"""
 _LABEL = re.compile(f"{_PLAIN}(?:>{_PLAIN})?")
 _TIMES = re.compile(r"([0-9]{1,9}) times")
 _TYPE = re.compile(
@@ -28,7 +28,7 @@ _STEP = re.compile(r"^step ([0-9]{1,18})(?=[,:]|$)")
 _FROM_ONE = 3
 """The version from which on steps are counted from 1."""
 _PASS = re.compile(r"(\d{1,18}): ", re.ASCII)
-_HOW = ("engine", "module", "kept")
+_HOW = ("engine", "module", "kept", "pytorch")
 _TAIL = re.compile(r" order ([0-9]{1,18})(, create_graph)?, (?:(no gradients)|gradients of (.+))")
 
 

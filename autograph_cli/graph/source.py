@@ -21,3 +21,7 @@ class Source(Record, frozen=True, gc=False):
     line: Count
     text: str = ""
     function: str = ""
+
+
+Switch = tuple[str, Source]
+"""A mode without recording (`no_grad`), and the statement that switches it on."""

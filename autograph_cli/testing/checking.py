@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
@@ -10,9 +10,9 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograph_cli import AutographError
+from autograph_cli import AutographError, engines
 from autograph_cli.atomic_files import before_a_signal_ends
-from autograph_cli.engines import chosen
+from autograph_cli.engines import EngineError, chosen
 from autograph_cli.graph import GraphError, Snapshot
 from autograph_cli.graph.diff import DEFAULT_PARTS
 from autograph_cli.graph.snapshot import HOLDS, VERSION, compare
@@ -20,7 +20,7 @@ from autograph_cli.graph.snapshot_reader import SnapshotError
 from autograph_cli.testing import sweeps, unsteady
 from autograph_cli.testing.files import Mode, Outcome, load, missing, settle
 from autograph_cli.testing.scripts import snapshot_path, take
-from autograph_cli.testing.settings import STEPS, VIEWS, Settings
+from autograph_cli.testing.settings import STEPS, VIEWS, Settings, SettingsError
 
 
 class Result(Struct, frozen=True):
@@ -51,9 +51,22 @@ _NOTHING = Asked()
 def check(
     scripts: Iterable[Path], settings: Settings, mode: Mode, pool: Executor, asked: Asked = _NOTHING
 ) -> Iterator[Result]:
-    """Settle the snapshots of these scripts by a pool, and give them in the order of the scripts."""
+    """Settle the snapshots of these scripts by a pool, and give them in the order of the scripts; raises
+    `SettingsError` where two have the same one."""
+    scripts = list(scripts)
+    _check_apart(scripts)
     with before_a_signal_ends(sweeps.stop):
         yield from pool.map(partial(_settled, settings, mode, asked), scripts)
+
+
+def _check_apart(scripts: Sequence[Path]) -> None:
+    """Raise `SettingsError` where two scripts have the same snapshot, as `train` and `train.py` do."""
+    owners: dict[Path, Path] = {}
+    for script in scripts:
+        path = snapshot_path(script)
+        owner = owners.setdefault(path.resolve(), script)
+        if owner.resolve() != script.resolve():
+            raise SettingsError(f"{owner} and {script} have the same snapshot, {path}: leave out one of them.")
 
 
 def command(script: Path, asked: Asked, options: str = "") -> str:
@@ -74,6 +87,8 @@ def _settled(settings: Settings, mode: Mode, asked: Asked, script: Path) -> Resu
                 f"write it anew with {command(script, asked, f'--update --engine {asked.engine}')}"
             )
         run = _as_kept(settings, asked, kept, mode)
+        if kept is not None and not asked.engine and run.engine == kept.engine:
+            _check_engine(path, run.engine, command(script, asked, "--update --engine builtin"))
         ranks = asked.ranks or (1 if kept is None else kept.ranks)
         module = asked.modules.get(script) or ("" if kept is None else kept.module)
         made = take(script, run, ranks=ranks, module=module)
@@ -91,6 +106,16 @@ def _settled(settings: Settings, mode: Mode, asked: Asked, script: Path) -> Resu
         return Result(script, outcome, tuple(notes))
     except (AutographError, GraphError, OSError) as error:
         return Result(script, Outcome(path, "failed", error=str(error)))
+
+
+def _check_engine(path: Path, engine: str, anew: str) -> None:
+    """Raise `SnapshotError` where the engine that a snapshot was made with is not installed."""
+    try:
+        engines.check(engine)
+    except EngineError:
+        raise SnapshotError(
+            f"{path} is of the engine {engine}, and PyTorch is not installed here; write it anew with {anew}"
+        ) from None
 
 
 def _kept(path: Path, mode: Mode) -> Snapshot | None:

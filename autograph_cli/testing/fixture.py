@@ -18,6 +18,7 @@ from autograph_cli.graph.compared import compared
 from autograph_cli.graph.snapshot import EXTRAS, SnapshotDiff
 from autograph_cli.graph.snapshot_reader import SnapshotError
 from autograph_cli.record.capture import capture, capture_derivatives, capture_recorded
+from autograph_cli.record.graphs.causes import switches
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.testing import inline, settings as project
 from autograph_cli.testing.files import SUFFIX, Mode, Outcome, Status, in_ci, load, settle
@@ -117,8 +118,10 @@ class GraphSnapshot:
         return self.outcome.exit_code == 0
 
     def _snapshot(self, value: Any, held: tuple[str, ...]) -> Snapshot:
-        section = Section(self.view.replace("_", " "), compared(self._graph(value), held))
-        return Snapshot(self.base, (section,), held)
+        graph = self._graph(value)
+        section = Section(self.view.replace("_", " "), compared(graph, held))
+        folder = Path() if self._recorder is None else Path(self._recorder.sources.folder)
+        return Snapshot(self.base, (section,), held, switches=switches((graph,), folder / self.base))
 
     def _inline(self, value: Any, text: str, place: tuple[str, int]) -> bool:
         """Compare with the text that stands in the test; an update that finds a difference has it filled in."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
+import importlib.metadata
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +20,7 @@ from autograph_cli.graph.digests import digest_lines
 from autograph_cli.graph.ranks import words
 from autograph_cli.graph.records import Measured, Values
 from autograph_cli.graph.snapshot import EXTRAS
+from autograph_cli.record.graphs.causes import switches
 from autograph_cli.testing import rank_recording, recording
 from autograph_cli.testing.files import SUFFIX
 from autograph_cli.testing.settings import STEPS, Settings, SettingsError
@@ -177,6 +180,9 @@ def taken(
         recorded.values,
         recorded.formulas,
         tuple(trace_digests(trace)) if "digests" in settings.include else (),
+        switches=switches(
+            (step.graph for step in trace.steps), (folder if module and folder else position.parent) / script.name
+        ),
     )
     return replace(made, **_how(settings), module=module), trace
 
@@ -217,7 +223,11 @@ def _take_ranks(
 def _how(settings: Settings) -> dict[str, str]:
     """How a script is run, as the head of a snapshot says it."""
     kept = "" if settings.steps == STEPS else settings.steps
-    return {"engine": chosen(settings.engine), "kept": kept}
+    engine = chosen(settings.engine)
+    pytorch = ""
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):  # one that is built and not installed
+        pytorch = importlib.metadata.version("torch").partition("+")[0] if engine == "torch" else ""
+    return {"engine": engine, "pytorch": pytorch, "kept": kept}
 
 
 @dataclass(slots=True)

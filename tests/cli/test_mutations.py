@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from autograph_cli.graph import Snapshot, compare, read_snapshot
+from autograph_cli.record.graphs.causes import switches
 from autograph_cli.record.run import runner
 from autograph_cli.testing.scripts import trace_sections
 from autograph_cli.testing.settings import Settings
@@ -195,6 +197,33 @@ UNRECORDED: dict[str, tuple[str, str, list[str]]] = {
         "with torch.no_grad(): h = torch.tanh(w * 2)",
         ["`h` no longer gets a gradient: no_grad at line 6 of model.py"],
     ),
+    "no gradients over several lines": (
+        "h = torch.tanh(w * 2)",
+        "with torch.no_grad():\n    a = w * 2\n\n    h = torch.tanh(a)",
+        ["`h` no longer gets a gradient: no_grad at line 6 of model.py"],
+    ),
+    "no gradients in what is called": (
+        "h = torch.tanh(w * 2)",
+        "def body(x):\n    return torch.tanh(x * 2)\n\nwith torch.inference_mode():\n    h = body(w)",
+        ["`h` no longer gets a gradient: inference_mode at line 9 of model.py"],
+    ),
+    "no gradients by a decorator": (
+        "h = torch.tanh(w * 2)",
+        "@torch.no_grad()\ndef body(x):\n    return torch.tanh(x * 2)\n\nh = body(w)",
+        ["`h` no longer gets a gradient: no_grad at line 6 of model.py"],
+    ),
+    "no gradients in one of two calls": (
+        "h = torch.tanh(w * 2)",
+        "class Off(torch.no_grad):\n    pass\n\ndef body(x):\n    return torch.tanh(x * 2)\n\n"
+        "with torch.no_grad():\n    body(w)\nwith Off():\n    h = body(w)",
+        ["`h` no longer gets a gradient: no_grad at line 10 of model.py"],
+    ),
+    "no gradients by a statement": (
+        "h = torch.tanh(w * 2)",
+        "with torch.no_grad():\n    w * 2\ntorch.set_grad_enabled(False)\nh = torch.tanh(w * 2)\n"
+        "torch.set_grad_enabled(True)",
+        ["`h` no longer gets a gradient: no_grad at line 9 of model.py"],
+    ),
     "a mask elsewhere": (
         "drop(h) * h",
         "drop(h) * h + drop(w)",
@@ -211,10 +240,13 @@ UNRECORDED: dict[str, tuple[str, str, list[str]]] = {
 def taken(tmp_path: Path, source: str, settings: Settings = Settings()) -> Snapshot:  # noqa: B008
     script = tmp_path / "model.py"
     script.write_text(source)
+    linecache.checkcache(str(script))  # the other one was of the same name
     with contextlib.redirect_stdout(io.StringIO()):
         result, trace = runner.record(runner.Target.of(str(script)))
     assert result.exit_code == 0, result.failure
-    return Snapshot("model.py", trace_sections(trace, settings), settings.include, trace.total_steps)
+    around = switches((step.graph for step in trace.steps), script)
+    sections = trace_sections(trace, settings)
+    return Snapshot("model.py", sections, settings.include, trace.total_steps, switches=around)
 
 
 def mutated(source: str, old: str, new: str) -> str:

@@ -225,3 +225,11 @@ def test_what_ranks_exchanged_is_read_back_and_compared(
 def test_the_number_of_ranks_is_compared(product: Graph) -> None:
     found = compare(replace(snapshot(product), ranks=2), snapshot(product))
     assert found.others == ("the script ran on 1 rank, not 2",)
+
+
+def test_versions_of_pytorch_are_named_where_graphs_differ_alone(product: Graph) -> None:
+    old, new = (replace(snapshot(product), engine="torch", pytorch=version) for version in ("2.5.1", "2.13.0"))
+    assert read_snapshot(old.to_text()).pytorch == "2.5.1" and not compare(old, new)
+    found = compare(old, replace(new, steps=7))
+    assert found.others[-1] == "the snapshot was made with PyTorch 2.5.1, and this is PyTorch 2.13.0"
+    assert len(compare(replace(old, pytorch=""), replace(new, steps=7)).others) == 1

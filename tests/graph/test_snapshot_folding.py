@@ -39,8 +39,21 @@ def two_back() -> torch.Tensor:
     return b.sum()
 
 
+def backwards() -> torch.Tensor:
+    w = torch.ones(3, requires_grad=True)
+    rewards = [w * n for n in range(1, 21)]
+    gains: list[torch.Tensor] = []
+    worth = w.exp()
+    for reward in reversed(rewards):
+        worth = torch.tanh(reward + worth.cos())
+        gains.insert(0, worth)
+    return torch.stack(gains).sum()
+
+
 @pytest.mark.parametrize(
-    ("make", "lines"), [(transformer, 240), (unrolled, 35), (separate, 40), (two_back, 40)], ids=lambda x: str(x)[:20]
+    ("make", "lines"),
+    [(transformer, 240), (unrolled, 35), (separate, 40), (two_back, 40), (backwards, 45)],
+    ids=lambda x: str(x)[:20],
 )
 def test_turns_are_written_once_and_read_back(make: Callable[[], torch.Tensor], lines: int) -> None:
     with record() as recording:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from autograph_cli.graph import Graph, Node, Step
+from autograph_cli.graph import Graph, Node, Source, Step
 from autograph_cli.graph.cuts import LISTED, behind, where
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.paths import Position, leading_to
 from autograph_cli.graph.records import UNGRADED
+from autograph_cli.graph.source import Switch
 from autograph_cli.record.names.bindings import Binding, Found, Lines, Script
 
 
@@ -33,6 +34,46 @@ def read_scripts(graph: Graph, script: Path) -> dict[str, Script]:
             continue
         if all(read.line(number) == text for number, text in recorded.items()):
             found[name] = read
+    return found
+
+
+def switched_off(node: Node, scripts: Mapping[str, Script]) -> Switch | None:
+    """The `with` or the decorator that switches recording off around an operation, or around all calls of what it runs
+    in."""
+    if node.source is None:
+        return None
+    around = _switches_at(node.source.file, node.source.line, scripts)
+    if around:
+        return around[-1]
+    for name in (node.source.function.rpartition(".")[2], *reversed(node.module.split("."))):
+        calls = [(file, call.lineno) for file, script in scripts.items() for call in script.calls(name)]
+        found = {tuple(_switches_at(*call, scripts)[-1:]) for call in calls}
+        if any(found):
+            return next(iter(found))[0] if len(found) == 1 else None
+    return None
+
+
+def _switches_at(file: str, line: int, scripts: Mapping[str, Script]) -> list[Switch]:
+    """The statements that switch recording off around a line, outer ones first."""
+    script = scripts.get(file)
+    found = []
+    for part, mode in [] if script is None else script.quiet:
+        if script is not None and part.lineno <= line <= (part.end_lineno or 0):
+            first = min(one.lineno for one in (part, *getattr(part, "decorator_list", ())))
+            found.append((mode.partition("(")[0], Source(file, first, script.line(first))))
+    return found
+
+
+def switches(graphs: Iterable[Graph], script: Path) -> dict[Source, Switch]:
+    """Return, for the lines on which gradients end, the statements that switch recording off around them."""
+    found: dict[Source, Switch] = {}
+    for graph in graphs:
+        ends = [node for node in graph if node.cut and node.source is not None]
+        scripts = read_scripts(graph, script) if ends else {}
+        for node in ends:
+            switch = switched_off(node, scripts)
+            if node.source is not None and switch is not None:
+                found[node.source] = switch
     return found
 
 

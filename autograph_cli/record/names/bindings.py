@@ -6,6 +6,7 @@ import ast
 import builtins
 import warnings
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
@@ -74,6 +75,16 @@ class Script:
         self._foreign = {*dir(builtins), *_imported(tree)} - stored - self.parameters
         """Names of what is imported or built in, which no tensor of the script's has."""
         self.bindings = list(self._read(tree, ""))
+
+    @cached_property
+    def quiet(self) -> list[tuple[ast.stmt, str]]:
+        """The statements that switch recording off for what is in them, outer ones first, each with its mode."""
+        parts = (part for part in ast.walk(self.tree) if isinstance(part, ast.stmt))
+        return [(part, mode) for part in parts if (mode := quiet_mode(part))]
+
+    def calls(self, name: str) -> list[ast.Call]:
+        """The calls of what has this last name."""
+        return [part for part in self._parts(ast.Call) if name and last_name(part.func) == name]
 
     def line(self, number: int) -> str:
         """A line without its indentation; empty where there is none."""
@@ -224,7 +235,7 @@ def quiet_mode(node: ast.AST) -> str:
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         parts = list(node.decorator_list)
     for part in parts:
-        name = _last(part.func if isinstance(part, ast.Call) else part)
+        name = last_name(part.func if isinstance(part, ast.Call) else part)
         if name in _MODES:
             return f"{name}()"
         if name == "set_grad_enabled" and ast.unparse(part).endswith("(False)"):
@@ -238,7 +249,7 @@ def _words(node: ast.AST) -> Iterator[str]:
         yield ".data"
     if not isinstance(node, ast.Call):
         return
-    name = _last(node.func)
+    name = last_name(node.func)
     if isinstance(node.func, ast.Attribute) and name in _CALLS:
         yield _CALLS[name]
     elif isinstance(node.func, ast.Name) and name in _NUMBERS:
@@ -247,10 +258,11 @@ def _words(node: ast.AST) -> Iterator[str]:
         yield f"a new tensor built from numbers, {ast.unparse(node.func)}()"
     elif name in ("to", "type"):
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        yield from (f"an integer dtype, .{name}({ast.unparse(x)})" for x in given if _last(x) in _DTYPES)
+        yield from (f"an integer dtype, .{name}({ast.unparse(x)})" for x in given if last_name(x) in _DTYPES)
 
 
-def _last(node: ast.expr) -> str:
+def last_name(node: ast.expr) -> str:
+    """The last name of a variable or an attribute: `grad` of `torch.autograd.grad`; empty where it is none."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
