@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from autograph_cli.testing.asserts import assert_gradients, assert_no_findings, assert_same_graph
     from autograph_cli.testing.numbers import assert_same_numbers, first_divergence
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "AutographError",
     "Graph",

@@ -1,6 +1,7 @@
-"""The notes of a release: the part of CHANGELOG.md under the version of the package, or under Unreleased.
+"""The notes of a release: the part of CHANGELOG.md under the version of the package.
 
-`--unreleased` takes the latter, `--version` prints the version alone. Of a part with `In short`, that is taken."""
+`--unreleased` takes the part under Unreleased where there is one, `--version` prints the version alone. Of a part with
+`In short`, that is taken."""
 
 from __future__ import annotations
 
@@ -32,8 +33,9 @@ def main(arguments: list[str]) -> str:
     """The text to print."""
     if "--version" in arguments:
         return f"{version()}\n"
-    wanted = "Unreleased" if "--unreleased" in arguments else version()
-    return notes((ROOT / "CHANGELOG.md").read_text("utf-8"), wanted)
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    unreleased = "--unreleased" in arguments and "\n## Unreleased\n" in changelog
+    return notes(changelog, "Unreleased" if unreleased else version())
 
 
 if __name__ == "__main__":
