@@ -21,7 +21,6 @@ from autograph_cli.cli.printing import say
 from autograph_cli.cli.targets import target_options
 from autograph_cli.graph import Step, Trace, views
 from autograph_cli.graph.ranks import Rank, alike, drawn, words as rank_words
-from autograph_cli.graph.records import is_small
 from autograph_cli.graph.together import Band, together
 from autograph_cli.record.run import runner, store
 
@@ -215,7 +214,7 @@ def script_of(trace: Trace, source: Source) -> Path:
 def choose(trace: Trace, wanted: str | None) -> Step:
     """The step that is asked for; by default the main one: see `Trace.main_step`.
 
-    Where the script went on after that one, and computed more than a little, stderr tells.
+    Where the script went on after that one, stderr tells.
 
     Raises `UsageError` for a step that was not kept, listing those that were, and where no step has a graph.
     """
@@ -228,9 +227,8 @@ def choose(trace: Trace, wanted: str | None) -> Step:
         raise UsageError(no_graph(trace))
     if wanted is not None:
         return with_graph[0 if wanted == "first" else -1]
-    after = [step for step in with_graph if step.number > main.number]
-    passed = any(step.passes for step in after)
-    if passed or any(not is_small(len(step.graph) - step.older, len(main.graph)) for step in after):
+    if main is not with_graph[-1]:
+        passed = any(step.passes for step in with_graph if step.number > main.number)
         which = "the last with a backward pass that is not small" if passed else "the last with a backward pass"
         say(f"step {main.nth}, {which}; what ran after it: --step last", err=True)
     return main
