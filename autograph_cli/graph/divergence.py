@@ -149,6 +149,10 @@ def _refused(old: Trace, new: Trace) -> str:
             return f"the {which} has no numbers: record it with --record values"
     if not {step.number for step in old.steps if step.has_nodes} & {s.number for s in new.steps if s.has_nodes}:
         return "they have no step in common"
+    kinds = [trace.kind_of(trace.steps[0]) for trace in (old, new)] if old.digest == new.digest else []
+    ends = [f"{kind.source.file}:{kind.source.line}" for kind in kinds if kind is not None and kind.source is not None]
+    if old.total_steps == 1 and len(set(ends)) == 2:
+        return f"the steps are of different kinds, ended by {ends[0]} and {ends[1]}"
     return ""
 
 

@@ -175,5 +175,10 @@ def test_two_steps_of_a_trace_are_compared(autograph: Run) -> None:
     autograph("run", "-q", "--record", "values", "--steps", "all", "-o", "once.json", "once.py")
     result = autograph("diff", "--values", "--step", "2", "--step", "5", "once.json")
     assert (result.returncode, "constants other=1 and other=2" in result.stdout) == (1, True)
+    ended = "    if step % 2: h.sum().backward(); continue\n"
+    Path("kinds.py").write_text(SEEDED.replace("RATE)\n", f"0.0)\n{ended}"), "utf-8")
+    result = autograph("diff", "--values", "--step", "3", "--step", "4", "kinds.py")
+    assert "the steps are of different kinds, ended by kinds.py:8 and kinds.py:7" in result.stdout
+    assert result.returncode == 3
     for words in (("--step", "9"), ("--step", "1", "--step", "2", "once.json"), ("--seed", "1,1"), ("--seed", "x")):
         assert autograph("diff", "--values", *words, "once.json").returncode == 2
