@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from msgspec.structs import replace
 
 from autograph_cli.graph.nesting import Nesting
-from autograph_cli.graph.records import Edge, Graph, Node
+from autograph_cli.graph.records import Edge, Graph, Measured, Node
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -139,3 +139,16 @@ class _Closing(Merging[tuple[int, int]]):
 
 def edges_of(node: Node) -> list[Edge]:
     return [*node.args, *(edge for edge in node.next if edge is not None)]
+
+
+def measured_together(nodes: Iterable[Node]) -> Measured | None:
+    """Return the times and the floating-point operations of several nodes together; the numbers of none of them."""
+    each = [node.measured for node in nodes if node.measured is not None]
+    if not each:
+        return None
+
+    def total(name: str) -> int | None:
+        known = [value for one in each if (value := getattr(one, name)) is not None]
+        return sum(known) if known else None
+
+    return Measured(time=total("time"), backward_time=total("backward_time"), flops=total("flops"))

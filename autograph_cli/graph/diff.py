@@ -70,7 +70,7 @@ class GraphDiff:
     reordered: bool = False
     """True if the terms of a sum, or the factors of a product, are in another order, and nothing else differs."""
     switches: Mapping[Source, Switch] = field(default_factory=dict)
-    """Of lines of the new script where nothing is recorded, the statement that switches it off."""
+    """The statement that switches recording off, for each line of the new script where nothing is recorded."""
 
     def __bool__(self) -> bool:
         return bool(self.removed or self.added or self.changed or self.passes or self.lost_roots or self.new_roots)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from autograph_cli.graph.records import Exact, Node, Step, above
 
 _FLOOR = {"gradient": 1e-5, "": 1e-6}
-"""What is so small beside the largest norm of its kind is rounding by itself."""
+"""A number so small beside the largest norm of its kind is rounding by itself."""
 _LINE = re.compile(r"(.+) = norm (\S+), signed ([^\s,]+)(.*)")
 
 

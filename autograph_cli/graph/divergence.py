@@ -21,7 +21,7 @@ Verdict = Literal["equal", "rounding", "parted", "incomparable"]
 _NOISE = 1e-5
 """Gradients that are so small beside those of other leaves are rounding by themselves."""
 _KEPT = 0.1
-"""How much of a difference of leaves counts, of which an optimizer makes more."""
+"""The share of a difference of leaves that counts, of which an optimizer makes more."""
 _RELATED = 0.9
 """Numbers of so high a correlation are the same draws, scaled, moved or cut off; of many, half of it."""
 

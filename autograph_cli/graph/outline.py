@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograph_cli.graph.closing import Merging, edges_of
+from autograph_cli.graph.closing import Merging, edges_of, measured_together
 from autograph_cli.graph.nesting import Nesting
-from autograph_cli.graph.records import Edge, Graph, Measured, Node
+from autograph_cli.graph.records import Edge, Graph, Node
 
 SEVERAL = 24
 """Calls directly in one that stay a node each; of more, those in a row are one."""
@@ -190,18 +190,5 @@ class _Merged(Merging[int]):
             written=None,
             source=operations[0].source if len({member.source for member in operations}) == 1 else None,
             call=self.runs.call[key],
-            measured=_measured(operations),
+            measured=measured_together(operations),
         )
-
-
-def _measured(nodes: Sequence[Node]) -> Measured | None:
-    """The times and the floating-point operations of several nodes together; the numbers of none of them."""
-    each = [node.measured for node in nodes if node.measured is not None]
-    if not each:
-        return None
-
-    def total(name: str) -> int | None:
-        known = [value for one in each if (value := getattr(one, name)) is not None]
-        return sum(known) if known else None
-
-    return Measured(time=total("time"), backward_time=total("backward_time"), flops=total("flops"))

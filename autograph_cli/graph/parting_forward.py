@@ -26,7 +26,7 @@ class Forward:
         """For each node of the old graph whose results are other ones: the nodes of the old graph at which that
         begins."""
         self.hushed: set[int] = set()
-        """Those at which something begins that an operation makes the same numbers of."""
+        """The nodes at which a difference begins that a later operation makes the same numbers of."""
         self.wired: set[int] = set()
         """The nodes of the old graph that were given the same numbers as their likes."""
         self.parts: dict[int, tuple[Edge, Edge]] = {}

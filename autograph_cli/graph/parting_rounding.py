@@ -1,4 +1,4 @@
-"""How much of a gradient may be rounding: by the size of what was added up, which may come to next to nothing."""
+"""The share of a gradient that may be rounding: by the size of the terms, whose sum may come to next to nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Rounding:
         self.found: dict[int, float] = {}
 
     def sent(self, number: int, made: Exact | None) -> float:
-        """How much of each number that a node sent on may be rounding: its own, and that of what it was given."""
+        """The share of each number that a node sent on that may be rounding: its own, and the share in its inputs."""
         flow = flow_in(self.graph[number], self.call)
         if flow is None or made is None:
             return 0.0
@@ -40,7 +40,7 @@ class Rounding:
         return noise_of(self.coarsest[number], flow.given, made, by) + self._given(number) * largest(made)
 
     def _given(self, number: int) -> float:
-        """How much of what a node was given may be rounding, as a part of it."""
+        """Return the share of a node's inputs that may be rounding."""
         stack = [number]
         while stack:
             now = stack[-1]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograph_cli.graph.closing import Merging, users_of
+from autograph_cli.graph.closing import Merging, measured_together, users_of
 from autograph_cli.graph.layers import layer_words
 from autograph_cli.graph.records import Edge, Graph, Measured, Node, Values
 from autograph_cli.graph.views import as_input, data_edges, is_change, is_cut, take, walk, written_base
@@ -224,26 +224,20 @@ class _Merged(Merging[Key]):
 
     def _measured(self, members: Sequence[Node], outputs: Sequence[Edge]) -> Measured | None:
         """Return what was measured of several operations: their sums, and the numbers of what is seen of them."""
-        each = [member.measured for member in members if member.measured is not None]
-        if not each:
+        together = measured_together(members)
+        if together is None:
             return None
-
-        def total(name: str) -> int | None:
-            known = [value for one in each if (value := getattr(one, name)) is not None]
-            return sum(known) if known else None
+        each = [member.measured for member in members if member.measured is not None]
 
         def numbers(name: str) -> tuple[Values | None, ...]:
             found = [(getattr(self.whole[edge.node].measured, name, ()), edge.nr) for edge in outputs]
             return tuple([values[nr] if nr < len(values) else None for values, nr in found])
 
-        errors = [one.error for one in each if one.error is not None]
-        return Measured(
-            numbers("values"),
-            numbers("gradients"),
-            total("time"),
-            total("backward_time"),
-            flops=total("flops"),
-            error=max(errors) if errors else None,
+        return replace(
+            together,
+            values=numbers("values"),
+            gradients=numbers("gradients"),
+            error=max((one.error for one in each if one.error is not None), default=None),
             wrong=next((one.wrong for one in each if one.wrong), ""),
             nonfinite=tuple(sorted({number for one in each for number in one.nonfinite})),
         )

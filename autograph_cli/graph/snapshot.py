@@ -58,7 +58,7 @@ class Snapshot(Struct, frozen=True):
     """Version 1 had no numbers that stand in the place of a tensor, as `mul` has in `x * 2`; version 2 had of plain
     arguments only these and what is kept for backward, and no data."""
     switches: Mapping[Source, Switch] = {}
-    """Of lines of the script where nothing is recorded, the statement that switches it off; not in the file."""
+    """The statement that switches recording off, for each line where nothing is recorded; not in the file."""
 
     def to_text(self) -> str:
         """The file's content; the same graphs give the same text.

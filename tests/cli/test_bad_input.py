@@ -1,4 +1,4 @@
-"""What snapshot, diff and bisect cannot compare: one sentence each, and 2."""
+"""Bad input of snapshot, diff and bisect ends with one sentence, and 2."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ REQUESTS: dict[str, str] = {
     "write it anew with autograph snapshot --update --engine torch expr.py",
 }
 LISTED = ("snapshot --check",)
-"""Where a sentence is a line of a list, on stdout."""
+"""Cases whose sentence is a line of a list, on stdout."""
 
 
 def git(folder: Path, *arguments: str) -> None:

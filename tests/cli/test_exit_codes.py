@@ -20,9 +20,9 @@ SCRIPTS = {
     "leaves": GOOD + "raise SystemExit(3)\n",
 }
 ENDS = {"ok": 0, "late": 1, "early": 1, "leaves": 3, "missing": 2}
-"""What a command ends with that answers from what a script recorded until it failed."""
+"""The exit codes of a command that answers from a recording that ended early."""
 ASKED = {"ok": 0, "late": 2, "early": 2, "leaves": 2, "missing": 2}
-"""What a command ends with where 1 is an answer: a difference, or that there is no path."""
+"""The exit codes of a command for which 1 is an answer: a difference, or no path."""
 COMMANDS: dict[str, dict[str, int]] = {
     "run FILE": ENDS,
     "render FILE -o graph.svg": ENDS,

@@ -103,7 +103,7 @@ RUN = _object(["tool"], tool=_object(["driver"], driver=DRIVER), results={"type"
 SARIF = _object(
     ["version", "runs"], **{"$schema": TEXT}, version={"const": "2.1.0"}, runs={"type": "array", "items": RUN}
 )
-"""What SARIF 2.1.0 says of the parts that are written, in our words: its own schema is not here."""
+"""A schema of the parts of SARIF 2.1.0 that are written, in our words: its own schema is not here."""
 
 
 @pytest.mark.parametrize("name", ["expr.py", "a name of {words}.py", "größe.py"])

@@ -181,7 +181,7 @@ JUNIT = {
     "failure": (("type", "message"), ()),
     "error": (("type", "message"), ()),
 }
-"""What readers of JUnit's XML ask for, in our words: attributes that are needed, and elements that may be in one."""
+"""The attributes and elements that readers of JUnit's XML ask for, in our words."""
 
 
 def _wrong_in_junit(element: ET.Element) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a legend says, held to what is left in the picture."""
+"""The words of a legend, held to the boxes that are left in the picture."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How often the loops around a backward call will still turn, as far as their heads tell: the last step of a long loop
-is known before it comes.
+"""Foretells how often the loops around a backward call will still turn, as far as their heads tell, so that the last
+step of a long loop is known before it comes.
 
 Nothing of the script's is called for it: what a head names is looked up, and lengths are those of built-in containers,
 of tensors, and of classes whose `__len__` returns an expression of such.

@@ -14,7 +14,7 @@ from autograph_cli.record.log.forecast import Left
 from autograph_cli.record.names.source_locations import Site
 
 ALL_UNTIL, EACH = 16, 64
-"""Where it costs something to follow a step, and the loops around it do not tell which one is the last, so many of each
+"""Where following a step costs something, and the loops around it do not tell which one is the last, so many of each
 kind may be it at the beginning, and each one of so many after them; of more than 1,024 fewer and fewer, so that the
 last one of these was at most a sixteenth of them ago."""
 FREE, SHARE = 0.5, 0.05

@@ -11,7 +11,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 _TOLD = ("SIGALRM", "SIGVTALRM", "SIGPROF", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD")
-"""Those that come of timers, of persons and of other processes; all others tell of an error of this thread."""
+"""Signals of timers, persons and other processes; all others tell of an error of this thread."""
 _TOLD_NUMBERS = frozenset(number for name in _TOLD if (number := getattr(signal, name, None)) is not None)
 
 

@@ -10,7 +10,7 @@ from autograph_cli.record.graphs.expressions import _connected
 
 
 class Event:
-    """What is asked of an event; it counts how often."""
+    """Stands for an event, and counts how often it is asked."""
 
     asked = 0
 

@@ -1,4 +1,4 @@
-"""What the heads of loops tell of the turns that are left, without a call of the script's code."""
+"""The heads of loops tell the turns that are left, without a call of the script's code."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ EVERY = 61
 
 
 class Timeout(Exception):
-    """What the handler raises."""
+    """The exception that the handler raises."""
 
 
 def steps() -> None:
@@ -46,7 +46,7 @@ class Signals:
 
 
 def came(number: int) -> tuple[bool, bool, list[bool]]:
-    """Whether the signal was sent, whether what the handler raises came to the script, and what the handler found."""
+    """Return if the signal was sent, if the exception came to the script, and what the handler found."""
     signals, found, out = Signals(number), [], sys.stdout
 
     def handler(*_: Any) -> None:

@@ -288,19 +288,7 @@ def c_name(t: np.dtype[Any]) -> str:
     return _C_NAMES.get(name, name)
 
 
-_SCALAR_NAMES = {
-    "uint8": "uint8_t",
-    "int8": "int8_t",
-    "int16": "int16_t",
-    "int32": "int",
-    "int64": "int64_t",
-    "float32": "float",
-    "float64": "double",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}
+_SCALAR_NAMES = {**_C_NAMES, "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t"}
 
 
 def not_held(t: np.dtype[Any]) -> RuntimeError:

@@ -1,4 +1,4 @@
-"""Which dtype comes of every pair of dtypes and of every number beside a tensor: `python -m tests.torch.core.base.record_tables` records it."""
+"""The dtype of every pair of dtypes and of every number beside a tensor: `python -m tests.torch.core.base.record_tables` records it."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""What is written into tensors of each dtype, by kinds of index: `python -m tests.torch.core.running.record_assigned` records it."""
+"""Numbers written into tensors of each dtype, by kinds of index: `python -m tests.torch.core.running.record_assigned` records it."""
 
 import itertools
 import json
