@@ -14,9 +14,8 @@ from autograph_cli.record.log.forecast import Left
 from autograph_cli.record.names.source_locations import Site
 
 ALL_UNTIL, EACH = 16, 64
-"""Where following a step costs something, and the loops around it do not tell which one is the last, so many of each
-kind may be it at the beginning, and each one of so many after them; of more than 1,024 fewer and fewer, so that the
-last one of these was at most a sixteenth of them ago."""
+"""The first steps of a kind that may each be its last, and the distance between such steps after them, where following
+costs something and the loops do not tell. Beyond 1,024 steps the distance grows, to at most a sixteenth of the steps."""
 FREE, SHARE = 0.5, 0.05
 """As long as following has cost less than so many seconds, or this share of the time of the run, every step is followed
 of which it is not sure that it is not the last."""
