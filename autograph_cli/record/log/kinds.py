@@ -15,7 +15,7 @@ from autograph_cli.record.names.source_locations import Site
 
 ALL_UNTIL, EACH = 16, 64
 """The first steps of a kind that may each be its last, and the distance between such steps after them, where following
-costs something and the loops do not tell. Beyond 1,024 steps the distance grows, to at most a sixteenth of the steps."""
+costs something and the loops do not tell. Beyond 1,024 steps the distance grows, to at most a sixteenth of them."""
 FREE, SHARE = 0.5, 0.05
 """As long as following has cost less than so many seconds, or this share of the time of the run, every step is followed
 of which it is not sure that it is not the last."""
