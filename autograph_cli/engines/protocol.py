@@ -140,6 +140,12 @@ class Listener(Protocol):
     count: int
     """How many events were noted."""
 
+    def here(self) -> Any:
+        """Return the notes on what is going on in this thread."""
+
+    def join(self, notes: Any) -> None:
+        """This thread goes on with the notes of another, whose pass it runs."""
+
     @property
     def noting(self) -> bool:
         """Return whether it is told of random numbers that parameters are filled with."""
@@ -401,6 +407,9 @@ class TensorFacts(Protocol):
 
     def array(self, x: Any) -> Any:
         """The numbers of a tensor or of a gradient; None where they are not to be read."""
+
+    def is_zero(self, x: Any) -> bool:
+        """Return whether all numbers of a tensor are known to be 0."""
 
     def memory(self, x: Any) -> tuple[Any, int] | None:
         """Return what lives as long as the memory of a tensor or a gradient, and its bytes; None where there is no

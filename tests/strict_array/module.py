@@ -8,7 +8,7 @@ import inspect
 import math
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import ml_dtypes
@@ -37,8 +37,8 @@ from .queues import CUDARuntimeError, Event, Stream, get_current_stream, get_ela
 DEFAULT, TF32 = 1, 7
 """CuPy's numbers of ways to multiply."""
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-ATOMIC, ORDERED = "iIQLfdeFD", "iIQLfd"
-"""The dtypes that elements which come several times may have: in sums, and in maxima and minima."""
+ATOMIC = {"add": "iIlQLfde", "subtract": "iI", "maximum": "iIf", "minimum": "iIf"}
+"""The dtypes that elements which come several times may have: CuPy takes float64 for maxima, and rounds it to float32."""
 ARRAY_FIRST = frozenset(("a", "ar", "arr", "array", "m", "x", "prototype", "val"))
 """How CuPy calls a first argument that has to be an array."""
 MAKE_NO_ARRAY = frozenset(
@@ -60,6 +60,8 @@ def function(name: str, parameters: str, of: Any, universal: bool = False) -> Ca
     def run(*args: Any, **options: Any) -> Any:
         expected.bind(*args, **options)
         if any(isinstance(x, Variable) for x in args):
+            if name == "where":
+                return in_fusion(_where, *args)
             if name != "sum":
                 raise TypeError(f"cupy.{name} in a fused function")
             return sum_in_fusion(*args, **options)
@@ -164,10 +166,18 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = None) -
         np.copyto(dst._a, bare(src), casting, **({} if where is None else {"where": bare(where)}))
 
 
+def _beside_numbers(found: Any, given: Iterable[Any]) -> Any:
+    """CuPy computes bfloat16 beside a float, and what `where` chooses of it, as float32."""
+    floats = any(isinstance(x, float) for x in given)
+    return found.astype(np.float32) if floats and getattr(found, "dtype", None) == BFLOAT16 else found
+
+
 def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if not isinstance(condition, ndarray):
         raise TypeError("cupy.where: the condition has to be an array")
-    return wrapped(np.where(condition._a) if x is None else np.where(condition._a, bare(x), bare(y)))
+    return wrapped(
+        np.where(condition._a) if x is None else _beside_numbers(np.where(condition._a, bare(x), bare(y)), [0.0])
+    )
 
 
 def _tri(N: int, M: Any = None, k: int = 0, dtype: Any = float) -> Any:
@@ -257,7 +267,7 @@ class ufunc:
             found = self._of(
                 *map(bare, args), **options, **({} if out is None else {"out": bare(out)}), casting=casting
             )
-        return out if out is not None else wrapped(found)
+        return out if out is not None else wrapped(_beside_numbers(found, args))
 
     def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         if self.__name__ == "add":
@@ -285,7 +295,7 @@ class ufunc:
         if not self._at:
             raise NotImplementedError(f"`{self.name}.at` is not supported yet")
         refuse_host(*deep([indices, b]))
-        if a.dtype.char not in (ATOMIC if self.__name__ in ("add", "subtract") else ORDERED):
+        if a.dtype.char not in ATOMIC[self.__name__]:
             raise TypeError(f"{self.name}.at only supports some dtypes, not {a.dtype}")
         self._of.at(a._a, bare(indices), bare(b))
 

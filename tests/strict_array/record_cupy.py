@@ -64,7 +64,11 @@ def known() -> dict[str, Any]:
         "universal with at": [n for n, x in universal.items() if getattr(x, "_scatter_op", None)],
         "methods": methods,
         "attributes": sorted(name for name, x in members.items() if not callable(x)),
-        "special methods": [n for n in dir(cupy.ndarray) if n.startswith("__") and callable(getattr(cupy.ndarray, n))],
+        "special methods": [
+            n
+            for n in dir(cupy.ndarray)
+            if n.startswith("__") and callable(getattr(cupy.ndarray, n)) and "buffer" not in n
+        ],
     }
 
 

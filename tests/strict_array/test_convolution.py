@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from autograph_cli import torch
+from autograph_cli.torch._kernels.gpu import cuda_convolution
 
-pytestmark = pytest.mark.usefixtures("gpu")
+PIECES = 10 * 512
+"""CuPy's pool hands out memory in pieces of 512 bytes: what so many arrays may take more than they hold."""
+pytestmark = pytest.mark.usefixtures("gpu", "in_pieces")
 SHAPES: dict[str, tuple[tuple[int, ...], Callable[[], Any]]] = {
     "a batch": ((16, 8, 20, 20), lambda: torch.nn.Conv2d(8, 8, 3, padding=1)),
     "one large image": ((1, 4, 64, 64), lambda: torch.nn.Conv2d(4, 6, 5, padding=2)),
@@ -23,6 +26,12 @@ SHAPES: dict[str, tuple[tuple[int, ...], Callable[[], Any]]] = {
     "transposed, with more": ((1, 4, 40, 40), lambda: torch.nn.ConvTranspose2d(4, 4, 3, 2, 1, 1)),
     "of nothing": ((0, 3, 8, 8), lambda: torch.nn.Conv2d(3, 4, 3)),
 }
+
+
+@pytest.fixture
+def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small images are computed in pieces as well."""
+    monkeypatch.setattr(cuda_convolution, "WORKSPACE", 0)
 
 
 def gradients(layer: Any, x: Any) -> list[Any]:
@@ -68,4 +77,4 @@ def test_it_takes_at_most_twice_the_memory_of_what_it_is_given_and_makes(name: s
     taken = torch.cuda.max_memory_allocated() - before
     given = x.nbytes + out.nbytes + weights
     makes = out.nbytes if part == "forward" else x.nbytes + weights
-    assert taken + given <= 2 * (given + makes)
+    assert taken + given <= 2 * (given + makes) + PIECES

@@ -17,6 +17,7 @@ from autograph_cli.engines.pytorch import private_compiler
 from autograph_cli.engines.pytorch.hooks import are_hooked
 from autograph_cli.engines.pytorch.notes import note_of
 from autograph_cli.engines.pytorch.order import is_leaf
+from autograph_cli.engines.pytorch.private import is_captured
 from autograph_cli.engines.pytorch.saved import PACKED
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ MOST_BYTES = 256 * 2**20
 
 def derive(engine: PyTorch, roots: Sequence[Any], *, custom: bool) -> tuple[list[Any], Sequence[Any]]:
     """The leaves that the roots hang on, and their gradients with a graph; see `protocol.Engine`."""
+    if is_captured():
+        raise CannotDerive("not made: a CUDA graph was being captured")
     leaves = _survey(engine, roots, custom)
     ones = [torch.ones_like(root) for root in roots]
     with unseen(), engine.listening():

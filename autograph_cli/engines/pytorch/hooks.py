@@ -44,8 +44,22 @@ class Call(NamedTuple):
     kwargs: dict[str, Any]
 
 
+class Caller(NamedTuple):
+    """The thread that has begun a pass, for the threads that the pass runs in."""
+
+    ident: int
+    calls: list[Call]
+    apart: int
+    listening: Any
+    """The listener's own notes on the thread."""
+
+
 class _Thread(threading.local):
     def __init__(self) -> None:
+        self.runs: bool | None = None
+        """Whether this is a thread of a device, which runs the passes of others; None while that is not known."""
+        self.caller: Caller | None = None
+        """The thread whose pass it has run last."""
         self.calls: list[Call] = []
         """The calls of modules that are going on, the innermost last."""
         self.engine: PyTorch | None = None
@@ -133,11 +147,29 @@ def here() -> PyTorch | None:
         private.intercepted(False)
         return None
     engine = _process.engine
+    if _thread.runs is not False and engine is not None:
+        _join(engine)
     if engine is not _thread.engine and engine is not None:
         _thread.engine = engine
         engine.begin_thread()
         private.intercepted(True)
     return None if is_apart() else engine
+
+
+def _join(engine: PyTorch) -> None:
+    """In a thread of a device, go on with the notes of the thread that began the pass."""
+    caller = private.carried() if private.in_pass() else None
+    if _thread.runs is None:
+        _thread.runs = caller is not None and caller.ident != threading.get_ident()
+    if _thread.runs and caller is not None and caller is not _thread.caller:
+        _thread.caller, _thread.calls, _thread.apart = caller, caller.calls, caller.apart
+        engine.listener.join(caller.listening)
+        engine.begin_thread()
+
+
+def caller(engine: PyTorch) -> Caller:
+    """This thread, for those that its next pass runs in."""
+    return Caller(threading.get_ident(), _thread.calls, _thread.apart, engine.listener.here())
 
 
 def is_apart() -> bool:

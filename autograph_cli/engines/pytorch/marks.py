@@ -8,17 +8,19 @@ from typing import Any
 import torch
 
 from autograph_cli.engines.pytorch.hooks import tensors_in
+from autograph_cli.engines.pytorch.private import is_captured
 
 
 def mark(values: Iterable[Any]) -> Any:
-    """An event in the queue of the GPU that the first tensor of a GPU among values is on; None where there is none."""
-    where = next((x.device for x in tensors_in(values) if x.is_cuda), None)
+    """An event in the queue of the GPU that the first tensor of a GPU among values is on; None where there is none, or
+    where the GPU only notes what it is to do."""
+    where = None if is_captured() else next((x.device for x in tensors_in(values) if x.is_cuda), None)
     return None if where is None else _recorded(where)
 
 
 def since(before: Any) -> Callable[[], int] | None:
     """Return what waits until a GPU has come to now, and tells the nanoseconds since a mark; None for no mark."""
-    if before is None:
+    if before is None or is_captured():
         return None
     end = _recorded(before.device)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -25,12 +24,6 @@ class BackwardCall:
         self.counted: Callable[[int], None] | None = None
 
 
-class _Thread(threading.local):
-    depth = 0
-    """How many passes are going on, one inside the other."""
-
-
-_thread = _Thread()
 _original = private.run_backward()
 
 
@@ -64,6 +57,7 @@ def _watched(nodes: list[Any], watch: Callable[[Any, Any], None]) -> list[Any]:
     """Tell of each of these nodes when it begins and when it is done, until the handles are removed."""
 
     def begins(node: Any, grads: Any) -> None:
+        hooks.here()
         with hooks.unheard():
             watch(node, list(grads))
 
@@ -103,13 +97,9 @@ def _reached(roots: Any, nodes: list[Any], kept: set[tuple[Any, int]]) -> list[A
 @private_compiler.uncounted
 def _run_unfollowed(roots: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs a pass of a step that is not followed, and tells that it is over."""
-    _thread.depth += 1
-    try:
-        result = _original(roots, *args, **kwargs)
-    finally:
-        _thread.depth -= 1
+    result = _original(roots, *args, **kwargs)
     listening, keeps_graph = hooks.listener(), args[1]
-    if listening is not None and not (_thread.depth or keeps_graph or hooks.is_apart()):
+    if listening is not None and not (keeps_graph or private.in_pass() or hooks.is_apart()):
         listening.passed()
     return result
 
@@ -119,7 +109,7 @@ def _end(engine: Any, call: BackwardCall) -> None:
     listening = hooks.listener()
     if engine is not None:
         engine.tell(engine.listener.ends, call)
-    elif listening is not None and not (_thread.depth or call.keeps_graph or call.failed):
+    elif listening is not None and not (call.keeps_graph or call.failed or private.in_pass()):
         listening.passed()
 
 
@@ -129,6 +119,11 @@ def _with_numbers(nodes: list[Any]) -> contextlib.AbstractContextManager[None]:
     if private.is_within_transform() and any(map(private.has_wrapped_number, nodes)):
         return hooks.unheard()
     return contextlib.nullcontext()
+
+
+def _carried(engine: Any) -> contextlib.AbstractContextManager[None]:
+    """The threads of devices that a pass runs in are told whose pass it is."""
+    return contextlib.nullcontext() if engine is None else private.carrying(hooks.caller(engine))
 
 
 @private_compiler.uncounted
@@ -145,14 +140,13 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
         with hooks.unheard():
             engine.tell(engine.listener.begins, call)
             call.ran = engine.tell(engine.will_run, call.roots, call.inputs, call.kind) or []
-    _thread.depth += 1
     kept: set[tuple[Any, int]] = set()
     handles = []
     if not private_compiler.compiles_passes():
         handles += [] if call.watch is None else _watched(call.ran, call.watch)
         handles += _keeping_back(call.ran, kept) if call.kind == "backward" else []
     try:
-        with _with_numbers(call.ran):
+        with _with_numbers(call.ran), _carried(engine):
             result = _original(roots, *args, **kwargs)
         call.ran = _reached(call.roots, call.ran, kept) if kept else call.ran
         call.found = result if call.kind == "grad" else None
@@ -164,7 +158,6 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
         call.failed = True
         raise
     finally:
-        _thread.depth -= 1
         for handle in handles:
             handle.remove()
         with hooks.unheard():

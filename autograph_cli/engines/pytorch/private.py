@@ -8,6 +8,7 @@ whether a mode is on, such as the choice between derivatives in place and out of
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import sys
 import threading
@@ -128,6 +129,7 @@ def _follow_packing() -> None:
 if _top_hooks is None:
     _follow_packing()
 _pass_number: Callable[[], int] = torch._C._current_graph_task_id
+_CARRIED = "autograph"
 _libraries: dict[str, Any] = {}
 """The registrations, which end with these objects."""
 _RESERVED = ("prim",)
@@ -240,6 +242,46 @@ def in_pass() -> bool:
     return _pass_number() != -1
 
 
+def carried() -> Any:
+    """Return what the thread that began this pass has carried; PyTorch runs the nodes of a device in a thread of the
+    device's own."""
+    return torch._C._get_obj_in_tls(_CARRIED) if torch._C._is_key_in_tls(_CARRIED) else None
+
+
+def _takes_reference() -> bool:
+    """Return whether PyTorch takes a reference of its own to what it carries, as it should."""
+    probe: list[Any] = []
+    count = sys.getrefcount(probe)
+    torch._C._stash_obj_in_tls(_CARRIED, probe)
+    took = sys.getrefcount(probe) > count
+    if not took:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(probe))
+    return took
+
+
+_is_counted = _takes_reference()
+
+
+def _carry(carried_object: Any) -> None:
+    if not _is_counted:  # it gives a reference back all the same
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(carried_object))
+    torch._C._stash_obj_in_tls(_CARRIED, carried_object)
+
+
+_carry(None)
+
+
+@contextlib.contextmanager
+def carrying(carried_object: Any) -> Iterator[None]:
+    """Within the block, passes carry an object into the threads that they run in."""
+    before = carried()
+    _carry(carried_object)
+    try:
+        yield
+    finally:
+        _carry(before)
+
+
 def is_traced() -> bool:
     """Return whether what runs in this thread is looked at by a compiler or a tracer, on tensors of its own."""
     if getattr(_contexts, "tracing_context", None) is not None or _is_compiling():
@@ -278,12 +320,17 @@ def batch_of(x: Any) -> Any:
     return x
 
 
+def is_captured() -> bool:
+    """Return whether what runs now becomes part of a CUDA graph, so that nothing may be read from the GPU."""
+    return bool(torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())
+
+
 def is_readable(x: Any) -> bool:
     """Return whether this is a tensor whose numbers and memory may be read now: not one that stands for another."""
     return (
         isinstance(x, torch.Tensor)
         and not x.is_meta
-        and not is_transforming()
+        and not (is_transforming() or is_captured())
         and not any(map(torch._C._dispatch_keys(x).has, _STANDS_FOR))
     )
 

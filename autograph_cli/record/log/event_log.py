@@ -171,6 +171,12 @@ class EventLog:
         """The step that is going on in this thread."""
         return self.thread.step
 
+    def here(self) -> tuple[StepLog, list[CallEvent]]:
+        return self.thread.step, self.thread.calls
+
+    def join(self, notes: tuple[StepLog, list[CallEvent]]) -> None:
+        self.thread.step, self.thread.calls = notes
+
     def copy(self) -> EventLog:
         """A log that goes on from here by itself, in this thread."""
         other = EventLog(self._connect, _raise)

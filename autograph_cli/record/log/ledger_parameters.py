@@ -120,7 +120,9 @@ class Parameters:
     def is_set(self, grad: Any) -> bool:
         """Return whether a gradient has a number that is not zero, as far as it is looked at."""
         numbers = self.read(grad)
-        if numbers is None or (numbers.size and numbers[0]):
+        if numbers is None:
+            return not self._log.engine.is_zero(grad)
+        if numbers.size and numbers[0]:
             return True
         return bool(numbers[:SAMPLE].any() or numbers[SAMPLE:].any())
 

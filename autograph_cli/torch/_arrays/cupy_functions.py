@@ -8,6 +8,9 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
+import numpy as np
+
 from . import Array
 
 
@@ -34,7 +37,7 @@ class Functions:
         self.lib = _Lib(cupy)
         self.linalg = _Linalg(cupy)
         self.add = _Folding(cupy, cupy.add, cupy.sum, _SUMMED)
-        self.subtract = _Folding(cupy, cupy.subtract, atomic=_SUMMED)
+        self.subtract = _Difference(cupy, cupy.subtract)
         self.multiply = _Folding(cupy, cupy.multiply, cupy.prod)
         self.maximum = _Folding(cupy, cupy.maximum, cupy.max, _ORDERED)
         self.minimum = _Folding(cupy, cupy.minimum, cupy.min, _ORDERED)
@@ -71,7 +74,9 @@ class Functions:
         """CuPy's condition has to be an array."""
         if not isinstance(condition, self.cupy.ndarray):
             condition = self.cupy.full((), bool(condition))
-        return self.cupy.where(condition, *values)
+        found = self.cupy.where(condition, *values)
+        narrow = [x.dtype == BFLOAT16 for x in values if isinstance(x, self.cupy.ndarray)]
+        return found.astype(BFLOAT16) if narrow and all(narrow) else found  # CuPy chooses them as float32
 
     def vecdot(self, a: Array, b: Array, axis: int = -1) -> Any:
         return (a.conj() * b).sum(axis)
@@ -80,8 +85,10 @@ class Functions:
         return self.cupy.empty_like(a, dtype=dtype, order=order, shape=shape)
 
 
-_SUMMED, _ORDERED = "iILQfdeFD", "iILQfd"
-"""The codes of the dtypes for which CuPy has the `at` of sums, and that of maxima and minima."""
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_SUMMED, _ORDERED = "iILQfde", "iIf"
+"""The codes of the dtypes for which CuPy has the `at` of sums, and that of maxima and minima, which rounds float64 to
+float32."""
 
 
 class _Folding:
@@ -154,6 +161,13 @@ class _Folding:
         a[...] = flat.reshape(a.shape)
 
 
+class _Difference(_Folding):
+    """Differences: CuPy's own `at` takes two dtypes."""
+
+    def at(self, a: Array, indices: Any, values: Any) -> None:
+        _Folding(self._cupy, self._cupy.add, atomic=_SUMMED).at(a, indices, -values)
+
+
 class _Lib:
     def __init__(self, cupy: Any) -> None:
         self.stride_tricks = _Strides(cupy)
@@ -173,10 +187,14 @@ class _Strides:
 
 
 class _Linalg:
-    """Decompositions and solvers: CuPy answers nan where NumPy raises an error, unless it is told to raise one."""
+    """Decompositions and solvers: CuPy answers nan where NumPy raises an error, unless it is told to raise one, and its
+    results lie column by column."""
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
+
+    def _in_rows(self, found: Any) -> Any:
+        return self._cupy.ascontiguousarray(found) if found.ndim > 1 else found
 
     def __getattr__(self, name: str) -> Any:
         function, errstate = getattr(self._cupy.linalg, name), importlib.import_module("cupyx").errstate
@@ -184,7 +202,10 @@ class _Linalg:
         @functools.wraps(function)
         def run(*args: Any, **options: Any) -> Any:
             with errstate(linalg="raise"):
-                return function(*args, **options)
+                found = function(*args, **options)
+            if isinstance(found, tuple):
+                return getattr(type(found), "_make", tuple)(map(self._in_rows, found))
+            return self._in_rows(found)
 
         setattr(self, name, run)
         return run

@@ -1,7 +1,7 @@
 """Convolutions of a GPU: windows are views of the image, which are copied in pieces and multiplied by cuBLAS.
 
-The pieces, of several images or of lines of one, take half as much memory as image and result: all windows would take
-that of the image once for each element of the kernel.
+The pieces, of several images or of lines of one, take half as much memory as image and result, or `WORKSPACE`
+where that is more: all windows would take that of the image once for each element of the kernel.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from ..._arrays import Array
 from ..half_precision import NARROW
 from ..layers.convolution import Convolution, Sizes
 
+WORKSPACE = 1 << 26
+"""Bytes that a piece may always take: as with cuDNN, small images are computed in one."""
 Piece = tuple[slice, list[slice]]
 """Images and lines of windows that are computed together."""
 
@@ -91,9 +93,9 @@ class ConvolutionByPieces(Convolution):
         return total.reshape(sizes).astype(grad.dtype, copy=False)
 
     def _pieces(self, a: Array, b: Array, each: int, size: Sizes) -> Iterator[Piece]:
-        """Images, and lines of windows, whose windows of `each` numbers take half the memory of `a` and `b`, less that
-        of a copy of the image in its frame; one line at least."""
-        room, image = (a.nbytes + b.nbytes) // 2, max(a.nbytes, b.nbytes) // max(a.shape[0], 1)
+        """Images, and lines of windows, whose windows of `each` numbers take half the memory of `a` and `b`, or the
+        workspace, less that of a copy of the image in its frame; one line at least."""
+        room, image = max((a.nbytes + b.nbytes) // 2, WORKSPACE), max(a.nbytes, b.nbytes) // max(a.shape[0], 1)
         line = max(each * a.itemsize * math.prod(size[1:]), 1)
         images = max(room // (line * size[0] + image), 1)
         lines = size[0] if line * size[0] <= room - image else max((room - image) // line, room // 4 // line, 1)

@@ -180,6 +180,24 @@ class CudaKernels(ConvolutionByPieces, Kernels):
     def error_function(self, a: Array) -> Any:
         return importlib.import_module("cupyx.scipy.special").erf(a)
 
+    def threshold_backward(self, grad: Array, a: Array, threshold: Any) -> Any:
+        if not _is_plain(grad, a):
+            return super().threshold_backward(grad, a, threshold)
+        shape = self.xp.broadcast_shapes(grad.shape, a.shape)
+        out = self.xp.empty_like(a if a.shape == shape else grad)
+        self.fused.threshold_backward(grad, a, float(threshold), out)
+        return out
+
+    def tanh_backward(self, grad: Array, output: Any) -> Any:
+        plain = _is_plain(grad, output)
+        return self._filled(self.fused.tanh_backward, grad, output) if plain else super().tanh_backward(grad, output)
+
+    def sigmoid_backward(self, grad: Array, output: Any) -> Any:
+        plain = _is_plain(grad, output)
+        return (
+            self._filled(self.fused.sigmoid_backward, grad, output) if plain else super().sigmoid_backward(grad, output)
+        )
+
     def _gelu(self, a: Array) -> Any:
         return self._filled(self.fused.gelu, a)
 

@@ -101,7 +101,22 @@ def sum_of_columns(xp: Any, grad: Any, x: Any, mean: Any, rstd: Any) -> Any:
     return xp.sum(grad * ((x - mean) * rstd), axis=0)
 
 
-# ---------------------------------------------------------------- gelu
+# ---------------------------------------------------------------- activations
+
+
+@_fused
+def threshold_backward(xp: Any, grad: Any, x: Any, threshold: Any, out: Any) -> None:
+    out[...] = xp.where(x <= threshold, 0.0, grad)
+
+
+@_fused
+def tanh_backward(xp: Any, grad: Any, output: Any, out: Any) -> None:
+    out[...] = grad * (1.0 - output * output)
+
+
+@_fused
+def sigmoid_backward(xp: Any, grad: Any, output: Any, out: Any) -> None:
+    out[...] = grad * ((1.0 - output) * output)
 
 
 def _erf(x: Any) -> Any:
