@@ -108,7 +108,7 @@ def _run_unfollowed(roots: Any, *args: Any, **kwargs: Any) -> Any:
         result = _original(roots, *args, **kwargs)
     finally:
         _thread.depth -= 1
-    listening, keeps_graph = hooks.listener(), args[1]
+    listening, keeps_graph = hooks.listener(), args[1] or private.is_differentiated_around(roots)
     if listening is not None and not (_thread.depth or keeps_graph or hooks.is_apart()):
         listening.passed()
     return result
@@ -140,7 +140,8 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
         return _original(roots, *args, **kwargs)
     engine = hooks.here()
     _, keeps, creates, inputs = args[:4]
-    call = BackwardCall(tuple(roots), inputs, bool(keeps), bool(creates), kwargs.get("accumulate_grad", False))
+    goes_on = bool(keeps) or private.is_differentiated_around(roots)
+    call = BackwardCall(tuple(roots), inputs, goes_on, bool(creates), kwargs.get("accumulate_grad", False))
     if engine is not None:
         with hooks.unheard():
             engine.tell(engine.listener.begins, call)

@@ -30,7 +30,7 @@ def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
     """Return what a node keeps; what a hook has packed stays packed."""
     packed = packing() is not None
     found: Looked = []
-    if hasattr(node, "saved_tensors"):
+    if _is_custom(node.__class__):
         items = () if packed else _kept(node, "saved_tensors") or ()
         for place, item in enumerate(items):
             _note(found, f"saved_tensors[{place}]", item, output_of)
@@ -75,6 +75,12 @@ def until_broken(nodes: Sequence[Any], was_freed: Callable[[Any], bool]) -> list
                 return list(nodes[:place])
             first = first or place
     return list(nodes[:first])
+
+
+@functools.cache
+def _is_custom(cls: type) -> bool:
+    """Return whether nodes of this class are of a custom Function."""
+    return hasattr(cls, "saved_tensors")
 
 
 @functools.cache

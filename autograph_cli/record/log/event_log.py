@@ -526,6 +526,13 @@ class EventLog:
             self.names.add(output, path)
         return output
 
+    def is_named_leaf(self, tensor: Any, path: str) -> bool:
+        """Return whether a tensor is a leaf of which this name was noted."""
+        held = self.tensors.of(tensor)
+        event = None if held is None or held.number in self.thread.step.changed else self.known.get(held.number)
+        known = event is not None and event.kind is LEAF and path in self.names.of(event.key)
+        return known and self.engine.is_leaf(tensor)
+
     def names_of(self, output: Output, borrowed: bool = False) -> list[str]:
         """The variables that an output has, or those that count where it has none."""
         return (self.borrowed if borrowed else self.names).of(output)
