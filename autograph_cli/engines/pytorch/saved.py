@@ -108,11 +108,11 @@ def _dtype_and_device(dtype: Any, device: Any) -> tuple[str, str]:
 
 def plain(item: Any) -> Any:
     """A kept value that is no tensor, so that `protocol.shown` shows it."""
+    if item.__class__ is int:
+        return item - (1 << 64) if item >= _UNSIGNED else item
     if isinstance(item, (tuple, list)):
         return tuple(map(plain, item))
-    if isinstance(item, bool) or not isinstance(item, int):
-        return Text(str(item).removeprefix("torch.")) if isinstance(item, _NAMED) else item
-    return item - (1 << 64) if item >= _UNSIGNED else item
+    return Text(str(item).removeprefix("torch.")) if isinstance(item, _NAMED) else item
 
 
 def constants(looked: Looked | None) -> Looked | None:
