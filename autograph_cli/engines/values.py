@@ -29,7 +29,7 @@ def shown(item: Any) -> str:
     """A kept value that is no tensor, as text that is the same on every run."""
     if isinstance(item, Text):
         return str(item)
-    if isinstance(item, (bool, int, float, complex, str)):
+    if isinstance(item, (bool, int, float, complex, str)) or (item.__class__ is tuple and {*map(type, item)} == {int}):
         text = repr(item)
     elif isinstance(item, np.dtype):
         text = item.name

@@ -36,6 +36,7 @@ from autograph_cli.engines.pytorch.private import (
     current_node,
     history,
     is_recomputing,
+    is_within_transform,
     own_methods,
     sequence_number,
     untouched,
@@ -123,7 +124,8 @@ class PyTorch(Nodes, Measuring):
     def computed(self, operation: Any, given: Given, plain: Any, result: Any, changed: bool) -> None:
         """An operation was computed that made a node; it may have changed a tensor that it was given."""
         self._operation = operation
-        result = tuple(map(batch_of, result)) if isinstance(result, tuple) else batch_of(result)
+        if is_within_transform():
+            result = tuple(map(batch_of, result)) if isinstance(result, tuple) else batch_of(result)
         outputs = [x for x in hooks.tensors_in((result,)) if x.requires_grad]
         nodes: dict[Any, list[Any]] = {}
         for output in outputs:
@@ -162,7 +164,7 @@ class PyTorch(Nodes, Measuring):
 
     def applied(self, name: str, given: Applied, result: Any) -> None:
         """A custom Function was applied, or an alias made."""
-        outputs = list(hooks.tensors_in((result,)))
+        outputs = hooks.tensors_in((result,))
         self.listener.absorbed(of_changed(given, outputs))
         changed = {id(x) for x, *_ in given}
         for output in outputs:
@@ -187,7 +189,7 @@ class PyTorch(Nodes, Measuring):
 
     def untracked(self, operation: Any, given: Given, plain: Any, result: Any) -> None:
         """An operation was computed that made no node; what a backward pass computes on its way is not told."""
-        outputs = list(hooks.tensors_in((result,)))
+        outputs = hooks.tensors_in((result,))
         changes = changes_argument(operation)
         if not outputs or (not changes and any(history(x) is not None for x in outputs)):
             return

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from autograph_cli.engines.protocol import Applied
 from autograph_cli.engines.pytorch import collectives, private, private_compiler
-from autograph_cli.engines.pytorch.node_types import changes_argument
 from autograph_cli.engines.pytorch.notes import asked
 from autograph_cli.engines.values import places
 
@@ -229,39 +227,44 @@ def calls() -> list[Call]:
 
 
 @private_compiler.uncounted
-def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
+def _operation(operation: private.Operation, *args: Any, **kwargs: Any) -> Any:
     """Runs an operation, and tells of the node that it made."""
-    compiling, engine = private_compiler.compiling_frames(None), None if _is_of_pass(operation) else here()
+    compiling = private_compiler.compiling_frames(None)
+    if operation.found is None:
+        operation.find()
+    records = torch.is_grad_enabled()
+    engine = None if not records and _is_unseen(operation) else here()
     private.intercepted(False)
     try:
         if engine is None:
             return private.compute(operation, args, kwargs)
-        return _told(engine, operation, args, kwargs)
+        return _told(engine, operation, args, kwargs, records)
     finally:
         if _process.follows:
             private.intercepted(True)
         private_compiler.compiling_frames(compiling)
 
 
-def _is_of_pass(operation: Any) -> bool:
-    """Return whether a backward pass computes this on its way, without a node, so that nothing of it is told."""
-    if torch.is_grad_enabled() or not private.in_pass() or operation.namespace == "c10d":
+def _is_unseen(operation: private.Operation) -> bool:
+    """Return whether nothing is told of what makes no node: a backward pass computes it on its way, or it only changes
+    many tensors at once, as steps of optimizers do."""
+    if operation.names[0] == "c10d" or (_process.engine is not None and _process.engine.watcher is not None):
         return False
-    return _process.engine is None or _process.engine.watcher is None
+    return operation.gives_nothing or private.in_pass()
 
 
 @private_compiler.uncounted
-def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
-    if operation.namespace == "c10d":
-        engine.tell(collectives.tell, engine.listener, operation, args, kwargs)
+def _told(engine: PyTorch, operation: private.Operation, args: Any, kwargs: Any, records: bool) -> Any:
+    found = operation.found
+    if operation.names[0] == "c10d":
+        engine.tell(collectives.tell, engine.listener, found, args, kwargs)
         return private.compute(operation, args, kwargs)
     if _thread.carries:
         return private.compute(operation, args, kwargs)
-    changes = changes_argument(operation)
-    before = engine.tell(_histories, args, kwargs) if changes else None
-    changes = changes and torch.is_grad_enabled()
+    changes = operation.changes and records
+    before = engine.tell(_histories, args, kwargs) if operation.changes else None
     if changes and engine.changing is not None:
-        engine.tell(engine.changing, operation, args, kwargs)
+        engine.tell(engine.changing, found, args, kwargs)
     number = private.sequence_number()
     if engine.watcher is None:
         result = private.compute(operation, args, kwargs)
@@ -269,20 +272,22 @@ def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
         mark, start = engine.mark(args), time.perf_counter_ns()
         result = private.compute(operation, args, kwargs)
         took, engine.late = time.perf_counter_ns() - start, engine.since(mark)
-        engine.watcher(operation, args, result, took, kwargs)
-    made = private.sequence_number() != number or (torch.is_grad_enabled() and _has_gradient(result))
+        engine.watcher(found, args, result, took, kwargs)
+    made = private.sequence_number() != number or (records and _has_gradient(result))
     if made or not private.in_pass():
         given = before or [(x, None) for x in tensors_in((*args, *kwargs.values()))]
-        plain = _plain(operation, args, kwargs)
+        plain = _plain(operation.defaults, args, kwargs)
         if made:
-            engine.tell(engine.computed, operation, given, plain, result, changes)
+            engine.tell(engine.computed, found, given, plain, result, changes)
         else:
-            engine.tell(engine.untracked, operation, given, plain, result)
+            engine.tell(engine.untracked, found, given, plain, result)
     return result
 
 
 def _has_gradient(result: Any) -> bool:
     """Return whether a result has a history; that of an operation without a derivative takes no number."""
+    if isinstance(result, torch.Tensor):
+        return bool(result.requires_grad)
     return any(x.requires_grad for x in tensors_in((result,)))
 
 
@@ -305,43 +310,44 @@ def _aliased(operation: str, tensor: Any, result: Any) -> None:
 def _histories(args: Any, kwargs: Any) -> list[tuple[Any, Any]]:
     """The tensors that an operation is given, with the nodes that made them and which output of them they are."""
     read = private.history if torch.is_grad_enabled() else asked
-    tensors = list(tensors_in((*args, *kwargs.values())))
+    tensors = tensors_in((*args, *kwargs.values()))
     return [
         (x, (node, x.output_nr) if node is not None or not x.requires_grad else None)
         for x, node in zip(tensors, map(read, tensors), strict=True)
     ]
 
 
-def _plain(operation: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+def _plain(defaults: Mapping[str, Any], args: Any, kwargs: Any) -> list[tuple[str, Any]]:
     """The arguments that are plain and no default, by name."""
-    defaults, found = _defaults(operation), []
+    found = []
     for name, value in (*zip(defaults, args, strict=False), *kwargs.items()):
-        if value is not None and not isinstance(value, torch.Tensor):
+        if value is None or isinstance(value, torch.Tensor):
+            continue
+        plain = value
+        if isinstance(value, (list, tuple)):
             plain = places(value) or value
-            if _is_plain(plain) and plain != defaults.get(name):
-                found.append((name, plain))
+            if plain is value and not all(isinstance(item, (bool, int, float)) for item in value):
+                continue
+        elif not isinstance(value, (bool, int, float, complex, str, torch.dtype)):
+            continue
+        if plain != defaults.get(name):
+            found.append((name, plain))
     return found
 
 
-@functools.cache
-def _defaults(operation: Any) -> dict[str, Any]:
-    """The parameters of an operation with their defaults."""
-    return {each.name: each.default_value for each in operation._schema.arguments}
-
-
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return all(isinstance(item, (bool, int, float)) for item in value)
-    return isinstance(value, (bool, int, float, complex, str, torch.dtype))
-
-
-def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
+def tensors_in(values: Iterable[Any]) -> list[Any]:
     """The tensors among arguments or results, those in lists as well; of samples within `vmap` the whole batch."""
+    found: list[Any] = []
+    _collect(values, found)
+    return list(map(private.batch_of, found)) if private.is_within_transform() else found
+
+
+def _collect(values: Iterable[Any], found: list[Any]) -> None:
     for value in values:
         if isinstance(value, torch.Tensor):
-            yield private.batch_of(value)
+            found.append(value)
         elif isinstance(value, (list, tuple)):
-            yield from tensors_in(value)
+            _collect(value, found)
 
 
 @private_compiler.uncounted
@@ -359,7 +365,7 @@ def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _applies(engine: PyTorch, values: Iterable[Any]) -> Applied | None:
     """Return what is about to be given to something that makes a node; None where nothing of it has a gradient."""
-    given = list(tensors_in(values))
+    given = tensors_in(values)
     if not (torch.is_grad_enabled() and any(x.requires_grad for x in given)):
         return None
     with unheard():

@@ -195,7 +195,7 @@ class Nodes(Tensors):
         """The output that a kept tensor is: of the node itself, which is not known yet, or of another."""
         if history(tensor) is node:
             return (number, tensor.output_nr) if tensor.output_nr else number
-        return self.output(tensor)
+        return self._output(tensor)
 
     def _following(self, node: Any) -> tuple[Output | None, ...]:
         found: list[Output | None] = []

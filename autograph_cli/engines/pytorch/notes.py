@@ -93,6 +93,8 @@ def make_note(node: Any, number: int = 0, unasked: bool = False) -> Note:
 def asked(tensor: Any) -> Any:
     """The node that made a tensor, as `history`; None for a view whose base was changed and whose new history the
     script has not asked for: PyTorch makes it when it is."""
+    if tensor._base is None:
+        return history(tensor)
     made = sequence_number()
     node = history(tensor)
     if sequence_number() != made:

@@ -6,12 +6,12 @@ import heapq
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-_LEAF = "torch::autograd::AccumulateGrad"
+from autograph_cli.engines.pytorch.private import LEAF
 
 
 def is_leaf(node: Any) -> bool:
     """Return whether a node adds up the gradient of a leaf."""
-    return bool(node.name() == _LEAF)
+    return node.__class__ is LEAF
 
 
 def nodes_run(roots: Sequence[Any], inputs: Sequence[Any] | None, *, captures: bool) -> list[Any]:

@@ -98,7 +98,7 @@ def _reached(roots: Any, nodes: list[Any], kept: set[tuple[Any, int]]) -> list[A
 def _run_unfollowed(roots: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs a pass of a step that is not followed, and tells that it is over."""
     result = _original(roots, *args, **kwargs)
-    listening, keeps_graph = hooks.listener(), args[1]
+    listening, keeps_graph = hooks.listener(), args[1] or private.is_differentiated_around(roots)
     if listening is not None and not (keeps_graph or private.in_pass() or hooks.is_apart()):
         listening.passed()
     return result
@@ -135,7 +135,8 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
         return _original(roots, *args, **kwargs)
     engine = hooks.here()
     _, keeps, creates, inputs = args[:4]
-    call = BackwardCall(tuple(roots), inputs, bool(keeps), bool(creates), kwargs.get("accumulate_grad", False))
+    goes_on = bool(keeps) or private.is_differentiated_around(roots)
+    call = BackwardCall(tuple(roots), inputs, goes_on, bool(creates), kwargs.get("accumulate_grad", False))
     if engine is not None:
         with hooks.unheard():
             engine.tell(engine.listener.begins, call)

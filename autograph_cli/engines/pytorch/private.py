@@ -40,6 +40,7 @@ _NEEDED = (
     (torch, "_C._dispatch_tls_set_dispatch_key_included"),
     (torch, "_C._dispatch_get_registrations_for_dispatch_key"),
     (torch, "_C._current_autograd_node"),
+    (torch, "_C._functions.AccumulateGrad"),
     (torch, "_C._current_graph_task_id"),
     (torch, "_C._autograd._get_sequence_nr"),
     (torch, "_C._autograd._push_saved_tensors_default_hooks"),
@@ -47,6 +48,7 @@ _NEEDED = (
     (torch, "library.Library.impl"),
     (torch, "_C.DisableTorchFunction"),
     (torch, "_C._len_torch_dispatch_stack"),
+    (torch, "compiler._is_compiling_flag"),
     (torch, "_C._get_dispatch_mode"),
     (torch, "_C._functorch.peek_interpreter_stack"),
     (torch, "_C._dynamo.eval_frame.set_eval_frame"),
@@ -85,16 +87,18 @@ def check() -> None:
 
 check()
 _KEY = torch._C._dispatch_key_parse(_KEY_NAME)
-_include = torch._C._dispatch_tls_set_dispatch_key_included
+LEAF: type = torch._C._functions.AccumulateGrad
+"""The class of the nodes that add up the gradients of leaves."""
 sequence_number: Callable[[], int] = torch._C._autograd._get_sequence_nr
 """The number that the next node of this thread gets."""
 current_node: Callable[[], Any] = torch._C._current_autograd_node
 """The node whose backward is running in this thread."""
 _modes_on: Callable[[], int] = torch._C._len_torch_dispatch_stack
 _tracing_state: Callable[[], Any] = torch._C._get_tracing_state
-_is_compiling: Callable[[], bool] = torch.compiler.is_compiling
+_compiler = vars(torch.compiler)
 _contexts, _Tensor, _is_batched = guards._TLS, torch.Tensor, torch._C._functorch.is_batchedtensor
 _is_wrapped: Callable[[Any], bool] = torch._C._functorch.is_gradtrackingtensor
+_DIFFERENTIATING = (torch._C._functorch.TransformType.Grad, torch._C._functorch.TransformType.Jvp)
 _PROXY = torch._C._TorchDispatchModeKey.PROXY
 _WRAPPED = ("Python", "Functionalize", "Batched", "FuncTorchBatched", "FuncTorchGradWrapper")
 _STANDS_FOR = tuple(map(torch._C._dispatch_key_parse, _WRAPPED))
@@ -140,7 +144,7 @@ def intercept(handler: Callable[..., Any]) -> None:
     """Have this called as `handler(operation, *args, **kwargs)` instead of operations, where they are `intercepted`.
 
     What is composed of other operations, and has no derivative of its own, passes: its parts come. What makes a tensor
-    out of none passes as well, apart from `FACTORIES`.
+    out of none passes as well, apart from `FACTORIES`, and so does what makes numbers out of tensors.
     """
     if _libraries:
         return
@@ -150,16 +154,17 @@ def intercept(handler: Callable[..., Any]) -> None:
         name = f"{base}.{schema.overload_name}".rstrip(".")
         if space in _RESERVED or not torch._C._dispatch_has_kernel(f"{space}::{name}"):
             continue
-        passes = f"{space}::{name}" in composed or schema.name in _FRESH
+        passes = f"{space}::{name}" in composed or schema.name in _FRESH or _gives_numbers(schema)
         if passes or not (base in FACTORIES or any("Tensor" in str(given.type) for given in schema.arguments)):
             _register(space, name, torch.library.fallthrough_kernel)
         else:
-            _register(space, name, functools.partial(_call, handler, space, base, schema.overload_name or "default"))
+            kernel = functools.partial(handler, Operation(space, base, schema.overload_name or "default"))
+            _register(space, name, kernel)
     _pass_higher_order()
     _follow_definitions(handler)
     if hasattr(torch.library.Library, "fallback"):  # for what a package defines in C, from 2.5 on
         _libraries["_"] = torch.library.Library("_", "IMPL")
-        _libraries["_"].fallback(handler, _KEY_NAME)
+        _libraries["_"].fallback(functools.partial(_fall_back, handler), _KEY_NAME)
 
 
 def _register(space: str, name: str, kernel: Any) -> None:
@@ -178,7 +183,7 @@ def _follow_definitions(handler: Callable[..., Any]) -> None:
         returned = own(library, schema, *args, **kwargs)  # the name without its overload
         name = schema.partition("(")[0].strip().rpartition("::")[2]
         base, _, overload = name.partition(".")
-        kernel = functools.partial(_call, handler, library.ns, base, overload or "default")
+        kernel = functools.partial(handler, Operation(library.ns, base, overload or "default"))
         _register(library.ns, name, kernel)
         return returned
 
@@ -192,39 +197,65 @@ def _pass_higher_order() -> None:
         each.fallthrough(_KEY)
 
 
+_NUMERIC = frozenset(("bool", "float", "int", "number"))
+
+
+def _gives_numbers(schema: Any) -> bool:
+    """Return whether an operation changes nothing and gives nothing but numbers."""
+    return bool(schema.returns) and not schema.is_mutable and {str(each.type) for each in schema.returns} <= _NUMERIC
+
+
+class Operation:
+    """An operation that is intercepted, and what is true of all its calls, read at the first."""
+
+    __slots__ = ("changes", "defaults", "found", "gives_nothing", "names", "run")
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        self.found: Any = None
+
+    def find(self) -> None:
+        """Read them: PyTorch makes its operations when they are asked for."""
+        self.found = functools.reduce(getattr, self.names, torch.ops)
+        schema = self.found._schema
+        self.run = self.found._op
+        self.changes, self.gives_nothing = bool(schema.is_mutable), not schema.returns
+        self.defaults = {each.name: each.default_value for each in schema.arguments}
+
+
 @uncounted
-def _call(handler: Callable[..., Any], space: str, base: str, overload: str, *args: Any, **kwargs: Any) -> Any:
-    return handler(_operation(space, base, overload), *args, **kwargs)
+def _fall_back(handler: Callable[..., Any], operation: Any, *args: Any, **kwargs: Any) -> Any:
+    return handler(_defined_in_c(operation), *args, **kwargs)
 
 
 @functools.cache
-def _operation(space: str, base: str, overload: str) -> Any:
-    return getattr(getattr(getattr(torch.ops, space), base), overload)
+def _defined_in_c(operation: Any) -> Operation:
+    space, _, base = operation._schema.name.partition("::")
+    return Operation(space, base, operation._overloadname)
 
 
 @uncounted
 def compute(operation: Any, args: Any, kwargs: Any) -> Any:
     """Run an operation that came to the handler, as it would have run."""
     try:
-        return operation._op(*args, **kwargs)
+        return operation.run(*args, **kwargs)
     except RuntimeError as error:
         if "Unable to cast" not in str(error):
             raise
     # A number that PyTorch itself had made a tensor came as a number, and few operations take it back.
-    types = [str(each.type) for each in operation._schema.arguments]
+    types = [str(each.type) for each in operation.found._schema.arguments]
     made = [
         torch.scalar_tensor(x, dtype=_NUMBERS[type(x)]) if kind == "Tensor" and type(x) in _NUMBERS else x
         for kind, x in zip(types, args, strict=False)
     ]
-    return operation._op(*made, **kwargs)
+    return operation.run(*made, **kwargs)
 
 
 _NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 
 
-def intercepted(on: bool) -> None:
-    """Whether the operations of this thread go to the handler."""
-    _include(_KEY, on)
+intercepted: Callable[[bool], None] = functools.partial(torch._C._dispatch_tls_set_dispatch_key_included, _KEY)
+"""Whether the operations of this thread go to the handler."""
 
 
 def is_intercepted() -> bool:
@@ -284,7 +315,7 @@ def carrying(carried_object: Any) -> Iterator[None]:
 
 def is_traced() -> bool:
     """Return whether what runs in this thread is looked at by a compiler or a tracer, on tensors of its own."""
-    if getattr(_contexts, "tracing_context", None) is not None or _is_compiling():
+    if getattr(_contexts, "tracing_context", None) is not None or _compiler["_is_compiling_flag"]:
         return True
     if _modes_on() and torch._C._get_dispatch_mode(_PROXY) is not None:
         return True
@@ -300,6 +331,21 @@ def is_transforming() -> bool:
 def is_within_transform() -> bool:
     """Return whether a function of `torch.func` transforms what runs in this thread."""
     return torch._C._functorch.peek_interpreter_stack() is not None
+
+
+def is_differentiated_around(roots: Any) -> bool:
+    """Return whether a pass from these roots is one of a transform, and what it computes is differentiated outside of
+    it as well: by another transform, or by the script."""
+    stack = torch._C._functorch.get_interpreter_stack() or ()
+    if sum(each.key() in _DIFFERENTIATING for each in stack) > 1:
+        return True
+    return bool(stack) and any(map(_has_outer_history, roots))
+
+
+def _has_outer_history(root: Any) -> bool:
+    while isinstance(root, _Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(root):
+        root = torch._C._functorch.get_unwrapped(root)
+    return isinstance(root, _Tensor) and root.requires_grad
 
 
 def has_wrapped_number(node: Any) -> bool:

@@ -30,7 +30,7 @@ def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
     """Return what a node keeps; what a hook has packed stays packed."""
     packed = packing() is not None
     found: Looked = []
-    if hasattr(node, "saved_tensors"):
+    if _is_custom(node.__class__):
         items = () if packed else _kept(node, "saved_tensors") or ()
         for place, item in enumerate(items):
             _note(found, f"saved_tensors[{place}]", item, output_of)
@@ -78,6 +78,12 @@ def until_broken(nodes: Sequence[Any], was_freed: Callable[[Any], bool]) -> list
 
 
 @functools.cache
+def _is_custom(cls: type) -> bool:
+    """Return whether nodes of this class are of a custom Function."""
+    return hasattr(cls, "saved_tensors")
+
+
+@functools.cache
 def _names(cls: type) -> tuple[tuple[str, bool], ...]:
     """The attributes of nodes of this class that hold what is saved, and whether that is tensors."""
     every = dir(cls)
@@ -102,11 +108,11 @@ def _dtype_and_device(dtype: Any, device: Any) -> tuple[str, str]:
 
 def plain(item: Any) -> Any:
     """A kept value that is no tensor, so that `protocol.shown` shows it."""
+    if item.__class__ is int:
+        return item - (1 << 64) if item >= _UNSIGNED else item
     if isinstance(item, (tuple, list)):
         return tuple(map(plain, item))
-    if isinstance(item, bool) or not isinstance(item, int):
-        return Text(str(item).removeprefix("torch.")) if isinstance(item, _NAMED) else item
-    return item - (1 << 64) if item >= _UNSIGNED else item
+    return Text(str(item).removeprefix("torch.")) if isinstance(item, _NAMED) else item
 
 
 def constants(looked: Looked | None) -> Looked | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import torch
@@ -25,9 +24,11 @@ class Tensors:
     untouched = staticmethod(untouched)
 
     def is_leaf(self, tensor: Any) -> bool:
-        with untouched(), contextlib.suppress(RuntimeError):  # of a view that PyTorch refuses to tell of
-            return bool(tensor.requires_grad and tensor.is_leaf)
-        return False
+        with untouched():
+            try:
+                return bool(tensor.requires_grad and tensor.is_leaf)
+            except RuntimeError:  # of a view that PyTorch refuses to tell of
+                return False
 
     def is_tracked(self, tensor: Any) -> bool:
         return bool(tensor.requires_grad)

@@ -55,7 +55,7 @@ from autograph_cli.record.log.events import (
 from autograph_cli.record.log.origins import followed, origin_of
 from autograph_cli.record.names.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names.output_names import OutputNames
-from autograph_cli.record.names.source_locations import add_engine, script_frames, site_of
+from autograph_cli.record.names.source_locations import add_engine, callers_of, script_frames, shown_of, site_of
 from autograph_cli.record.names.variables import variables_of
 
 _getframe = sys._getframe
@@ -438,7 +438,7 @@ class EventLog:
         entry = BackwardEvent(self.calls, call.kind, call.create_graph)
         self.calls += 1
         entry.outside = len(engine.calls())
-        entry.site = site_of(_getframe(2))
+        entry.site = shown_of(callers_of(_getframe(2)))
         entry.newest, entry.newest_key = self.count, self.newest_key
         entry.roots = tuple([output for output in map(engine.root, call.roots) if output is not None])
         entry.error = id(sys.exc_info()[1])
@@ -531,6 +531,13 @@ class EventLog:
         if output is not None:
             self.names.add(output, path)
         return output
+
+    def is_named_leaf(self, tensor: Any, path: str) -> bool:
+        """Return whether a tensor is a leaf of which this name was noted."""
+        held = self.tensors.of(tensor)
+        event = None if held is None or held.number in self.thread.step.changed else self.known.get(held.number)
+        known = event is not None and event.kind is LEAF and path in self.names.of(event.key)
+        return known and self.engine.is_leaf(tensor)
 
     def names_of(self, output: Output, borrowed: bool = False) -> list[str]:
         """The variables that an output has, or those that count where it has none."""

@@ -11,7 +11,7 @@ from autograph_cli.graph import Memory, Source, StepKind
 from autograph_cli.graph.records import is_small
 from autograph_cli.record.log.events import StepLog
 from autograph_cli.record.log.forecast import Left
-from autograph_cli.record.names.source_locations import Site
+from autograph_cli.record.names.source_locations import Site, shown_of
 
 ALL_UNTIL, EACH = 16, 64
 """The first steps of a kind that may each be its last, and the distance between such steps after them, where following
@@ -207,8 +207,8 @@ class Kinds:
         return tuple(
             StepKind(
                 kind.call,
-                source(kind.sites[0] if kind.sites else None),
-                source(kind.sites[1] if len(kind.sites) > 1 else None),
+                source(shown_of(kind.sites)),
+                source(kind.sites[1] if len(kind.sites) == 2 else None),
                 tuple(kind.roots),
                 kind.first,
                 number if kind is going else kind.last,

@@ -75,10 +75,11 @@ class Noticed:
                 self._bare[key] = _Bare(weakref.ref(x), x._version)
         self.look_again()
         moved = {id(x) for ref in optimizers if (each := ref()) is not None for x in each.state}
-        names = _names(spaces, self._log.engine.tensor) if bare else {}
-        for key in bare:
+        waiting = [key for key in bare if not self._bare[key].reached]
+        names = _names(spaces, self._log.engine.tensor) if waiting else {}
+        for key in waiting:
             known = self._bare[key]
-            known.name, known.reached = names.get(key) or known.name, known.reached or key in moved
+            known.name, known.reached = names.get(key) or known.name, key in moved
 
     def look_again(self) -> None:
         """Note which of those parameters operations have taken by now, and which ones a gradient has reached."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from autograph_cli.engines.protocol import TensorFacts
 from autograph_cli.graph import DeviceMemory, Memory
-from autograph_cli.record.names.variables import items_of
+from autograph_cli.record.names.variables import OPAQUE, items_of
 from autograph_cli.record.run.public_names import is_ours
 
 
@@ -20,21 +20,25 @@ def optimizers_in(engine: TensorFacts, spaces: Iterable[Mapping[str, Any]]) -> l
         return []
     for space in spaces:
         for value in list(space.values()):
-            for each in (value, *_parts(value, engine.tensor)):
-                if issubclass(type(each), optimizer):
-                    found[id(each)] = each
+            kind = type(value)
+            if kind in OPAQUE or issubclass(kind, engine.tensor):
+                continue
+            if issubclass(kind, optimizer):
+                found[id(value)] = value
+            else:
+                found.update((id(each), each) for each in _parts(value) if issubclass(type(each), optimizer))
     return [weakref.ref(each) for each in found.values()]
 
 
-def _parts(value: Any, tensor: type) -> Iterator[Any]:
-    """Yield what a container or an object of the script's holds, read without code of its own."""
+def _parts(value: Any) -> list[Any]:
+    """Return what a container or an object of the script's holds, read without code of its own."""
     held = items_of(value)
-    if held is None and not issubclass(type(value), (type, tensor, list, tuple, dict)) and not is_ours(type(value)):
+    if held is None and not issubclass(type(value), (type, list, tuple, dict)) and not is_ours(type(value)):
         try:
             held = items_of(object.__getattribute__(value, "__dict__"))
         except AttributeError:
             held = None
-    yield from [item for _, item in held or ()]
+    return [item for _, item in held or ()]
 
 
 def memory_of(

@@ -92,18 +92,28 @@ def site_of(frame: FrameType | None, outside: Site | None = None) -> Site | None
 
 
 def callers_of(frame: FrameType | None) -> tuple[Site, ...]:
-    """The innermost position in the user's code, from this frame on, and that of its caller, as far as there are."""
+    """The innermost position in the user's code, from this frame on, and that of its caller, as far as there are; where
+    the innermost one is of an installed package, that of the script as well."""
     files = engine_files
     found: list[Site] = []
+    own: Site | None = None
     while frame is not None:
         if frame.f_code.co_filename not in files:
             kind = kind_of(frame.f_code.co_filename)
             if kind == USER:
-                found.append((frame.f_code, frame.f_lasti))
-            if kind == RUNNER or len(found) == 2:
+                site = frame.f_code, frame.f_lasti
+                own = site if own is None and is_of_script(frame) else own
+                if len(found) < 2:
+                    found.append(site)
+            if kind == RUNNER or (own is not None and len(found) == 2):
                 break
         frame = frame.f_back
-    return tuple(found)
+    return tuple(found) if own is None or own is found[0] else (*found, own)
+
+
+def shown_of(sites: tuple[Site, ...]) -> Site | None:
+    """Of `callers_of`, the position that is shown: the script's, if it has one."""
+    return next((sites[n] for n in (2, 0) if n < len(sites)), None)
 
 
 def is_of_script(frame: FrameType) -> bool:

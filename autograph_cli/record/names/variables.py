@@ -94,9 +94,10 @@ def _look_through(log: EventLog, name: str, value: Any) -> bool:
     """Note the names of the tensors in a container or an object; whether it need not be done again."""
     only_leaves, found = True, False
     for path, tensor in tensors_in(name, value, cls=log.engine.tensor):
-        log.note(tensor, path)
         found = True
-        only_leaves = only_leaves and log.engine.is_leaf(tensor)
+        if not log.is_named_leaf(tensor, path):
+            log.note(tensor, path)
+            only_leaves = only_leaves and log.engine.is_leaf(tensor)
     return only_leaves and (found or items_of(value) != [])
 
 

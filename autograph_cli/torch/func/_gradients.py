@@ -10,9 +10,9 @@ from typing import Any
 from .._core.base.state import thread_state
 from .._core.tape.tensor import Tensor
 from .._core.transforms.forward import outside_inference
-from .._core.transforms.interpreter_stack import GradLevel, running
-from .._core.transforms.reverse import GradCall, ones_like, own_leaves, settle
-from .._core.transforms.transforms import zeros_like
+from .._core.transforms.interpreter_stack import BatchLevel, GradLevel, running
+from .._core.transforms.reverse import GradCall, ones_like, own_leaves, reaches_other, settle
+from .._core.transforms.transforms import plain_parts, zeros_like
 from ..autograd.grad_mode import enable_grad
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..utils._pytree import tree_flatten, tree_unflatten, treespec_pprint
@@ -71,12 +71,25 @@ def _grad_and_value(func: Function, argnums: Any, has_aux: bool, args: tuple[Any
         if output.dtype.is_complex:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
     leaves, spec = tree_flatten(inputs)
-    with outside_inference(), enable_grad():
-        found = _pullback([output], leaves, [ones_like(output)], create_graph=True)
     own = own_leaves(leaves)
+    with outside_inference(), enable_grad():
+        goes_on = _is_differentiated() or any(reaches_other(x, own) for x in _plain_in((output, aux)))
+        found = _pullback([output], leaves, [ones_like(output)], goes_on, create_graph=True)
     gradient = tree_unflatten([settle(g, own) for g in found], spec)
     value = settle(output, own)
     return gradient, (value, settled(aux, own)) if has_aux else value
+
+
+def _is_differentiated() -> bool:
+    """Return whether a transform around this one differentiates what it computes."""
+    return any(not isinstance(level, BatchLevel) for level in thread_state.levels)
+
+
+def _plain_in(tree: Any) -> Iterator[Tensor]:
+    """Yield the tensors in a tree, without their wrappers."""
+    for x in tree_flatten(tree)[0]:
+        if isinstance(x, Tensor):
+            yield from plain_parts(x)
 
 
 @contextmanager
@@ -86,13 +99,15 @@ def _recorded() -> Iterator[None]:
         yield
 
 
-def _pullback(outputs: list[Any], inputs: list[Tensor], cotangents: list[Any], create_graph: bool) -> list[Tensor]:
+def _pullback(
+    outputs: list[Any], inputs: list[Tensor], cotangents: list[Any], retain_graph: bool, create_graph: bool
+) -> list[Tensor]:
     """The gradient of each input, zeros where the outputs do not depend on it."""
     pairs = [(y, v) for y, v in zip(outputs, cotangents, strict=True) if y.requires_grad]
     found: list[Any] = [None] * len(inputs)
     if pairs:
         roots, seeds = zip(*pairs, strict=True)
-        found = GradCall(roots, inputs, seeds, True, create_graph).run()
+        found = GradCall(roots, inputs, seeds, retain_graph, create_graph).run()
     return [zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
 
 
@@ -132,7 +147,8 @@ def pullback(func: Function, args: tuple[Any, ...], argnums: Any, has_aux: bool)
             )
         seeds = [_fitting(i, v, y) for i, (v, y) in enumerate(zip(flat, flat_out, strict=True))]
         with outside_inference():
-            found = _pullback(flat_out, flat_in, seeds, thread_state.grad if create_graph is None else create_graph)
+            creates = thread_state.grad if create_graph is None else create_graph
+            found = _pullback(flat_out, flat_in, seeds, True, creates)
         return tree_unflatten([settle(g, own) for g in found], spec_in)
 
     return settled(outputs, own), pull, settled(aux, own) if has_aux else None
