@@ -96,10 +96,13 @@ def callers_of(frame: FrameType | None) -> tuple[Site, ...]:
     files = engine_files
     found: list[Site] = []
     while frame is not None:
-        if frame.f_code.co_filename not in files:
-            kind = kind_of(frame.f_code.co_filename)
+        code = frame.f_code
+        if code.co_filename not in files:
+            kind = file_kinds.get(code.co_filename, -1)
+            if kind < 0:
+                kind = kind_of(code.co_filename)
             if kind == USER:
-                found.append((frame.f_code, frame.f_lasti))
+                found.append((code, frame.f_lasti))
             if kind == RUNNER or len(found) == 2:
                 break
         frame = frame.f_back
