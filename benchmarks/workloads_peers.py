@@ -17,6 +17,7 @@ class Peer:
 
     def __init__(self, engine: str) -> None:
         made: Any = lambda function: function  # noqa: E731
+        self.loop: Any = _looped
         if engine == "JAX":
             import jax
 
@@ -24,6 +25,7 @@ class Peer:
             self.np: Any = importlib.import_module("jax.numpy")
             made, self.grad, self.jacobian = jax.jit, jax.grad, jax.jacrev
             self.with_value: Any = jax.value_and_grad
+            self.loop = lambda body, state, items: jax.lax.scan(lambda s, x: (body(s, x), None), state, items)[0]
         elif engine == "MyGrad":
             self.np = importlib.import_module("mygrad")
             self.with_value, self.grad = self._backward, None
@@ -52,6 +54,13 @@ class Peer:
             return [float(value), *(n for g in gradients for n in numpy.asarray(g).reshape(-1)[:20].tolist())]
 
         return turn
+
+
+def _looped(body: Callable[..., Any], state: Any, items: Any) -> Any:
+    """Return the state after a step for each item."""
+    for item in items:
+        state = body(state, item)
+    return state
 
 
 def flat(*found: Any) -> list[float]:
@@ -116,18 +125,20 @@ def lstm(peer: Peer, layers: int, steps: int, wide: int = 14) -> Turn:
         return 1 / (1 + np.exp(-a))
 
     def loss(main: Any, extra: Any, state: Any) -> Any:
-        total, given, rows = 0.0, words[0], [state[k] for k in range(2 * layers)]
-        for t in range(steps - 1):
-            x = given * extra[0]
+        def step(before: Any, pair: Any) -> Any:
+            rows, total = list(before[0]), before[1]
+            x = pair[0] * extra[0]
             for k in range(0, 2 * layers, 2):
                 gates = np.concatenate([x, rows[k], x, rows[k]]) * main[k] + main[k + 1]
                 forget, into, out = (sigmoid(gates[i * wide : (i + 1) * wide]) for i in range(3))
                 kept = rows[k + 1] * forget + into * np.tanh(gates[3 * wide :])
                 x = out * np.tanh(kept)
                 rows[k], rows[k + 1] = x, kept
-            guess, given = x * extra[1] + extra[2], words[t + 1]
-            total = total + np.sum(given * (guess - np.log(np.sum(np.exp(guess)) + 2)))
-        return -total / ((steps - 1) * wide)
+            guess = x * extra[1] + extra[2]
+            return rows, total + np.sum(pair[1] * (guess - np.log(np.sum(np.exp(guess)) + 2)))
+
+        begin = [state[k] for k in range(2 * layers)], numpy.float64(0)
+        return -peer.loop(step, begin, numpy.stack([words[:-1], words[1:]], 1))[1] / ((steps - 1) * wide)
 
     return peer.of_loss(loss, *start)
 
@@ -192,13 +203,13 @@ def ode(peer: Peer, steps: int, size: int) -> Turn:
         def slope(y: Any) -> Any:
             return np.concatenate([x[:1], x[1:] * y[:-1]])
 
-        y = numpy.zeros(size)
-        for _ in range(steps):
+        def step(y: Any, _: Any) -> Any:
             a = slope(y)
             b = slope(y + h / 2 * a)
             c = slope(y + h / 2 * b)
-            y = y + h / 6 * (a + 2 * b + 2 * c + slope(y + h * c))
-        return np.sum(y)
+            return y + h / 6 * (a + 2 * b + 2 * c + slope(y + h * c))
+
+        return np.sum(peer.loop(step, numpy.zeros(size), numpy.zeros(steps)))
 
     return peer.of_loss(loss, *drawn((size,)))
 

@@ -351,6 +351,8 @@ class Pointwise:
 
     def fmod(self, a: Array, b: Array) -> Any:
         self._check_division("fmod", a, b)
+        if a.__class__ is np.ndarray and a.dtype.char == "f" and a.size >= _MANY:  # exact too, and compiled
+            return np.copysign(self.remainder(np.abs(a), np.abs(b)), a)
         return self.xp.fmod(a, b)
 
     def _check_division(self, name: str, a: Array, b: Array) -> None:
