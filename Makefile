@@ -136,6 +136,7 @@ bench: $(COMPARE)/.installed  ## time the engine beside PyTorch, and put the tab
 	$(COMPARE)/bin/python benchmarks/bench.py --threads 0 --write
 	$(COMPARE)/bin/python benchmarks/graph_work.py --write
 	$(COMPARE)/bin/python benchmarks/slow_operations.py --write
+	$(COMPARE)/bin/python benchmarks/workloads.py --write
 
 bench-gpu: $(COMPARE)/.installed  ## time the engine beside PyTorch on a GPU, and put the table into benchmarks/README.md
 	$(COMPARE)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(CUDA)]'

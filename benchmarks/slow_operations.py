@@ -155,8 +155,6 @@ SGD momentum step, 50 parameters: momentum.step()
 Adam step, 50 parameters: Adam.step()
 AdamW step, 50 parameters: AdamW.step()
 save and load: torch.load(saved(torch, parameters))
-particle, derivatives within derivatives: particle(torch, 0.2)
-saddle, descent within descent: saddle(torch, 6, 12)
 per-sample gradients (vmap): torch.func.vmap(torch.func.grad(lambda w, row: (w @ row).tanh().sum()), (None, 0))(s, s)
 """
 
@@ -180,38 +178,6 @@ def saved(torch: Any, parameters: list[Any]) -> Any:
     torch.save({f"p{i}": p.detach() for i, p in enumerate(parameters)}, file)
     file.seek(0)
     return file
-
-
-def particle(torch: Any, dt: float) -> Any:
-    """Where a charge in a field falls, and how that moves with a charge's place: each step's force is a gradient."""
-    place = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
-    ten = torch.tensor(10.0, dtype=torch.float64)
-    charges = torch.stack([ten, 10 - place]), torch.stack([ten, 0 * place])
-    x, v = (torch.tensor(pair, dtype=torch.float64) for pair in ([0.0, 8.0], [0.75, 0.0]))
-    while True:
-        x = x if x.requires_grad else x.requires_grad_()
-        field = sum(1 / ((x - c) ** 2).sum().sqrt() for c in charges)
-        (force,) = torch.autograd.grad(field, x, create_graph=True)
-        x, v, before = x + dt * v, v - dt * force, x
-        if x[1].item() <= 0:
-            found = (before[0] - before[1] / v[1] * v[0]) ** 2
-            return found, torch.autograd.grad(found, place)[0]
-
-
-def saddle(torch: Any, outside: int, inside: int) -> Any:
-    """Descent in one pair of numbers, each step of which goes down in another one first; derivatives through both."""
-
-    def closest(x: Any) -> Any:
-        y = torch.tensor([1.0, 1.0], dtype=torch.float64, requires_grad=True)
-        for _ in range(inside):
-            value = (y[0] ** 2 + y[1] ** 2 + 0.5 * x[0] * y[0] + x[1] * y[1]).exp() * 0.01
-            y = y - 0.1 * torch.autograd.grad(value, y, create_graph=True)[0]
-        return x[0] ** 2 + x[1] ** 2 - y[0] ** 2 - y[1] ** 2
-
-    x = torch.tensor([1.0, 1.0], dtype=torch.float64, requires_grad=True)
-    for _ in range(outside):
-        x = x - 0.1 * torch.autograd.grad(closest(x), x, create_graph=True)[0]
-    return x, torch.autograd.grad(closest(x), x)[0]
 
 
 def names(engine: Any) -> dict[str, Any]:
@@ -246,7 +212,7 @@ def names(engine: Any) -> dict[str, Any]:
         ("AdamW", "AdamW", {}),
     ):
         known[name] = getattr(engine.optim, kind)(known["parameters"], lr=1e-9, **options)
-    helpers = {"fill_in": fill_in, "read_out": read_out, "particle": particle, "saddle": saddle, "saved": saved}
+    helpers = {"fill_in": fill_in, "read_out": read_out, "saved": saved}
     return known | helpers | {"torch": engine, "F": nn.functional, "D": engine.distributions}
 
 

@@ -363,7 +363,9 @@ class Recorder:
     def passed(self, frame: FrameType) -> None:
         """A step has ended here that was not followed."""
         if self._tells_kinds:
-            self._foresee(self.kinds.ended(callers_of(frame), self.total), frame)
+            kind = self.kinds.ended(callers_of(frame), self.total)
+            if kind.count >= kind.asks:
+                self._foresee(kind, frame)
         self.total += 1
         self.books.steps += 1
         if self.collectives.any:

@@ -144,6 +144,8 @@ class StepLog:
         """The tensors that operations without a node made, by id, and the numbers that they are known by."""
         self.bare: set[Output] = set()
         """Outputs of its operations that no gradient goes to."""
+        self.bare_until = 0
+        """None of its events up to this number is an operation that was followed."""
         self.changed: dict[Output, Output] = {}
         """Of what was changed in place without a node: the output that came of it."""
         self.used: set[Output] = set()
@@ -201,7 +203,10 @@ class StepLog:
 
     @property
     def has_operations(self) -> bool:
-        for event in self.events:
+        for event in reversed(self.events):
+            if event.number <= self.bare_until:
+                break
             if event.followed:
                 return True
+        self.bare_until = self.events[-1].number if self.events else 0
         return any(map(attrgetter("ran"), self.passes))

@@ -97,11 +97,6 @@ class Kind:
         if self.count < ALL_UNTIL:
             self.asks = min(self.asks, ALL_UNTIL - 1)
 
-    @property
-    def is_sure(self) -> bool:
-        """Return whether it is known how many come."""
-        return self.left is not None and self.left.sure and self.left.turns > 0
-
     def is_due(self) -> bool:
         """Return whether one is to be followed again."""
         if self.awaited:
@@ -175,7 +170,8 @@ class Kinds:
         """Return whether this step is followed for the case that it is the last one of its kind."""
         if number < ALL_UNTIL or (self._due and any(kind.may_be(number) for kind in self._due)):
             return True
-        if self._newest is None or self._newest.is_sure:
+        newest = self._newest
+        if newest is None or ((left := newest.left) is not None and left.sure and left.turns > 0):
             return False
         return self.cost < FREE or self.cost < SHARE * (time.perf_counter() - self._began)
 

@@ -106,8 +106,8 @@ class Watch:
             return
         with np.errstate(all="ignore"):
             change = _wide(now) - _wide(before)
-            norm = float(np.linalg.norm(_wide(before).ravel()))
-            ratio = float(np.linalg.norm(change.ravel())) / norm if norm else 0.0
+            norm = _norm(np.abs(_wide(before)))
+            ratio = _norm(np.abs(change)) / norm if norm else 0.0
         known.rows.setdefault("updates", []).append((known.step, *_numbers(change), _rounded(ratio)))
 
     def _thin(self) -> None:
@@ -122,6 +122,11 @@ def _wide(array: Any) -> Any:
     return np.asarray(array).astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
+def _norm(sizes: Any) -> float:
+    """The root of the sum of squares; BLAS, by which NumPy takes it, would wake its threads for each parameter."""
+    return float(np.sqrt(np.square(sizes).sum()))
+
+
 def _numbers(array: Any) -> tuple[float, ...]:
     """The norm, the mean, the largest absolute number and the share of zeros."""
     numbers = _wide(np.asarray(array)).ravel()
@@ -129,7 +134,7 @@ def _numbers(array: Any) -> tuple[float, ...]:
         return (0.0, 0.0, 0.0, 0.0)
     with np.errstate(all="ignore"):
         sizes = np.abs(numbers)
-        found = np.linalg.norm(numbers), numbers.mean().real, sizes.max(), np.count_nonzero(sizes == 0) / sizes.size
+        found = _norm(sizes), numbers.mean().real, sizes.max(), np.count_nonzero(sizes == 0) / sizes.size
     return tuple(map(_rounded, found))
 
 

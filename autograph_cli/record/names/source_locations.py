@@ -98,10 +98,13 @@ def callers_of(frame: FrameType | None) -> tuple[Site, ...]:
     found: list[Site] = []
     own: Site | None = None
     while frame is not None:
-        if frame.f_code.co_filename not in files:
-            kind = kind_of(frame.f_code.co_filename)
+        code = frame.f_code
+        if code.co_filename not in files:
+            kind = file_kinds.get(code.co_filename, -1)
+            if kind < 0:
+                kind = kind_of(code.co_filename)
             if kind == USER:
-                site = frame.f_code, frame.f_lasti
+                site = code, frame.f_lasti
                 own = site if own is None and is_of_script(frame) else own
                 if len(found) < 2:
                     found.append(site)

@@ -104,8 +104,8 @@ class ProcessState:
         self.transforms = 0
         """The number of modes that are transforms which leave alone what they do not wrap: all but those of forward
         mode, of which a plain tensor may be a view."""
-        self.disordered = False
-        """True once a node may have an edge to one with a higher sequence number, such as the new history of a view."""
+        self.disordered = -1
+        """The highest number of a node that one with a lower number may lead to, as to a view's new history."""
         self.float8 = False
         """True once a script has asked for a dtype of 8 bits; it counts in `special` then, so that the compiled tape
         need not look at the dtype of each argument."""

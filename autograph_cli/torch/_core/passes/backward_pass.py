@@ -33,7 +33,7 @@ from ..tape import anomalies, hooks as hooks_module
 from ..tape.node import AccumulateGrad, Edge, Extra, Node, Versions, marks_leaf
 from ..tape.saved_tensors import PackedItems, check_versions, freed, opened
 from ..tape.tensor import Tensor, Wrapped, make
-from .ready_order import in_order, when_ready
+from .ready_order import when_ready
 from .roots import root_edge
 
 _by_sequence = attrgetter("_ag_seq")
@@ -162,14 +162,16 @@ class Pass:
                 stack.append(node)
         order = collect(stack, pending, leaves, self._oldest())
         order.sort(key=_by_sequence, reverse=True)
-        return when_ready(order) if process_state.disordered and not in_order(order) else order
+        looks = order and order[-1]._ag_seq <= process_state.disordered
+        return when_ready(order) if looks and not in_order(order) else order
 
     def _oldest(self) -> int:
         """The number below which no node leads to an input, 0 where that is not known: what an input was made of is not
         looked through."""
-        if not self.captures or process_state.disordered:
+        if not self.captures:
             return 0
-        return min(0 if node.__class__ is AccumulateGrad else node._ag_seq for node in self.captures)
+        oldest = min(0 if node.__class__ is AccumulateGrad else node._ag_seq for node in self.captures)
+        return oldest if oldest > process_state.disordered else 0
 
     def _walk(self, order: list[Node]) -> None:
         plain = not (self.recorded or thread_state.anomaly or _all_by_operations())
@@ -464,6 +466,15 @@ def _collect(stack: list[Node], pending: dict[Node, Any], leaves: dict[Node, int
     return order
 
 
+def _in_order(nodes: list[Node]) -> bool:
+    """Return whether every node has a higher number than those that it leads to."""
+    return all(
+        edge is None or edge[0]._ag_seq < node._ag_seq or edge[0].__class__ is AccumulateGrad
+        for node in nodes
+        for edge in node._ag_edges
+    )
+
+
 def _leading(order: list[Node], captures: dict[Node, Any]) -> set[Node]:
     """The nodes that lead to one of those of `captures`, out of all in the order in which they run."""
     result: set[Node] = set()
@@ -565,6 +576,7 @@ def _fits_recorded(edge: Edge | None, t: Any) -> bool:
 
 _fast: Any = compiled("_core.running.fast_tape")
 collect = _collect if _fast is None else _fast.collect
+in_order = _in_order if _fast is None else _fast.in_order
 leading = _leading if _fast is None else _fast.leading
 walk = _walk if _fast is None else _fast.walk
 if _fast is not None:  # a mode is put back whatever a handler of a signal raises on the way

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import heapq
 
-from ..tape.node import AccumulateGrad, Node
-
-
-def in_order(nodes: list[Node]) -> bool:
-    """Return whether every node has a higher number than those that it leads to."""
-    return all(
-        edge is None or edge[0]._ag_seq < node._ag_seq or edge[0].__class__ is AccumulateGrad
-        for node in nodes
-        for edge in node._ag_edges
-    )
+from ..tape.node import Node
 
 
 def when_ready(nodes: list[Node]) -> list[Node]:

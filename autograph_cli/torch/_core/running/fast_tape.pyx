@@ -152,7 +152,7 @@ cdef Py_ssize_t VIEW_BASE = place(View, "base"), VIEW_EDGE = place(View, "edge")
 cdef Py_ssize_t VIEW_POSITION = place(View, "position")
 cdef Py_ssize_t SLICES_BASE = place(CopySlices, "base"), SLICES_BITS = place(CopySlices, "bits")
 cdef Py_ssize_t SLICES_DTYPE = place(CopySlices, "dtype"), SLICES_PATH = place(CopySlices, "path")
-cdef Py_ssize_t SLICES_VIEW = place(CopySlices, "view"), DISORDERED = place(type(process_state), "disordered")
+cdef Py_ssize_t SLICES_VIEW = place(CopySlices, "view")
 cdef Py_ssize_t VIEW_VERSION = place(View, "version"), VIEW_CREATION = place(View, "creation")
 
 cdef object ZERO = 0, EMPTY = (), NO_REASON = "", NEVER = -1, NO_BITS = (False, False), YES = True, NO = False

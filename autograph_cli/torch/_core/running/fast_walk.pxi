@@ -24,6 +24,24 @@ def collect(list stack, dict pending, dict leaves, Py_ssize_t oldest):
     return order
 
 
+def in_order(list nodes):
+    """Whether every node has a higher number than those that it leads to."""
+    cdef tuple edges
+    cdef PyObject *edge
+    cdef PyObject *target
+    cdef Py_ssize_t i, number
+    for node in nodes:
+        number = PyLong_AsLong(SLOT(<PyObject *>node, SEQ))
+        edges = edges_in(<PyObject *>node)
+        for i in range(PyTuple_GET_SIZE(edges)):
+            edge = <PyObject *>PyTuple_GET_ITEM(edges, i)
+            if edge != <PyObject *>None:
+                target = <PyObject *>PyTuple_GET_ITEM(<tuple>edge, 0)
+                if type_of(target) != <PyObject *>AccumulateGrad and PyLong_AsLong(SLOT(target, SEQ)) >= number:
+                    return False
+    return True
+
+
 def leaves_behind(node):
     """The leaves that a node leads to."""
     cdef list reached = [node], leaves = []

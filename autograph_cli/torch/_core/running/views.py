@@ -110,10 +110,11 @@ def view_edge(tensor: Tensor, position: Any = None) -> Edge | None:
     if view.creation:
         _refuse(edge, view.creation, "its base or another view of its base has been")
     before = edge if edge.__class__ is tuple else None
-    process_state.disordered = True
     if view.path is not None:
         edge = edge_of(along(view.path, view.base))
         view.edge, view.version = edge, version
+        if edge is not None:
+            process_state.disordered = max(process_state.disordered, edge[0]._ag_seq)
         move_retained(tensor, before)
         return edge
     node: Node = object.__new__(table["as_strided"].node)
@@ -123,6 +124,7 @@ def view_edge(tensor: Tensor, position: Any = None) -> Edge | None:
     node._ag_output_meta = output_meta(tensor._ag_raw)
     node._ag_seq = next_sequence_nr()
     node._ag_extra = None
+    process_state.disordered = max(process_state.disordered, node._ag_seq)
     edge = (node, 0)
     view.edge, view.version = edge, version
     if process_state.observer is not None:

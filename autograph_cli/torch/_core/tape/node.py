@@ -170,8 +170,8 @@ class Node(metaclass=NodeType):
         return self._ag_seq
 
     def _set_sequence_nr(self, number: int) -> None:
+        process_state.disordered = max(process_state.disordered, number, self._ag_seq)
         self._ag_seq = number
-        process_state.disordered = True
 
     @property
     def _input_metadata(self) -> tuple[Any, ...]:

@@ -178,4 +178,6 @@ class Embedding:
         return found if padding_idx < 0 else self.xp.where(indices == padding_idx, self.number(0, grad), found)
 
     def one_hot(self, a: Array, classes: int) -> Any:
-        return (a[..., None] == self.xp.arange(classes)).astype("int64")
+        rows = self.xp.zeros((a.size, classes), "int64")
+        rows[self.xp.arange(a.size), a.reshape(-1)] = 1
+        return rows.reshape(*a.shape, classes)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._arrays import Array
 from ..._core.base.dtypes import result_dtype
-from ..half_precision import NARROW, to_float32, widened
+from ..half_precision import NARROW, cast, to_float32, widened
 
 _FEW = 1 << 13
 """Sums of more elements are left to BLAS."""
@@ -154,7 +154,7 @@ class Reduction:
             dtype = np.int64
         wanted = dtype or a.dtype
         if wanted in NARROW:
-            return self.cumsum(a, dim, np.dtype(np.float32)).astype(wanted)
+            return cast(self.cumsum(cast(a, np.dtype(np.float32)), dim), wanted)
         return a.astype(dtype or a.dtype) if a.ndim == 0 else self.xp.cumsum(a, axis=dim, dtype=dtype)
 
     @widened

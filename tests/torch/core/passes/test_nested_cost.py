@@ -5,13 +5,16 @@ from collections.abc import Iterator
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core.base.state import process_state
 from autograph_cli.torch._core.passes import backward_pass
 
 
 @pytest.fixture
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """How many nodes each backward pass looked at."""
+    base = torch.ones(2, requires_grad=True) * 2
+    view = base[0]
+    base.mul_(3)
+    (base * view).sum().backward()  # a view's history was made anew, once
     counts: list[int] = []
     collect = backward_pass.collect
 
@@ -21,7 +24,6 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         return order
 
     monkeypatch.setattr(backward_pass, "collect", counted)
-    monkeypatch.setattr(process_state, "disordered", False)
     yield counts
 
 
