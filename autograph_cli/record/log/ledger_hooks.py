@@ -235,4 +235,4 @@ def _contents(function: FunctionType) -> Iterator[Any]:
 
 def script_hook(hook: Any) -> Any:
     """Return the hook that the script registered, of one that the ledger hears through."""
-    return getattr(hook, "_ag_hook", hook)
+    return vars(hook).get("_ag_hook", hook) if type(hook) is FunctionType else hook

@@ -118,7 +118,8 @@ def _numbered(value: Any) -> Iterable[tuple[int, Any]]:
 def parameters_in(value: Any) -> Iterator[tuple[str, Any]]:
     """The parameters and buffers of a module, unless the script has written how they are listed."""
     for listing in ("named_parameters", "named_buffers"):
-        named = getattr(type(value), listing, None)
+        listed = [cls.__dict__ for cls in type.__getattribute__(type(value), "__mro__") if listing in cls.__dict__]
+        named = listed[0][listing] if listed else None  # a metaclass of the script's own is not asked
         if isinstance(named, FunctionType) and kind_of(named.__code__.co_filename) != USER:
             yield from named(value)
 
