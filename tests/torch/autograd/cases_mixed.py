@@ -51,6 +51,7 @@ i.addr(i, i, beta=2, alpha=3)
 i.addr(x.detach(), i, beta=0.5)
 (X + b).stride(), (b + X).stride(), (X * X.double()).stride(), (X.double() + 1).stride(), (X + X).stride()
 (x[:, None].expand(3, 2) + b[:, None]).stride(), (X.t() + b[:, None]).stride(), torch.where(m, X, b).stride()
+X.t().abs().add(2).mvlgamma(1).stride(), X.t().add(2).bernoulli(0.0).stride(), X.t().sin().stride()
 (X.half() * X).stride(), (i.expand(2, 3) + X).stride(), (m * X).stride(), (X ** i).stride(), (X < b).stride()
 v = torch.ones(3); v.expand(3, 3).tril_(); v
 v = torch.ones(3); v.expand(3, 3).triu_(); v

@@ -343,6 +343,7 @@ _bernoulli_p = operation(
     "bernoulli.p(Tensor self, float p, Generator? generator=None)",
     has_derivative=False,
     random=True,
+    memory_format="contiguous",
     self=no_derivative("bernoulli"),
 )
 
