@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import signal
 import sys
 from collections.abc import Generator
@@ -18,14 +19,14 @@ def main(prog_name: str = "autograph") -> NoReturn:
     """
     session = _session(prog_name)
     hook: Any = lambda *_: None  # noqa: E731
-    for script in session:
+    scripts = [*itertools.islice(session, 1)]  # from which it is taken: at exit nothing holds the script's globals
+    if scripts:
         from autograph_cli.record.run.runner import drive  # only where there is a script to run
 
         if sys._getframe(1).f_back is None:
-            hook = functools.partial(drive, session, script)
+            hook = functools.partial(drive, session, scripts)
         else:  # a debugger or `python -m`, which would catch what is raised here
-            drive(session, script)
-        break
+            drive(session, scripts)
     sys.excepthook = hook
     raise KeyboardInterrupt
 

@@ -76,7 +76,7 @@ class Tensors:
         """The numbers of a tensor, as NumPy has them; None where it has none, or rows of several lengths."""
         if not is_readable(x):
             return None
-        with hooks.unheard(), untouched(), torch.no_grad():
+        with hooks.unheard(), untouched():  # gradients stay on, for what the garbage collector runs in between
             if x.is_nested:
                 return None
             bare = torch._C.TensorBase.detach(x)  # the method that scripts call is heard

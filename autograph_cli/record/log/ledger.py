@@ -24,7 +24,7 @@ from autograph_cli.record.log.ledger_hooks import Hooks, modules_in, product, ro
 from autograph_cli.record.log.ledger_keepers import Keepers, Line
 from autograph_cli.record.log.ledger_parameters import Parameters
 from autograph_cli.record.names.source_locations import Site, script_frames, site_of
-from autograph_cli.record.names.variables import variables_of
+from autograph_cli.record.names.variables import attributes_of, variables_of
 
 WHOLE = 16
 """In so many steps everything is heard: what goes wrong in training does so from the first steps on."""
@@ -470,12 +470,7 @@ def _held_by(value: Any) -> Iterator[tuple[str, Any]]:
     elif type(value) is dict and len(value) <= _LONGEST:
         yield from ((f"[{key!r}]", item) for key, item in list(value.items()) if isinstance(key, (str, int)))
     else:
-        try:
-            inside = object.__getattribute__(value, "__dict__")
-        except AttributeError:
-            return
-        if type(inside) is dict:
-            yield from ((f".{key}", item) for key, item in list(inside.items()))
+        yield from ((f".{key}", item) for key, item in list(attributes_of(value).items()))
 
 
 def _caller() -> Any:

@@ -17,6 +17,7 @@ from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.ledger_keepers import Line
 from autograph_cli.record.log.ledger_parameters import Parameters
 from autograph_cli.record.names.source_locations import Site
+from autograph_cli.record.names.variables import attributes_of
 
 HOOKED = 8
 """So many calls of a hook are looked at."""
@@ -215,16 +216,7 @@ def modules_in(function: Any) -> list[Any]:
             things += [each.func, *each.args]
         elif each is function and isinstance(each, FunctionType):
             things += [*(each.__defaults__ or ()), *_contents(each)]
-    return [each for each in things if isinstance(_own(each).get("_parameters"), dict)]
-
-
-def _own(thing: Any) -> dict[str, Any]:
-    """The attributes that stand in an object itself."""
-    try:
-        found = object.__getattribute__(thing, "__dict__")
-    except AttributeError:
-        return {}
-    return found if type(found) is dict else {}
+    return [each for each in things if isinstance(attributes_of(each).get("_parameters"), dict)]
 
 
 def _contents(function: FunctionType) -> Iterator[Any]:
@@ -235,4 +227,4 @@ def _contents(function: FunctionType) -> Iterator[Any]:
 
 def script_hook(hook: Any) -> Any:
     """Return the hook that the script registered, of one that the ledger hears through."""
-    return getattr(hook, "_ag_hook", hook)
+    return vars(hook).get("_ag_hook", hook) if type(hook) is FunctionType else hook

@@ -17,7 +17,7 @@ from autograph_cli.graph.ledger import Keeper
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import LEAF, OPERATION, Event
 from autograph_cli.record.names.source_locations import Site, script_frames, site_of
-from autograph_cli.record.names.variables import variables_of
+from autograph_cli.record.names.variables import attributes_of, variables_of
 
 GROWING = 4
 """So many backward calls in turn must have begun with more than the one before."""
@@ -235,10 +235,5 @@ def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
                 continue
     elif issubclass(kind, type):
         yield from ((f"{path}.{key}", x) for key, x in list(vars(value).items()) if issubclass(type(x), _HOLDERS))
-    else:
-        try:
-            inside = object.__getattribute__(value, "__dict__")
-        except AttributeError:
-            return
-        if type(inside) is dict and kind.__module__ != "builtins":
-            yield from ((f"{path}.{key}", x) for key, x in list(inside.items()))
+    elif kind.__module__ != "builtins":
+        yield from ((f"{path}.{key}", x) for key, x in list(attributes_of(value).items()))

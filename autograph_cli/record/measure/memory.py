@@ -8,7 +8,7 @@ from typing import Any
 
 from autograph_cli.engines.protocol import TensorFacts
 from autograph_cli.graph import DeviceMemory, Memory
-from autograph_cli.record.names.variables import OPAQUE, items_of
+from autograph_cli.record.names.variables import OPAQUE, attributes_of, items_of
 from autograph_cli.record.run.public_names import is_ours
 
 
@@ -34,10 +34,7 @@ def _parts(value: Any) -> list[Any]:
     """Return what a container or an object of the script's holds, read without code of its own."""
     held = items_of(value)
     if held is None and not issubclass(type(value), (type, list, tuple, dict)) and not is_ours(type(value)):
-        try:
-            held = items_of(object.__getattribute__(value, "__dict__"))
-        except AttributeError:
-            held = None
+        held = items_of(attributes_of(value))
     return [item for _, item in held or ()]
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from autograph_cli.engines.protocol import ModuleCall
 from autograph_cli.record.names.source_locations import bound_in_passing, script_frames
-from autograph_cli.record.names.variables import OPAQUE, variables_of
+from autograph_cli.record.names.variables import OPAQUE, attributes_of, variables_of
 
 MANY = 4_096
 """Modules that are remembered before those which are gone are forgotten."""
@@ -259,14 +259,11 @@ def _attributes(space: Mapping[str, Any], met: set[int]) -> Iterator[tuple[str, 
     for name, value in list(space.items()):
         if name[0] in "_." or type(value) in OPAQUE:
             continue
-        try:
-            inside = object.__getattribute__(value, "__dict__")
-        except AttributeError:
-            continue
+        inside = attributes_of(value)
         if isinstance(inside.get("_modules"), dict):
             if id(value) not in met:
                 yield from ((f"{name}.{path}", inner) for path, inner in parts(value, met) if path)
-        elif type(inside) is dict:
+        else:
             attributes = {key: inner for key, inner in list(inside.items()) if isinstance(key, str) and key}
             yield from ((f"{name}.{key}", inner) for key, inner in attributes.items())
             yield from ((f"{name}.{path}", inner) for path, inner in _contained(attributes))

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    FrameType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    ModuleType,
+)
 from typing import TYPE_CHECKING, Any
 
 from autograph_cli.record.names.source_locations import USER, kind_of
@@ -116,12 +124,33 @@ def _numbered(value: Any) -> Iterable[tuple[int, Any]]:
     return enumerate(list.__iter__(value) if issubclass(type(value), list) else tuple.__iter__(value))
 
 
+def written_in(kind: type, name: str) -> Any:
+    """Return what a class or one of its bases holds under a name; a metaclass of the script's own is not asked."""
+    bases = type.__getattribute__(kind, "__mro__")
+    return next((base.__dict__[name] for base in bases if name in base.__dict__), None)
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """Return the attributes that stand in an object itself, read without code of the script's own."""
+    own = written_in(type(value), "__dict__")
+    found = own.__get__(value) if isinstance(own, (GetSetDescriptorType, MemberDescriptorType)) else None
+    return found if type(found) is dict else {}
+
+
 def parameters_in(value: Any) -> Iterator[tuple[str, Any]]:
     """The parameters and buffers of a module, unless the script has written how they are listed."""
+    kind = type(value)
+    if any(_is_scripts(written_in(kind, name)) for name in ("named_modules", "_named_members")):
+        return
     for listing in ("named_parameters", "named_buffers"):
-        named = getattr(type(value), listing, None)
-        if isinstance(named, FunctionType) and kind_of(named.__code__.co_filename) != USER:
-            yield from named(value)
+        named = written_in(kind, listing)
+        if isinstance(named, FunctionType) and not _is_scripts(named):
+            with contextlib.suppress(AttributeError):  # the `__init__` of modules was not run
+                yield from list(named(value))
+
+
+def _is_scripts(function: Any) -> bool:
+    return isinstance(function, FunctionType) and kind_of(function.__code__.co_filename) == USER
 
 
 def tensors_in(path: str, value: Any, depth: int = 0, *, cls: type) -> Iterator[tuple[str, Any]]:
@@ -145,11 +174,7 @@ def _tensors_of(path: str, value: Any, cls: type) -> Iterator[tuple[str, Any]]:
         yield f"{path}.{name}", tensor
     if is_ours(type(value)):
         return
-    try:
-        attributes = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return
-    for name, item in list(attributes.items()) if isinstance(attributes, dict) else ():
+    for name, item in list(attributes_of(value).items()):
         if isinstance(name, str) and not name.startswith("_"):
             if issubclass(type(item), cls):
                 yield f"{path}.{name}", item

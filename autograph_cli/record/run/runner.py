@@ -117,8 +117,8 @@ def _told_of_leaving(session: Session[Ended]) -> Iterator[None]:
         os._exit = leave
 
 
-def drive(session: Session[Ended], script: Script, *raised: Any) -> Ended | None:
-    """Execute what the session has come to, and tell it how that ended; what the session returns.
+def drive(session: Session[Ended], scripts: list[Script], *raised: Any) -> Ended | None:
+    """Execute what the session has come to, the one item of the list, and tell it how that ended; what it returns.
 
     The frames of whoever calls this are beneath those of the script, where `traceback.print_stack` shows them. It may
     be put into `sys.excepthook`, and is given what was `raised` then.
@@ -130,7 +130,7 @@ def drive(session: Session[Ended], script: Script, *raised: Any) -> Ended | None
     error: BaseException | None = None
     with _told_of_leaving(session):
         try:
-            exec(*script)
+            exec(*scripts.pop())
         except BaseException as caught:
             error = caught
     try:
@@ -153,7 +153,7 @@ def driven(session: Session[Ended]) -> Ended:
     except StopIteration as done:
         ended = done.value
     else:
-        ended = drive(session, script)
+        ended = drive(session, [script])
     found: Ended = ended
     return found
 

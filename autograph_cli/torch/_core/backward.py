@@ -114,18 +114,20 @@ def grad(
     found = GradCall(roots, targets, grads, keep, create_graph).run()
     return tuple(
         [
-            _of_unused(i, target, allow_unused, materialize_grads) if g is None else g
+            _of_unused(i, target, allow_unused, materialize_grads, create_graph) if g is None else g
             for i, (g, target) in enumerate(zip(found, targets, strict=True))
         ]
     )
 
 
-def _of_unused(number: int, target: Any, allow_unused: bool | None, materialize_grads: bool) -> Tensor | None:
+def _of_unused(
+    number: int, target: Any, allow_unused: bool | None, materialize_grads: bool, create_graph: bool
+) -> Tensor | None:
     """The gradient by an input that has none: zeros, or None; RuntimeError where neither is allowed."""
     if materialize_grads:
         if not isinstance(target, Tensor):
             raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-        return make(filled(output_meta(target._ag_raw), 0))
+        return make(filled(output_meta(target._ag_raw), 0)).requires_grad_(create_graph)
     if not allow_unused:
         raise RuntimeError(
             f"The differentiated Tensor at index {number} appears to not have been used in the graph. Set "

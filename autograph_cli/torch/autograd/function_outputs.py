@@ -163,10 +163,10 @@ def _outside(x: Tensor, args: tuple[Any, ...], recorded: bool) -> Tensor:
 
 def _save(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], record: bool) -> None:
     """Keep what `save_for_backward` was given: outputs without their tensors, inputs with their edges."""
-    wanted = tensors_of(
+    wanted = record and tensors_of(
         node.to_save, "save_for_backward can only save variables, but argument {i} is of type {kind}", TypeError
     )
-    if not wanted or not record:
+    if not wanted:
         node._ag_item_results = node._ag_item_edges = node._ag_saved = ()
         return
     made, given = [*map(id, outputs)], [*map(id, itertools.compress(args, node._ag_takes_grad))]

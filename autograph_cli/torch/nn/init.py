@@ -122,7 +122,8 @@ def eye_(tensor: Any) -> Any:
     """The identity; ValueError unless 2-d."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    return tensor.copy_(torch.eye(*tensor.shape, device=tensor.device))
+    tensor.zero_().diagonal().fill_(1)  # also where rows are in the same memory
+    return tensor
 
 
 @_outside_the_graph

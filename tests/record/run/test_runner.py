@@ -56,6 +56,8 @@ SCRIPTS = {
     "own hook": "import sys\nsys.excepthook = lambda t, v, tb: print('hook', t.__name__, tb.tb_lineno)\n1 / 0",
     "atexit": "import atexit, sys\natexit.register(lambda: print('bye', __name__, sys.argv))\nprint('hi')",
     "atexit imports main": "import atexit\natexit.register(lambda: print(__import__('__main__').x))\nx = 4",
+    "deleted at exit": "class X:\n    def __del__(self): print('del')\nx = X()\nprint('end')",
+    "deleted after sys.exit": "import sys\nclass X:\n    def __del__(self): print('del')\nx = X()\nsys.exit(3)",
     "threads": "import threading, time\nt = lambda: (time.sleep(0.1), print('late'))\n"
     "threading.Thread(target=t).start()\nprint('first')",
     "open executor": "from concurrent.futures import ThreadPoolExecutor\n"

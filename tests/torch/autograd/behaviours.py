@@ -82,7 +82,7 @@ def checkpointing(torch):
 
 def load() -> None:
     """Fill `CASES` from the files of cases."""
-    for name in ("hooks", "functions", "engine", "forward", "tape"):
+    for name in ("hooks", "functions", "engine", "forward", "tape", "mixed"):
         importlib.import_module(f"tests.torch.autograd.cases_{name}")
 
 

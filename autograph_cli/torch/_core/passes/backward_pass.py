@@ -235,9 +235,8 @@ class Pass:
             raise freed()
         check_versions(node, opens=True)
         if extra is not None and extra.hooks:
-            self._after(
-                extra, [None] * len(node._ag_edges), [None] * len(node._ag_output_meta) if node._ag_multiple else None
-            )
+            nothing = [None] * len(node._ag_output_meta) if node._ag_multiple else None
+            self._after(node, extra, [None] * len(node._ag_edges), nothing)
         if not self.call.keeps_graph and node._ag_frees:
             if node._ag_frees is not True:
                 node._ag_kept = node._ag_frees(node._ag_saved)
@@ -361,7 +360,7 @@ class Pass:
         if thread_state.anomaly and thread_state.check_nan:
             anomalies.check_nan(node, grads)
         if extra is not None and extra.hooks:
-            grads = self._after(extra, grads, g)
+            grads = self._after(node, extra, grads, g)
         return self.fitted(node, grads)
 
     def fitted(self, node: Node, grads: Any) -> list[Any]:
@@ -427,11 +426,13 @@ class Pass:
             if tensor is not None and grads[number] is not None:
                 retain(tensor, self._wrap(grads[number]))
         if extra.pre_hooks and not only_tensor_hooks:
-            grads = [self._unwrap(t) for t in hooks_module.pre_hooks(extra, [self._wrap(x) for x in grads])]
+            shown = node._ag_shown()
+            for i, t in zip(shown, hooks_module.pre_hooks(extra, [self._wrap(grads[i]) for i in shown]), strict=False):
+                grads[i] = self._unwrap(t)
         return grads if node._ag_multiple else grads[0]
 
-    def _after(self, extra: Extra, grads: Any, g: Any) -> Any:
-        outputs = tuple(self._wrap(x) for x in g) if isinstance(g, list) else (self._wrap(g),)
+    def _after(self, node: Node, extra: Extra, grads: Any, g: Any) -> Any:
+        outputs = tuple(self._wrap(g[i]) for i in node._ag_shown()) if isinstance(g, list) else (self._wrap(g),)
         replaced = hooks_module.post_hooks(extra, [self._wrap(x) for x in grads], outputs)
         return [self._unwrap(x) for x in replaced]
 

@@ -289,8 +289,16 @@ def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]
     for i in positions:
         if raws[i].dtype != common:
             whole = exact and i and not raws[i].ndim and common == first.dtype and first.__class__ is not Meta
-            raws[i] = raws[i].astype(np.float32 if whole else common)
+            raws[i] = cast(raws[i], np.float32 if whole else common)
     return raws
+
+
+def cast(raw: Any, dtype: Any) -> Any:
+    """An operand in another dtype; what is expanded stays so, as the order of a result's memory follows from it."""
+    if raw.__class__ is np.ndarray and 0 in raw.strides and raw.size:
+        once = raw[tuple([slice(None, 1) if step == 0 else slice(None) for step in raw.strides])]
+        return np.broadcast_to(once.astype(dtype), raw.shape)
+    return raw.astype(dtype)
 
 
 def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
@@ -396,6 +404,8 @@ def attach(
 ) -> Node:
     """Make the node of an operation and hang the outputs on it; `number` was drawn before its edges were asked for,
     `kinds` are the arguments' classes, where they are known."""
+    if not op.multiple:
+        check_differentiable(outputs[0]._ag_raw.dtype)
     if not op.complex_gradient and any(dtypes.CATEGORY[t._ag_raw.dtype] == dtypes.COMPLEX for t in outputs):
         raise RuntimeError(f"{op.name} does not support automatic differentiation for outputs with complex dtype.")
     node: Node = _new(op.node)
@@ -436,6 +446,12 @@ def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...])
             if t is not None and t._ag_edge.__class__ is View and t.requires_grad:
                 return True
     return False
+
+
+def check_differentiable(dtype: Any) -> None:
+    """Raise PyTorch's error where a result that would be recorded has a dtype without gradients."""
+    if dtypes.CATEGORY[dtype] < dtypes.FLOATING:
+        raise RuntimeError(f"Autograd not support dtype: {dtypes.cpp_name(dtype)}")
 
 
 def differentiable(op: Operation, index: int, output: Tensor) -> bool:

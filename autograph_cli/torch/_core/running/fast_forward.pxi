@@ -224,7 +224,7 @@ cdef class Forward:
                 for i in range(self.tensors):
                     raw = x.raws[self.at[i]]
                     if raw != <PyObject *>None and dtype_of(raw) != <PyObject *>common:
-                        replace(&x.raws[self.at[i]], (<object>raw).astype(common))
+                        replace(&x.raws[self.at[i]], cast(<object>raw, common))
         if not self.all_arrays(x):  # NumPy gives a scalar of a dtype that the tape does not know
             return False
         if self.floating and not is_floating_dtype(dtype_of(x.raws[self.at[0]])):
@@ -382,9 +382,13 @@ cdef class Forward:
         node = self.node_of(number, edges, outputs, x)
         for i in range(len(outputs)):
             made = outputs[i]
-            if not self.multiple or self.differentiable(i, SLOT(<PyObject *>made, RAW)):
-                edge = (node, i)
-                put_slot(<PyObject *>made, EDGE, <PyObject *>edge)
+            if not self.multiple:
+                if not self.promotes and not self.floating:  # which give integers of integers only
+                    check_differentiable((<object>SLOT(<PyObject *>made, RAW)).dtype)
+            elif not self.differentiable(i, SLOT(<PyObject *>made, RAW)):
+                continue
+            edge = (node, i)
+            put_slot(<PyObject *>made, EDGE, <PyObject *>edge)
         return node
 
     cdef object node_of(self, object number, tuple edges, tuple outputs, Operands *x):

@@ -29,7 +29,7 @@ cdef object CopySlices, Indices, Packed, as_floating, check_inplace, materialize
 cdef object rebase, result_for, table, tell_change, view_edge, write
 cdef object REQUIRED, disabled, output_meta, process_state, settled, strides_of, thread_state, threads, unpack, wrap_number
 
-from .dispatch import as_floating, explain, tell_change
+from .dispatch import as_floating, cast, check_differentiable, explain, tell_change
 from ..base.dtypes import CATEGORY, FLOATING, result_dtype
 from .gradients import adding
 from .inplace import result_for

@@ -173,9 +173,16 @@ class Node(metaclass=NodeType):
         process_state.disordered = max(process_state.disordered, number, self._ag_seq)
         self._ag_seq = number
 
+    def _ag_shown(self) -> list[int]:
+        """The outputs that PyTorch's node has: without those of its operation that have no derivative."""
+        every = range(len(self._ag_output_meta) if self._ag_multiple else 1)
+        some = self._ag_operation is not None and self._ag_operation.nondifferentiable
+        return [i for i in every if not some or i in self._ag_differentiable]
+
     @property
     def _input_metadata(self) -> tuple[Any, ...]:
-        return tuple(map(InputMetadata, self._ag_output_meta if self._ag_multiple else [self._ag_output_meta]))
+        meta = self._ag_output_meta
+        return tuple([InputMetadata(meta[i] if self._ag_multiple else meta) for i in self._ag_shown()])
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call `hook(grad_inputs, grad_outputs)` after this node ran; what it returns replaces the grad_inputs."""

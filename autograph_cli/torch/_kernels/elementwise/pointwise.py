@@ -160,6 +160,8 @@ class Pointwise:
             a = a.astype(process_state.default_dtype)
         elif other.__class__ is complex and a.dtype.kind != "c":
             a, other = self.with_number(a, other)
+        elif other.__class__ is int and a.dtype.kind == "b":
+            a = a.astype(np.int64)
         return a * self.number(other, a)
 
     def reciprocal(self, a: Array) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Array
+from ..._core.base.dtypes import result_dtype
 from ..half_precision import NARROW, to_float32, widened
 from .lapack import FEW_ROWS, MANY_PRODUCTS
 
@@ -101,6 +102,11 @@ class Linear:
         return self._added(a, self.mv(mat, vec), beta, alpha)
 
     def addr(self, a: Array, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+        common = result_dtype(a, x, y)
+        for name, factor in (("beta", beta), ("alpha", alpha)):
+            if common.kind in "biu" and isinstance(factor, float):
+                raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+        a, x, y = (each.astype(common, copy=False) for each in (a, x, y))
         return self._added(a, self.ger(x, y), beta, alpha)
 
     @widened

@@ -7,11 +7,19 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..._core.arguments.operands import operands
-from ..._core.base.dtypes import cpp_name
 from ..._core.base.op_namespace import table
 from ..._core.base.state import next_sequence_nr, process_state
 from ..._core.operations.operation import Operation
-from ..._core.running.dispatch import attach, compute, differentiable, edges_of, tell_computed, timed, timing, wanted
+from ..._core.running.dispatch import (
+    attach,
+    check_differentiable,
+    compute,
+    edges_of,
+    tell_computed,
+    timed,
+    timing,
+    wanted,
+)
 from ..._core.tape.node import Edge, Node, extra_of, output_meta
 from ..._core.tape.saved_tensors import SavedResult, SavedView, freed
 from ..._core.tape.tensor import Tensor, make
@@ -135,8 +143,7 @@ def recorded(name: str, overload: Overload, calls: Sequence[tuple[Any, ...]], gi
 def _hang(node: ForeachNode, made: Sequence[Tensor], op: Operation) -> None:
     """Make outputs those of the node for all, also where the node of one saved its own."""
     for k, (output, each) in enumerate(zip(made, node._ag_saved or (), strict=True)):
-        if not differentiable(op, 0, output):
-            raise RuntimeError(f"Autograd not support dtype: {cpp_name(output._ag_raw.dtype)}")
+        check_differentiable(output._ag_raw.dtype)
         output._ag_edge = (node, k)
         if each is None:
             continue

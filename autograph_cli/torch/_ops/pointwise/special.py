@@ -111,6 +111,7 @@ polygamma_in_place = operation(
 mvlgamma_op = operation(
     "mvlgamma(Tensor self, int p)",
     floating=True,
+    memory_format="contiguous",
     self=lambda f, grad, self, p: grad * f.sum_dim_IntList(f.digamma(ladder(f, self, p)), (self.ndim,)),
 )
 igamma_op = operation(

@@ -119,7 +119,12 @@ def unique_consecutive(
 # ---------------------------------------------------------------- histograms
 
 
-bincount_op = operation("bincount(Tensor self, Tensor? weights=None, int minlength=0)", counting.bincount)
+bincount_op = operation(
+    "bincount(Tensor self, Tensor? weights=None, int minlength=0)",
+    counting.bincount,
+    has_derivative=False,
+    weights=no_derivative("bincount"),
+)
 
 
 @composite()

@@ -87,10 +87,10 @@ def _check_dtype(input: Tensor) -> None:
 def _drop(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = False) -> Tensor:
     if p == 0 or not train or input._ag_raw.size == 0:
         return input
-    _check_dtype(input)
     shape = _noise_shape(input, feature)
     if p == 1:
         return _times(input, make(np.zeros((), input._ag_raw.dtype)[()]), inplace)
+    _check_dtype(input)
     if not (feature or inplace) and input.is_cuda:
         return native_dropout(input, p, True)[0]
     draw = lambda size: generator.dropout_noise(stream_of(None), size, input._ag_raw.dtype, p)  # noqa: E731

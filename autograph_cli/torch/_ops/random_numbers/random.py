@@ -29,6 +29,7 @@ from ..._core.transforms.batching import expanded, value_of
 from ..._core.transforms.interpreter_stack import below
 from ..._core.transforms.transforms import batched
 from ..._kernels.random_numbers.random import in_memory_order, serially
+from ..pointwise.arithmetic import no_derivative
 from ..tensors.creation import finish, lengths, placed
 
 
@@ -342,6 +343,8 @@ _bernoulli_p = operation(
     "bernoulli.p(Tensor self, float p, Generator? generator=None)",
     has_derivative=False,
     random=True,
+    memory_format="contiguous",
+    self=no_derivative("bernoulli"),
 )
 
 

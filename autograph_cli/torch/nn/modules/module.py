@@ -87,16 +87,19 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         of = self.__dict__
-        hooked = (
-            _EVERY_FORWARD
-            or _EVERY_FORWARD_PRE
-            or _EVERY_BACKWARD
-            or _EVERY_BACKWARD_PRE
-            or of["_forward_hooks"]
-            or of["_forward_pre_hooks"]
-            or of["_backward_hooks"]
-            or of["_backward_pre_hooks"]
-        )
+        try:
+            hooked = (
+                _EVERY_FORWARD
+                or _EVERY_FORWARD_PRE
+                or _EVERY_BACKWARD
+                or _EVERY_BACKWARD_PRE
+                or of["_forward_hooks"]
+                or of["_forward_pre_hooks"]
+                or of["_backward_hooks"]
+                or of["_backward_pre_hooks"]
+            )
+        except KeyError:
+            hooked = self._backward_hooks  # its `__init__` was not run: raises AttributeError
         if process_state.observer is None:
             return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
         calls = thread_state.calls
