@@ -112,10 +112,10 @@ def _nothing(seen: Seen, book: Book, number: int, turns: list[Turn]) -> Found | 
     if cut is not None and not later and not held & book.reached:
         facts = (fact, f"{cut.words}{at(cut.source)} cuts what was computed from {book.shown(book.given(cut))}")
         through, remedy = _through(cut.words)
-        by = f"{cut.words}{at(cut.source)} cuts them off"
-        by = f"{line_of(cut.source)} records no gradients" if remedy is _RECORD else by
+        off = f"{line_of(cut.source)} records no gradients" if remedy is _RECORD else ""
+        off = off or f"{cut.words}{at(cut.source)} cuts them off"
         return Found(
-            f"{name}.step() finds no gradients, as {by}", cut.source, facts, covers=covers, remedy=remedy,
+            f"{name}.step() finds no gradients, as {off}", cut.source, facts, covers=covers, remedy=remedy,
             reason=f"No gradient goes through {through}, so this network stays as it is.",
         )  # fmt: skip
     clips = [each for each in book.between(0, step.at, ("clip",)) if book.ready(each) & held]

@@ -100,7 +100,7 @@ class Keepers:
         return [
             (site, replace(each, ended=True))
             for site, each in self._keepers([scope], unused, ())
-            if each.steps >= TURNS and (self._places or each.count > 1)  # else it is one forward pass in turns
+            if each.steps >= TURNS and (self._places or each.count > 1 or self._adds_up(site))
         ]
 
     def _leaves(self, events: Sequence[Event]) -> Iterator[Any]:
@@ -168,6 +168,12 @@ class Keepers:
         kinds = len({(event.site, event.cls) for event in kept})
         turns = max(round(len(kept) / kinds), made if made > 1 else 0)
         return Keeper(path, None, made, len(kept), sum(map(self._bytes, kept[:2_000])), turns, counts)
+
+    def _adds_up(self, site: Site | None) -> bool:
+        """Return whether a line adds to a sum: what else is made of itself, and of nothing that ran, is a forward pass
+        in turns."""
+        source = self._line(site)
+        return source is not None and "+=" in source.text
 
     def _takes_itself(self, path: str, event: Event) -> bool:
         """Return whether a variable is made from what it was: `memory = memory + x`, `total += loss`."""
