@@ -116,8 +116,12 @@ def _elsewhere(trace: Trace, chosen: Step, names: tuple[str, str]) -> list[str]:
 
 def _training(trace: Trace, chosen: Step, leaf: str) -> list[str]:
     """Return what the ledger knows of a leaf: a path alone moves nothing."""
+    if _of_module(chosen.graph, leaf):
+        return []
     found = [chosen.graph[number] for number, _ in _found(chosen.graph, leaf)]
     names = [leaf, *(name for node in found for name in node.outputs[0].names)]
+    if trace.ledger and any(each.name.startswith(f"{leaf}.") for each in trace.ledger.parameters):
+        names = [each.name for each in trace.ledger.parameters if each.name.startswith(f"{leaf}.")]
     return [visible(f"  {fact}.") for fact in facts_of(trace.ledger, names)] if trace.ledger else []
 
 
@@ -143,16 +147,34 @@ def _answer(step: Step, loss: str, leaf: str, limit: int | None, script: Path) -
     if _is_of_script(scripts, graph, loss):
         return ways.Paths(), [visible(line) for line in nameless(loss, scripts, step)]
     starts = _positions(graph, loss)
-    ends = [] if _is_of_script(scripts, graph, leaf) else _positions(graph, leaf)
+    inside = _of_module(graph, leaf)
+    ends = inside or ([] if _is_of_script(scripts, graph, leaf) else _positions(graph, leaf))
     paths = ways.paths(without_withheld(graph), starts, ends, limit or _PATHS)
     if paths:
-        return paths, _told(graph, paths, loss, leaf, whole=limit is not None)
+        lines = _told(graph, paths, loss, leaf, whole=limit is not None)
+        return paths, [*lines, *_of_parameters(graph, starts, inside)]
     if ways.paths(graph, starts, ends, 1):
         return ways.Paths(), [
             visible(f"{leaf} gets no gradient from {loss}."),
             *_kept_back(graph, starts, ends, scripts),
         ]
     return ways.Paths(), _cut(graph, starts, ends, (loss, leaf), scripts)
+
+
+def _of_module(graph: Graph, name: str) -> list[ways.Position]:
+    """The parameters of the module that has this path, where no tensor has it."""
+    if _has(graph, name):
+        return []
+    return [(node.id, 0) for node in graph if any(each.startswith(f"{name}.") for each in node.outputs[0].names)]
+
+
+def _of_parameters(graph: Graph, starts: list[ways.Position], inside: list[ways.Position]) -> Iterator[str]:
+    """A sentence on how many parameters of a module get a gradient."""
+    without = [each for each in inside if not ways.paths(without_withheld(graph), starts, [each], 1)]
+    if inside:
+        named = ", ".join(graph[number].outputs[0].names[0] for number, _ in without[:LISTED])
+        more = f"; not {named}{', ...' * (len(without) > LISTED)}" if without else ""
+        yield visible(f"  {len(inside) - len(without)} of its {len(inside)} parameters get a gradient{more}.")
 
 
 def _freezing(scripts: dict[str, Script]) -> list[str]:
@@ -185,7 +207,9 @@ def _kept_back(
 
 def _is_of_script(scripts: dict[str, Script], graph: Graph, name: str) -> bool:
     """Return whether the script has a variable of this name, and the graph has not."""
-    return not _has(graph, name) and first_binding(scripts, name) is not None
+    own = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")
+    in_text = any(own.search(line) for script in scripts.values() for line in script.lines)
+    return in_text and not _has(graph, name) and first_binding(scripts, name) is not None
 
 
 def _positions(graph: Graph, name: str) -> list[ways.Position]:
@@ -193,7 +217,9 @@ def _positions(graph: Graph, name: str) -> list[ways.Position]:
         return ways.find_positions(graph, name)
     except GraphError:
         every = ways.known_names(graph)
+        within = (other.partition(f".{name}.")[0] for other in every if f".{name}." in other)
         near = [other for other in every if other.endswith(f".{name}")]
+        near += [f"{holder}.{name}" for holder in dict.fromkeys(within)]
         near = near or difflib.get_close_matches(name, every, _NEAR, 0.6) or every
         more = f" and {len(near) - _LISTED} more" if len(near) > _LISTED else ""
         listed = ", ".join(map(repr, near[:_LISTED])) or "none"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 
 from autograph_cli.findings.records import Seen
+from autograph_cli.graph import Source
+from autograph_cli.record.graphs.causes import first_binding
 from autograph_cli.record.names.bindings import Script
 
 LEARN = ("Linear", "Conv", "Embedding", "LayerNorm", "BatchNorm", "GroupNorm", "LSTM", "GRU", "RNN", "Bilinear")
@@ -29,6 +31,22 @@ def failed_calls(seen: Seen, *names: str) -> list[ast.Call]:
 def called(call: ast.Call) -> str:
     """The last name of what is called: `grad` of `torch.autograd.grad`."""
     return ast.unparse(call.func).rpartition(".")[2]
+
+
+def made_at(seen: Seen, name: str) -> Source | None:
+    """The line that makes a variable or a parameter: the one that sets the attribute of its path, if there is one
+    alone; else that of the object that holds it."""
+    for own in reversed(name.split(".")[1:]):
+        lines = [
+            Source(file, part.lineno, script.line(part.lineno))
+            for file, script in seen.scripts.items()
+            for part in ast.walk(script.tree)
+            if isinstance(part, ast.Assign) and getattr(part.targets[0], "attr", "") == own
+        ]
+        if len(lines) == 1:
+            return lines[0]
+    made = first_binding(dict(seen.scripts), name)
+    return None if made is None else Source(made[0], made[2].line, made[2].text)
 
 
 def argument(call: ast.Call, position: int, name: str) -> list[ast.expr]:

@@ -40,10 +40,10 @@ class Ending(Struct, frozen=True):
 
     def fact(self, seen: Seen) -> str:
         """Return what happens there, in a sentence."""
-        made, given = self.node.outputs[0].type, seen.shown(self.given)
+        given = seen.shown(self.given)
         return {
             "detached": f"{where(self.node)} cuts it off from {given}",
-            "whole": f"{where(self.node)} makes {made} of {given}",
+            "whole": f"{where(self.node)} makes whole numbers of {given}",
             "unrecorded": f"{where(self.node)} takes {given} where no gradients are recorded",
             "derivative": f"{where(self.node)} differentiates by {given} without create_graph",
             "early": f"{where(self.node)} took {given} when it did not require a gradient",
@@ -90,11 +90,23 @@ def endings(seen: Seen, leaf: Edge) -> Iterator[Ending]:
             if user.id not in wanted:
                 continue
             if edge not in backward_edges(user):
-                yield Ending(_kind(user, edge), user, edge)
+                yield _ending(seen, user, edge)
                 continue
             following = {Edge(user.id, nr) for nr in range(len(user.outputs))} - met
             met |= following
             stack += following
+
+
+def _ending(seen: Seen, user: Node, given: Edge) -> Ending:
+    """Return the ending where an operation is given a tensor: before it, where that is of whole numbers already."""
+    made = seen.graph[given.node]
+    if made.args and _is_whole(made, given.nr):
+        return Ending("whole", made, made.args[0])
+    return Ending(_kind(user, given), user, given)
+
+
+def _is_whole(node: Node, nr: int) -> bool:
+    return not node.outputs[nr].type.dtype.startswith(("float", "bfloat", "complex"))
 
 
 def _kind(node: Node, given: Edge) -> Kind:
@@ -102,6 +114,6 @@ def _kind(node: Node, given: Edge) -> Kind:
         return "flat" if node.order else "constant"
     if given not in [node.args[position] for position in node.cut]:
         return "early"
-    if not node.outputs[0].type.dtype.startswith(("float", "bfloat", "complex")):
+    if _is_whole(node, 0):
         return "whole"
     return {"detach": "detached", "grad": "derivative"}.get(node.op, "unrecorded")  # type: ignore[return-value]

@@ -62,7 +62,8 @@ RULES: tuple[Rule, ...] = (
     *training_gradients.RULES,
 )
 """By importance; the first digit of a code is its family."""
-_NUMBERED = re.compile(r"%\d+")
+_NUMBERS = re.compile(r"%\d+|(?<=\d)\[[\d, ]*\]|(?<![\w.:\[])-?\d[\d.]*(?:e[+-]?\d+)?")
+"""What differs from step to step: numbers of what has no name, sizes, and values."""
 _IGNORED = re.compile(r"#\s*autograph:\s*ignore(?:\[([\w\s,]*)\])?")
 
 
@@ -98,8 +99,7 @@ def explain(
         if _is_ignored(one, rule.code, scripts) or (one.about and explained.issuperset(one.about)):
             continue
         where = (one.source.file, one.source.line) if one.source else None
-        # What has no name has another number in each step.
-        key = rule.code, _NUMBERED.sub("%", one.said), where
+        key = rule.code, _NUMBERS.sub("%", one.said), where
         if key not in found or step.number == at:
             found[key] = _finding(rule, one, step)
     return list(found.values())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from autograph_cli.findings.calls import argument, assignment, failed_calls, plain_grad
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
-from autograph_cli.findings.ways import memory
+from autograph_cli.findings.ways import memory, moves
 from autograph_cli.graph import Edge, Node, Pass, Source
 from autograph_cli.graph.cuts import LISTED, reasons, where
 from autograph_cli.graph.paths import Position, leading_to
@@ -108,7 +108,9 @@ def _changed(seen: Seen) -> Iterator[Found]:
     if first is not None and line is not None:
         facts.append(f"{where(first)} changed it in place: {line.text}")
     savers = [node for node, _ in kept]
-    changed = (_changed_in_text(seen, savers) or _stepped(seen, savers)) if first is None else []
+    in_text = _changed_in_text(seen, savers) if first is None else []
+    by_optimizer = _stepped(seen, savers) if first is None and not in_text else []
+    changed = in_text or by_optimizer
     facts += [f"{line_of(source)} changes {name} in place: {source.text}" for name, source in changed]
     line = changed[0][1] if changed else line
     facts.append(f"it is at version {match[5]}, and version {match[6]} was saved")
@@ -116,9 +118,8 @@ def _changed(seen: Seen) -> Iterator[Found]:
     name = seen.name(target) if target is not None else f"{match[1]} [{match[2]}]"
     name = changed[0][0] if changed else _in_text(line, name)
     nodes = (*[node.id for node, _ in kept], *([] if first is None else [first.id]))
-    by_optimizer = changed and changed[0][1].text.endswith(".step()")
     remedy = "Run all backward passes before the step, or compute the loss anew after it." if by_optimizer else ""
-    updated = by_optimizer or (target is not None and seen.graph[memory(seen, target).node].kind == "leaf")
+    updated = bool(by_optimizer) or (target is not None and seen.graph[memory(seen, target).node].kind == "leaf")
     if updated and len({(node.source, node.op) for node in savers}) < len(savers):
         remedy = "The graph goes back to the turn before, which began with other weights: detach what is carried from "
         remedy += "one turn to the next (hidden = hidden.detach())."
@@ -305,6 +306,9 @@ def _none(seen: Seen) -> Iterator[Found]:
     said = f"{name}.grad is None"
     if made and seen.graph[made[-1].node].kind == "operation":
         remedy = f"Call {name}.retain_grad() before backward, or ask for it with torch.autograd.grad."
+        if any(seen.graph[edge.node].kind == "leaf" for edge in made):  # the name was that of a leaf
+            moved = moves(seen.graph[made[-1].node])
+            remedy = f"Convert it first, and then call {name}.requires_grad_()." if moved else _STAY.format(name)
         known = f"{name} is the result of {where(seen.graph[made[-1].node])}; only leaves keep their gradient"
         yield Found(said, at, (known,), (made[-1].node,), remedy)
     elif not seen.graph.passes:
@@ -337,6 +341,7 @@ def _once(seen: Seen) -> Iterator[Found]:
     )
 
 
+_STAY = "Change it in place, under torch.no_grad(), so that {0} stays the leaf: {0} -= ..."
 _OUTSIDE = "Compute the loss where gradients are recorded, outside of no_grad; change leaves there in place, w -= step."
 _ONLY_GRAD = "autograd.grad returns gradients, and writes none to .grad"
 RULES = (

@@ -24,12 +24,18 @@ def _influences(seen: Seen) -> Iterator[Found]:
         if (notice.kind == "examples" or (notice.kind == "rows" and loaded)) and not told:
             yield Found(notice.name, notice.source)
         elif notice.kind == "future" and not told:
-            yield Found(notice.name, line_that(seen, _CAUSAL.match) or notice.source, (), (), _MASK, _LEAK)
+            masked = line_that(seen, _CAUSAL.match)
+            remedy = _MASK if masked else _ONE_WAY
+            yield Found(notice.name, masked or notice.source, (), (), remedy, _LEAK)
 
 
 _CAUSES = ("AG506", "AG510")
 """Those that tell of an operation by which examples come together."""
 _LEAK = "A model that sees what it is to predict learns to copy it, and has nothing to copy where it is used."
+_ONE_WAY = (
+    "Let a time take in nothing later: a causal mask, layers of one direction, convolutions that are padded before the "
+    "first time alone; and no mean, norm or softmax over the times."
+)
 _MASK = (
     "Look at which value of the mask hides, and at what it is added to: True hides in MultiheadAttention and shows in "
     "scaled_dot_product_attention; before the softmax, what is hidden is -inf."

@@ -223,15 +223,16 @@ def _raw_scores(seen: Seen) -> Iterator[Found]:
     for node in _forward(seen):
         given = node.args[0] if node.op in NLL else _kl_input(seen, node)
         numbers = None if given is None else span_of(seen, given)
-        if given is None or numbers is None or numbers[1] <= ROUNDING or (node.op in NLL and numbers[0] >= 0):
-            continue  # positive numbers alone, given to nll_loss, are told by AG503
+        if given is None or numbers is None or numbers[1] <= ROUNDING:
+            continue
         last = maker(seen, given)
         name = "nll_loss" if node.op in NLL else "kl_div"
         said = (
             f"{name} at {line_of(node.source)} is given {seen.shown(given)}, which are no logarithms of probabilities"
         )
         facts = (f"they go from {numbers[0]:.4g} to {numbers[1]:.4g}, and are made by {where(last)}",)
-        words = () if node.op in NLL else (_KL_REMEDY, _KL_REASON)
+        words = ("", _NLL_OF_PROBABILITIES * (plain_op(last) in _PROBABILITIES))
+        words = words if node.op in NLL else (_KL_REMEDY, _KL_REASON)
         yield Found(said, node.source, facts, (last.id, node.id), *words)
 
 
@@ -268,6 +269,10 @@ def _is_yes_or_no(seen: Seen, edge: Edge) -> bool:
     return abs(float(values.mean) * values.count - ones) < ROUNDING * ones
 
 
+_NLL_OF_PROBABILITIES = (
+    "nll_loss takes no logarithm: given probabilities it is never below -1, and what is wrong by far costs hardly more "
+    "than what is nearly right."
+)
 _UNSQUEEZED = "Take the activation off: the loss is to be given what the last linear layer makes."
 _ZERO_TO_ONE = "Give probabilities, or 0 and 1: (target + 1) / 2 of -1 and 1; for several classes use cross_entropy."
 _SIGNS = "Make the targets 2 * target - 1, or use binary_cross_entropy_with_logits for 0 and 1."

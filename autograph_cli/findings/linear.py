@@ -8,9 +8,11 @@ from math import prod
 from msgspec import Struct
 
 from autograph_cli.findings.records import Found, Rule, Seen
-from autograph_cli.findings.ways import PRODUCTS, behind_moves, moves, shape_of, weights
+from autograph_cli.findings.ways import PRODUCTS, behind_moves, maker, moves, shape_of, weights
 from autograph_cli.graph import Edge, Node
 from autograph_cli.graph.cuts import LISTED, where
+
+_ATTENTION = ("scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu")
 
 
 class Layer(Struct, frozen=True):
@@ -115,6 +117,8 @@ def _is_needless(seen: Seen, first: Layer, last: Layer) -> bool:
     in one model or function."""
     if first.leaf == last.leaf or first.made < min(first.given, last.made) or _is_correction(seen, last):
         return False
+    if _is_weighted(seen, first.data):
+        return False
     if _is_separable(seen, first, last) or (last.given != first.made and not _is_flattened(seen, first, last)):
         return False
     calls = [None if layer.node.call is None else seen.graph.calls[layer.node.call] for layer in (first, last)]
@@ -122,6 +126,17 @@ def _is_needless(seen: Seen, first: Layer, last: Layer) -> bool:
         functions = {layer.node.source.function for layer in (first, last) if layer.node.source}
         return calls[0] is calls[1] and len(functions) == 1
     return calls[0] == calls[1] or (calls[0].parent is not None and calls[0].parent == calls[1].parent)
+
+
+def _is_weighted(seen: Seen, edge: Edge) -> bool:
+    """Return whether a tensor is a product of two that were computed, as attention is, whose heads a layer of their own
+    puts together."""
+    made = maker(seen, edge)
+    return made.op in (*PRODUCTS, *_ATTENTION) and all(seen.graph[e.node].kind != "leaf" for e in _sources(seen, made))
+
+
+def _sources(seen: Seen, node: Node) -> list[Edge]:
+    return [behind_moves(seen, edge) for edge in node.args]
 
 
 def _is_correction(seen: Seen, layer: Layer) -> bool:

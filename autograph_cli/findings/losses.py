@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from autograph_cli.findings.last_layer import NLL
-from autograph_cli.findings.numbers import largest, over_one, value_of
+from autograph_cli.findings.numbers import over_one
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import maker
 from autograph_cli.graph import Edge, Node
@@ -43,23 +42,11 @@ def _twice(seen: Seen) -> Iterator[Found]:
             said = f"{where(node)} is given the result of {where(made)}, and is to be given what that was given"
             remedy = "Pass probs= where probs are given, or take the softmax off." if node.op == "logsumexp" else ""
             yield Found(said, node.source, (), (made.id, node.id), remedy)
-        elif node.op in NLL and (largest(value_of(seen, node.args[0])) or 0) > 0 and _is_positive(seen, node.args[0]):
-            said = f"{where(node)} is given {seen.shown(node.args[0])}, which are no logarithms of probabilities"
-            remedy = "Use log_softmax before nll_loss, or cross_entropy on what has no softmax."
-            yield Found(said, node.source, (f"they are made by {where(made)}",), (made.id, node.id), remedy)
 
 
 def _is_normalized(seen: Seen, node: Node) -> bool:
     """Return whether the logarithm of a sum is subtracted from what it is of, as distributions do with scores."""
     return any(user.op == "sub" and user.args[0] == node.args[0] for user in seen.users.get(Edge(node.id), ()))
-
-
-def _is_positive(seen: Seen, edge: Edge) -> bool:
-    """Return whether all numbers are probabilities, or other positive ones: those of logarithms are not."""
-    values = value_of(seen, edge)
-    if values is None:
-        return False
-    return not any("-" in text.replace("e-", "") for text in (*values.whole, values.low))
 
 
 def _in_half(seen: Seen) -> Iterator[Found]:
@@ -99,7 +86,6 @@ RULES = (
         "Take the softmax or sigmoid off the model: cross_entropy and binary_cross_entropy_with_logits have it in "
         "them.",
         _twice,
-        ("values",),
     ),
     Rule(
         "AG504",

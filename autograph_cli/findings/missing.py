@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from autograph_cli.findings.book import book_of
+from autograph_cli.findings.calls import made_at
 from autograph_cli.findings.endings import Ending, endings, read_out, remedy
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import behind_moves
@@ -16,7 +17,7 @@ from autograph_cli.graph import Edge, Source
 from autograph_cli.graph.cuts import LISTED, behind, reasons, where
 from autograph_cli.graph.views import backward_edges
 from autograph_cli.graph.withheld import withheld
-from autograph_cli.record.graphs.causes import causes, first_binding, switched_off, unused
+from autograph_cli.record.graphs.causes import causes, switched_off, unused
 
 _POSITION = re.compile(r"\.\d+\b|\[\d+\]")
 _CUT = re.compile(r"Cut at (.+?):(\d+) `(.*?)`:")
@@ -35,7 +36,7 @@ def _unused(seen: Seen) -> Iterator[Found]:
             facts = _facts(seen, there, causes(seen.graph, starts, [], notice.name, scripts))
             one = Found(
                 "",
-                _off(seen, there) or _made(seen, notice.name),
+                _off(seen, there) or made_at(seen, notice.name),
                 tuple((facts or unused(notice.name, scripts))[:LISTED]),
                 tuple(dict.fromkeys(each.node.id for each in there)),
                 remedy([each.kind for each in there], scripts),
@@ -95,12 +96,6 @@ def _leaves(seen: Seen, name: str) -> Iterator[Edge]:
     return (Edge(node.id) for node in seen.graph if node.kind in ("leaf", "input") and name in node.outputs[0].names)
 
 
-def _made(seen: Seen, name: str) -> Source | None:
-    """The line that makes a variable, or the object that holds it."""
-    made = first_binding(dict(seen.scripts), name)
-    return None if made is None else Source(made[0], made[2].line, made[2].text)
-
-
 def _unreached(seen: Seen) -> Iterator[Found]:
     """Leaves that operations take and no backward pass of the kept steps reaches, where an optimizer is to change them
     or the script reads their gradient."""
@@ -132,10 +127,10 @@ def _unreached(seen: Seen) -> Iterator[Found]:
         source = source or _off(seen, there) or (there[0].node.source if there else read[0][1] if read else None)
         one = Found(
             "",
-            source or users[0].source or _made(seen, name),
+            source or users[0].source or made_at(seen, name),
             tuple(dict.fromkeys(facts))[:LISTED],
             (node.id, there[0].node.id if there else users[0].id),
-            remedy(kinds, seen.scripts),
+            _RSAMPLE if source is not None and _SAMPLES.search(source.text) else remedy(kinds, seen.scripts),
             _ENDS if kinds else "",
             about=(name,),
         )
@@ -226,6 +221,8 @@ def _read_gradients(seen: Seen) -> set[str]:
     return found
 
 
+_SAMPLES = re.compile(r"\.sample\(")
+_RSAMPLE = "sample() records nothing: take rsample(), where there is one, or learn from log_prob() of what was drawn."
 _ENDS = "What is computed from it goes into the loss, and its gradient ends on the way, so it stays None."
 RULES = (
     Rule(

@@ -259,6 +259,8 @@ def _birth(seen: Seen, node: Node, kind: str, placed: set[int], hidden: bool) ->
         remedy += "divide by, or mask with a large finite number, such as -1e9."
     elif hidden:
         remedy = "Change the input of the operation, not its result: torch.where(x > 0, x, 1) before it."
+    elif node.op in _SPREADS and word == "NaN" and all(given_count(seen, edge) == 1 for edge in node.args[:1]):
+        remedy = "Pass unbiased=False, or leave it out where there is one number: the deviation is divided by n - 1."
     reason = "The result leaves it out, and the gradient does not: zero times NaN is NaN." if hidden else ""
     return Found(f"the first {word} is made by {where(node)}", node.source, facts, (node.id,), remedy, reason)
 
@@ -448,6 +450,7 @@ TOO_FAR = (
 SMALLER_RATE = (
     "Use a learning rate that is smaller by orders of magnitude, clip the gradients, or bring the data near to one."
 )
+_SPREADS = ("std", "var", "std_mean", "var_mean")
 _UNPICKED = "Let the loss pick nothing that is masked, or mask with a large finite number, such as -1e9."
 _WHERE_MADE = "What is given from outside, such as data, is to be looked at where it is made."
 _UNTRAINED = "Use other initial values, of the bias first, or an activation with a slope everywhere."

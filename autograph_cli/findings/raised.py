@@ -158,6 +158,38 @@ def _changes(part: ast.AST) -> bool:
 
 @failing("Expected to have finished reduction in the prior iteration")
 def _unreduced(seen: Seen) -> Iterator[Found]:
+    replaced = list(_replaced_after_wrapping(seen))
+    yield from replaced or _never_used(seen)
+
+
+def _replaced_after_wrapping(seen: Seen) -> Iterator[Found]:
+    """Parameters that DDP waits for, of whose names others get a gradient."""
+    match = re.search(r"did not receive grad for rank \d+: ([a-zA-Z_][\w., ]*)", seen.trace.details)
+    reached = [name for number in seen.reached for name in seen.graph[number].outputs[0].names]
+    waiting = match[1].strip().split(", ") if match else []
+    names = [each for each in waiting if any(name == each or name.endswith(f".{each}") for name in reached)]
+    own = {part for name in names for part in name.split(".")}
+    places = _places(seen, lambda part: isinstance(part, ast.Assign) and _attribute(part.targets[0]) in own)
+    if names and len(names) == len(waiting):
+        shown = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
+        said = f"{shown} took the place of what DistributedDataParallel was made with and waits for"
+        fact = f"backward gives the {names[0]} that is there now a gradient, and the one that was there none"
+        yield Found(said, next(iter(places), seen.trace.failed_at), (fact,), (), _BEFORE, _MADE_WITH)
+
+
+def _attribute(target: ast.expr) -> str:
+    """The attribute that is set of anything but `self`; empty for all else."""
+    own = not isinstance(target, ast.Attribute) or (isinstance(target.value, ast.Name) and target.value.id == "self")
+    return "" if own or not isinstance(target, ast.Attribute) else target.attr
+
+
+_BEFORE = "Put each module and parameter in its place before the model is wrapped."
+_MADE_WITH = (
+    "It exchanges the gradients of the parameters that it was made with: what takes their place is unknown to it."
+)
+
+
+def _never_used(seen: Seen) -> Iterator[Found]:
     used = {edge.node for node in seen.graph if node.kind == "operation" for edge in node.args}
     silent = [node for node in seen.graph if node.kind == "leaf" and node.id not in seen.reached and node.module]
     names = [node.outputs[0].names[0] for node in silent if node.outputs[0].names]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from msgspec import Struct
 
-from autograph_cli.findings.book import Book
+from autograph_cli.findings.book import Book, Turn
 from autograph_cli.findings.records import Finding, Found, line_of
 from autograph_cli.graph import Collective, Trace
 from autograph_cli.graph.cuts import LISTED
@@ -120,8 +120,20 @@ def _sometimes(ranks: Sequence[Rank], trace: Trace) -> Iterator[Found]:
     reducing = {each.step for each in trace.collectives if each.during is not None or _is_of_gradients(each)}
     wrapped = next((each for each in trace.ledger.modules if each.cls == _WRAPPER), None)
     for number in range(len(trace.ledger.optimizers)):
-        turns = [turn for turn in book.turns(number) if turn.step.ready and turn.wrote]
+        ready = [turn for turn in book.turns(number) if turn.step.ready]
+        turns = [turn for turn in ready if turn.wrote]
+        grads = book.of("grad")
+        if wrapped is not None and ready and not turns and grads and not reducing:
+            said = f"no gradient of grad at {line_of(grads[0].source)} is reduced: {_WRAPPER} reduces in backward alone"
+            fact = f"{len(ready)} steps of {book.optimizer(number)} use gradients that no collective has reduced"
+            yield Found(said, grads[0].source, (fact,), (), _BY_BACKWARD)
         alone = [turn for turn in turns if not any(each.step in reducing for each in turn.calls())]
+        late = [turn for turn in turns if _is_last_alone(book, turn, reducing)]
+        if late and len(late) == len(turns):
+            call = late[0].calls()[-1]
+            said = f"the gradients of backward at {line_of(call.source)}, the last before each step, are not reduced"
+            fact = f"{len(late)} of {len(turns)} steps of {book.optimizer(number)} add them to such as are"
+            yield Found(said, call.source, (fact,), (), _LAST)
         if not alone or (len(alone) == len(turns) and wrapped is None):
             continue
         call, name = alone[0].calls()[-1], book.optimizer(number)
@@ -140,6 +152,16 @@ def _sometimes(ranks: Sequence[Rank], trace: Trace) -> Iterator[Found]:
         yield Found(said, call.source, tuple(facts))
 
 
+def _is_last_alone(book: Book, turn: Turn, reducing: set[int]) -> bool:
+    """Return whether the last backward call before a step is not reduced, and one before it, of the same parameters,
+    is."""
+    *before, last = turn.calls()
+    shared = (each for each in before if each.step in reducing and book.given(each) & book.given(last))
+    return last.step not in reducing and any(True for _ in shared)
+
+
+_BY_BACKWARD = "Call backward, or reduce what grad returns: dist.all_reduce(grad, dist.ReduceOp.AVG)."
+_LAST = "Leave the last backward call before a step out of no_sync: what it reduces is the sum of all."
 _WRAPPER = "DistributedDataParallel"
 
 

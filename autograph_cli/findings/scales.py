@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from math import prod
 
 from autograph_cli.findings.book import at, book_of
+from autograph_cli.findings.calls import made_at
 from autograph_cli.findings.linear import layer_of
 from autograph_cli.findings.numbers import (
     SMALLER_RATE,
@@ -19,9 +20,8 @@ from autograph_cli.findings.numbers import (
 )
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import moves, shape_of, span_of
-from autograph_cli.graph import Edge, Node, Source, Values
-from autograph_cli.graph.cuts import where
-from autograph_cli.record.graphs.causes import first_binding
+from autograph_cli.graph import Edge, Node, Values
+from autograph_cli.graph.cuts import LISTED, where
 
 HUGE = 1e8
 """So many times the gradient that the pass began with is too much for a leaf."""
@@ -40,6 +40,7 @@ def _huge(seen: Seen) -> Iterator[Found]:
     leaves = [seen.graph[number] for number in sorted(seen.differentiated) if seen.graph[number].kind == "leaf"]
     sizes = {node.id: largest(gradient_of(seen, Edge(node.id))) or 0.0 for node in leaves}
     found: dict[int, list[Node]] = {}
+    yield from _by_leaf(seen, [leaf for leaf in leaves if HUGE * max(start, 1.0) < sizes[leaf.id] < float("inf")])
     for leaf in leaves:
         if HUGE * max(start, 1.0) < sizes[leaf.id] < float("inf"):
             blamed = _blamed(seen, leaf)
@@ -53,6 +54,21 @@ def _huge(seen: Seen) -> Iterator[Found]:
         facts = [f"the gradient that came to it goes up to {came:.2g}, and what it passes on to {passed:.2g}"]
         facts += [f"given {seen.shown(edge)} = {_shown(value_of(seen, edge))}" for edge in dict.fromkeys(node.args)]
         yield Found(said, node.source, tuple(facts), (number, *(leaf.id for leaf in hit)))
+
+
+def _by_leaf(seen: Seen, hit: list[Node]) -> Iterator[Found]:
+    """The parameters that begin with huge numbers, by which they multiply the gradient of others."""
+    leaves = [seen.graph[number] for number in sorted(seen.reached)] if hit and seen.step is seen.of_kind[0] else []
+    for leaf in leaves:
+        size = largest(value_of(seen, Edge(leaf.id))) or 0.0
+        if leaf.kind == "leaf" and leaf.outputs[0].names and HUGE < size < float("inf"):
+            name = seen.name(Edge(leaf.id))
+            hurt = [seen.name(Edge(each.id)) for each in hit[:LISTED]]
+            said = f"{name} begins with numbers up to {size:.2g}, and multiplies the gradient of {', '.join(hurt)}"
+            sizes = [largest(gradient_of(seen, Edge(each.id))) or 0.0 for each in hit[:LISTED]]
+            facts = (f"the gradient of {each} goes up to {most:.2g}" for each, most in zip(hurt, sizes, strict=True))
+            about = tuple(seen.name(Edge(each.id)) for each in leaves if each.kind == "leaf")
+            yield Found(said, made_at(seen, name), tuple(facts), (leaf.id,), _SMALL, _LARGE, covers=about)
 
 
 def _came(seen: Seen, node: Node) -> float:
@@ -122,8 +138,7 @@ def _bytes(seen: Seen) -> Iterator[Found]:
             numbers = span_of(seen, layer.data)
             if numbers is not None and 0 <= numbers[0] < _BYTE / 8 and 0.75 * _BYTE < numbers[1] <= _BYTE:
                 said = f"{seen.shown(given)} goes from {numbers[0]:g} to {numbers[1]:g}, and {where(node)} takes it so"
-                made = first_binding(dict(seen.scripts), seen.name(given))
-                source = node.source if made is None else Source(made[0], made[2].line, made[2].text)
+                source = made_at(seen, seen.name(given)) or node.source
                 yield Found(said, source, (f"{seen.shown(layer.leaf)} are its weights",), (given.node, node.id))
 
 
@@ -135,9 +150,9 @@ def _first_given(seen: Seen, edge: Edge) -> Edge:
 
 
 def _is_image(seen: Seen, edge: Edge) -> bool:
-    """Return whether each example has a row of at least so many numbers, and all of them are of one kind."""
+    """Return whether each example is a picture of channels, or a row of at least so many numbers, all of one kind."""
     shape = shape_of(seen, edge)
-    return len(shape) > 1 and prod(shape[1:]) >= MANY and (len(shape) > 2 or shape[1] >= MANY)
+    return len(shape) > 3 or (len(shape) > 1 and prod(shape[1:]) >= MANY and (len(shape) > 2 or shape[1] >= MANY))
 
 
 def _was_bytes(seen: Seen, edge: Edge) -> bool:
@@ -189,7 +204,9 @@ def _tested_otherwise(seen: Seen) -> Iterator[Found]:
             yield Found(said, each.source, (f"it is trained{at(other.source)}",))
 
 
-OTHERWISE = 50.0
+_SMALL = "Begin with numbers near to one."
+_LARGE = "What is multiplied by it gets a gradient as many times as large, and one step throws it far away."
+OTHERWISE = 20.0
 """So many times as large are numbers that were scaled in one place and not in the other."""
 GROWN = 100.0
 """By so many times a loss must have grown for it to be told."""

@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
+from autograph_cli.findings.book import book_of
 from autograph_cli.findings.calls import called
 from autograph_cli.findings.modes import stopped_one_by_one
 from autograph_cli.findings.numbers import value_of
@@ -102,26 +103,27 @@ def _is_at_start(seen: Seen, node: Node) -> bool:
 
 
 def _dropout_off(seen: Seen) -> Iterator[Found]:
-    """A model with dropout that a script puts into evaluation mode before its loop, and never out of it."""
-    where = _evaluates(seen.scripts) if seen.is_last and seen.trace.total_steps > 1 else None
-    calls = list(_calls(seen.scripts))
-    if where is None or any(called(call) in ("train", *_LOADED) for _, _, call in calls):
+    """A model with dropout that is put into evaluation mode, never out of it, and trained so."""
+    book = book_of(seen)
+    if book is None or book.ledger.more or any(called(call) in _LOADED for _, _, call in _calls(seen.scripts)):
         return
-    drops = any(called(call).startswith("Dropout") for _, _, call in calls)
     on = any(node.op in ("bernoulli", "native_dropout") for step in seen.trace.steps for node in step.graph)
-    name = where.text.partition(".eval")[0].strip()
-    held = any(f"{name}.parameters()" in ast.unparse(argument) for _, _, call in calls for argument in call.args)
-    nested = {line for script in seen.scripts.values() for line in _within_functions(script.tree)}
-    learned = any(node.kind == "leaf" and node.module.partition(".")[0] == name for node in seen.graph)
-    if drops and not on and name.isidentifier() and held and learned and where.line not in nested:
-        said = f"{name} is trained in evaluation mode, where its dropout does nothing"
-        yield Found(said, where, (), ())
+    moved = frozenset().union(*(book.sets[each.moved] for each in book.of("step")))
+    modes = [each for each in book.of("mode") if book.given(each) & moved]
+    steps = [each for each in book.of("step") if each.moved]
+    if len(modes) == 1 and modes[0].words == "eval" and modes[0].at < steps[0].at and not on and _has_dropout(seen):
+        names = ", ".join(sorted({book.root(number) for number in book.given(modes[0]) & moved} - {""}))
+        said = f"{names or 'a model'} is trained in evaluation mode, where its dropout does nothing"
+        yield Found(said, modes[0].source, (f"{len(steps)} steps came after it, and no train()",))
 
 
-def _within_functions(tree: ast.AST) -> Iterator[int]:
-    for part in ast.walk(tree):
-        if isinstance(part, (ast.FunctionDef, ast.Lambda, ast.For, ast.While)):
-            yield from range(part.lineno, (part.end_lineno or part.lineno) + 1)
+def _has_dropout(seen: Seen) -> bool:
+    """Return whether no script makes dropout of a part that may be 0."""
+    made = [call for _, _, call in _calls(seen.scripts) if called(call).startswith("Dropout")]
+    parts = [
+        next(iter([*call.args[:1], *(word.value for word in call.keywords if word.arg == "p")]), None) for call in made
+    ]
+    return bool(made) and all(part is None or (isinstance(part, ast.Constant) and part.value) for part in parts)
 
 
 def _never_estimated(seen: Seen) -> Iterator[Found]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 
+from autograph_cli.findings.calls import made_at
 from autograph_cli.findings.linear import Layer, layer_of
 from autograph_cli.findings.numbers import RULES as NUMBERS, gradient_of, largest, over_one, value_of
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import PRODUCTS, behind_moves, moves, plain_op, shape_of
 from autograph_cli.graph import Edge, Node, Source, Step, Values
 from autograph_cli.graph.cuts import LISTED, where
-from autograph_cli.record.graphs.causes import first_binding
 from autograph_cli.record.names.bindings import Script
 
 _TURNS = ("t", "transpose", "permute", "swapaxes")
@@ -114,8 +114,7 @@ def _set(seen: Seen, name: str) -> Source | None:
     if len(lines) == 1:
         file, line = lines[0]
         return Source(file, line, seen.scripts[file].line(line))
-    made = first_binding(dict(seen.scripts), name)
-    return None if made is None else Source(made[0], made[2].line, made[2].text)
+    return made_at(seen, name)
 
 
 def _zeros(seen: Seen) -> Iterator[Found]:
@@ -190,6 +189,8 @@ def _why(seen: Seen, node: Node) -> tuple[str, str]:
     op, made = plain_op(node), node.outputs[0].type
     came = largest(gradient_of(seen, Edge(node.id))) or 0.0
     passed = [largest(gradient_of(seen, edge)) for edge in node.next if edge is not None]
+    if op == "normal":
+        return "Numbers that are drawn have no derivative by the mean and deviation that they are drawn with.", _DRAWN
     if op in _STEPWISE:
         return "It is a function of steps: its derivative is zero wherever there is one.", _STRAIGHT
     if came < _SMALLEST.get(made.dtype, 0.0):
@@ -268,6 +269,9 @@ def _stepped(scripts: Mapping[str, Script]) -> Source | None:
     return Source(file, line, scripts[file].line(line))
 
 
+_DRAWN = (
+    "Draw from a normal distribution of mean 0, and move it, as rsample() does: mean + std * torch.randn_like(std)."
+)
 _STRAIGHT = "Put something smooth in its place, or pass the gradient straight through: x + (x.round() - x).detach()."
 _SCALE = "Scale the loss (torch.amp.GradScaler), or compute this in bfloat16 or float32."
 _KEEP = "Give it the part that is to be dropped, 1 - keep_prob."

@@ -470,7 +470,10 @@ def kept_graphs(seen: Seen) -> Iterator[Found]:
         else:
             facts.append("no backward call runs them")
         said = f"{keeper.name} keeps the graphs of earlier turns: it takes in one more at {line_of(source)} each time"
-        yield Found(said, source, tuple(facts))
+        yield Found(said, source, tuple(facts), (), _SAVE if keeper.name.startswith("ctx.") else "")
+
+
+_SAVE = "Pass it to ctx.save_for_backward: an attribute of ctx that is a result of its own makes a cycle."
 
 
 def _size(count: int) -> str:
@@ -492,6 +495,8 @@ def _taken_in(seen: Seen, keeper: Keeper) -> Source | None:
                 target = part.target
             elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript) and keeper.count > 1:
                 target = part.targets[0].value
+            elif isinstance(part, ast.Assign) and ast.unparse(part.targets[0]) == keeper.name:
+                target = part.targets[0] if keeper.name.startswith("ctx.") else None
             if target is not None and wanted.search(ast.unparse(target)):
                 line = part.lineno  # type: ignore[attr-defined]
                 return Source(file, line, script.line(line))

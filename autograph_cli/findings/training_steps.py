@@ -85,7 +85,7 @@ def _finds_nothing(seen: Seen) -> Iterator[Found]:
         if not any(turn.step.ready for turn in turns):
             found = _nothing(seen, book, number, turns)
         else:
-            found = _behind(book, number, turns) or _thrown_away(seen, book, number)
+            found = _taken_away(seen, book, number) or _behind(book, number, turns) or _thrown_away(seen, book, number)
         if found is not None:
             yield found
 
@@ -111,13 +111,12 @@ def _nothing(seen: Seen, book: Book, number: int, turns: list[Turn]) -> Found | 
     cut = next((each for each in book.of("cut") if book.given(each) & held), None)
     if cut is not None and not later and not held & book.reached:
         facts = (fact, f"{cut.words}{at(cut.source)} cuts what was computed from {book.shown(book.given(cut))}")
-        whole = cut.words.startswith("arg") or cut.words in _WHOLE
+        through, remedy = _through(cut.words)
+        off = f"{line_of(cut.source)} records no gradients" if remedy is _RECORD else ""
+        off = off or f"{cut.words}{at(cut.source)} cuts them off"
         return Found(
-            f"{name}.step() finds no gradients, as {cut.words}{at(cut.source)} cuts them off",
-            cut.source, facts, covers=covers,
-            remedy=_WEIGH if whole else "Let the loss of this optimizer be computed from what is not detached.",
-            reason=f"No gradient goes through {'an index' if whole else 'what was detached'}, so this network stays as "
-            "it is.",
+            f"{name}.step() finds no gradients, as {off}", cut.source, facts, covers=covers, remedy=remedy,
+            reason=f"No gradient goes through {through}, so this network stays as it is.",
         )  # fmt: skip
     clips = [each for each in book.between(0, step.at, ("clip",)) if book.ready(each) & held]
     if cleared is step and clips:
@@ -141,13 +140,42 @@ def _nothing(seen: Seen, book: Book, number: int, turns: list[Turn]) -> Found | 
     return None
 
 
-_WHOLE = ("multinomial", "bernoulli", "one_hot", "gt", "ge", "lt", "le", "eq", "ne")
+def _through(op: str) -> tuple[str, str]:
+    """Return what no gradient goes through where this operation cuts it, and what to do."""
+    if op.startswith("arg") or op in _WHOLE:
+        return "a comparison" if op in _COMPARED else "an index", _WEIGH
+    return ("what was detached", _NOT_DETACHED) if op == "detach" else ("what is computed without recording", _RECORD)
+
+
+_RECORD = "Compute it outside of no_grad, where gradients are recorded."
+_NOT_DETACHED = "Let the loss of this optimizer be computed from what is not detached."
+_COMPARED = ("gt", "ge", "lt", "le", "eq", "ne")
+_WHOLE = ("multinomial", "bernoulli", "one_hot", *_COMPARED)
 _WEIGH = "Weigh what may be picked, by softmax or gumbel_softmax, or learn from the logarithm of its probability."
 
 
 def _zeroed_before(book: Book, step: Happening, held: frozenset[int]) -> list[str]:
     zeroed = [each for each in book.of("zero_grad") if book.given(each) & held and book.ready(each) & held]
     return [f"zero_grad{at(zeroed[0].source)} then throws away what backward gave"] if zeroed else []
+
+
+def _taken_away(seen: Seen, book: Book, number: int) -> Found | None:
+    """Each backward call leaves some parameters without a gradient, as a hook takes it away while the call runs."""
+    calls = [each for each in book.of("backward") if book.sets[each.gone] & book.held[number]]
+    changed = frozenset().union(*(book.sets[each.moved] | book.ready(each) for each in book.of("step")))
+    gone = frozenset().union(*(book.sets[each.gone] for each in calls)) & book.held[number] - changed
+    lost = [n for n in gone - book.reached if not book.ledger.parameters[n].written]
+    if len(calls) < OFTEN or not lost:
+        return None
+    hooks = lines_that(seen, re.compile(r"\.register_\w*hook\(").search)
+    them = "them" if len(lost) > 1 else "it"
+    return Found(
+        f"backward{at(calls[0].source)} leaves no gradient of {book.shown(lost)}: a hook sets .grad to None while it "
+        f"runs, and {book.optimizer(number)}.step() does not change {them}",
+        hooks[0] if len(hooks) == 1 else calls[0].source,
+        tuple(f"{line_of(one)} registers a hook: {one.text}" for one in hooks[:OFTEN]),
+        covers=tuple(book.ledger.names(lost)), remedy="Let hooks read .grad, and leave it in its place.",
+    )  # fmt: skip
 
 
 def _thrown_away(seen: Seen, book: Book, number: int) -> Found | None:

@@ -128,6 +128,8 @@ class Happening(Record, frozen=True):
     failed: bool = False
     zero: int = 0
     """The set of parameters whose gradient was all zeros after the backward call."""
+    gone: int = 0
+    """The set of parameters that the backward call ran and that have no gradient after it, as a hook took it away."""
     moved: int = 0
     """The set of parameters whose values the step changed."""
     norm: float = 0.0
@@ -177,7 +179,7 @@ class Ledger(Record, frozen=True):
             return "names a parameter that is not there"
         named = [each.holds for each in self.optimizers]
         for each in self.happenings:
-            named += (each.given, each.ready, each.zero, each.moved, each.frozen)
+            named += (each.given, each.ready, each.zero, each.gone, each.moved, each.frozen)
             if each.optimizer is not None and not 0 <= each.optimizer < len(self.optimizers):
                 return "names an optimizer that is not there"
         if any(not 0 <= number < sets for number in named):

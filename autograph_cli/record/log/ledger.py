@@ -292,7 +292,8 @@ class Books:
 
     def _mode(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         on = (*args[1:], *kwargs.values(), True)[0]
-        self._note("mode", site_of(_caller()), words="train" if on else "eval")
+        given = self.parameters.set_of(self.parameters.of_module(args[0]))
+        self._note("mode", site_of(_caller()), given=given, words="train" if on else "eval")
         return self._inside(args)
 
     def _inside(self, args: tuple[Any, ...]) -> Any:
@@ -347,13 +348,15 @@ class Books:
         ran = [event for event in map(known.get, entry.ran) if event is not None]
         first = min((event.number for event in ran if event.kind is OPERATION), default=self._log.count)
         leaves = [x for event in ran if event.kind is LEAF and (x := event.ref()) is not None]
-        written = [x for x in leaves if call.kind == "backward" and x.grad is not None]
-        keys, numbers = set(entry.ran), set(map(self.parameters.number_of, written))
+        written = leaves if call.kind == "backward" and not entry.failed else []
+        gone = set(map(self.parameters.number_of, (x for x in written if x.grad is None)))
+        keys, numbers = set(entry.ran), set(map(self.parameters.number_of, (x for x in written if x.grad is not None)))
         self.parameters.look()
         zero = numbers.difference(self.parameters.ready(numbers))
         self._note(
             call.kind, entry.site, at, given=self.parameters.set_of(numbers), zero=self.parameters.set_of(zero),
             ready=ready, number=entry.number, kept=bool(call.keeps_graph), ran=len(entry.ran), failed=entry.failed,
+            gone=self.parameters.set_of(gone),
             whole=tuple(time for time, roots in self._passes if roots and roots <= keys),
             after=bisect.bisect_left(self._counts, first), made=call.create_graph,
         )  # fmt: skip

@@ -100,7 +100,7 @@ class Keepers:
         return [
             (site, replace(each, ended=True))
             for site, each in self._keepers([scope], unused, ())
-            if each.steps >= TURNS
+            if each.steps >= TURNS and (self._places or each.count > 1 or self._adds_up(site))
         ]
 
     def _leaves(self, events: Sequence[Event]) -> Iterator[Any]:
@@ -123,8 +123,8 @@ class Keepers:
         """The variables and containers that lead to living nodes, the one that leads to most first."""
         wanted = {event.key: event for event in living}
         held: dict[str, tuple[list[Event], set[int]]] = {}
-        for path, tensor in self._tensors(spaces):
-            event = self._event(tensor)
+        ends_of = [(path, self._event(tensor)) for path, tensor in self._tensors(spaces)]
+        for path, event in (*ends_of, *self._cycles(living)):
             if event is None or event.kind is not OPERATION:
                 continue
             behind = self._behind(event.key) & wanted.keys()
@@ -147,6 +147,14 @@ class Keepers:
                 covered |= keys
                 yield ends[-1].site, self._keeper(path, ends, [wanted[key] for key in keys], counts)
 
+    def _cycles(self, living: Sequence[Event]) -> Iterator[tuple[str, Event]]:
+        """The nodes of custom Functions whose `ctx` has a result of their own as an attribute, and so never end."""
+        for event in living:
+            node = event.ref()
+            for path, value in _inside("ctx", node) if _is_node(node) else ():
+                if issubclass(type(value), self._log.engine.tensor) and self._event(value) is event:
+                    yield path, event
+
     def _event(self, value: Any) -> Event | None:
         """The operation that made a tensor, or whose `ctx` a value is."""
         engine = self._log.engine
@@ -160,6 +168,12 @@ class Keepers:
         kinds = len({(event.site, event.cls) for event in kept})
         turns = max(round(len(kept) / kinds), made if made > 1 else 0)
         return Keeper(path, None, made, len(kept), sum(map(self._bytes, kept[:2_000])), turns, counts)
+
+    def _adds_up(self, site: Site | None) -> bool:
+        """Return whether a line adds to a sum: what else is made of itself, and of nothing that ran, is a forward pass
+        in turns."""
+        source = self._line(site)
+        return source is not None and "+=" in source.text
 
     def _takes_itself(self, path: str, event: Event) -> bool:
         """Return whether a variable is made from what it was: `memory = memory + x`, `total += loss`."""
@@ -211,6 +225,9 @@ def _is_node(value: Any) -> bool:
 
 def _container(path: str) -> str:
     """Return what takes in one more each time: the outermost list on the way to a tensor, else what holds it."""
+    inner = path.rpartition(" (in ")[2]
+    if inner != path and _NUMBERED.search(inner):
+        return _container(inner.rstrip(")"))
     outer = _NUMBERED.split(path)[0]
     return outer if outer != path else _ITEM.sub("", path)
 

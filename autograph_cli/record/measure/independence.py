@@ -6,6 +6,7 @@ would have to go through indices or whole numbers, that tells as well.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
 import io
@@ -34,6 +35,7 @@ INDEPENDENCE = "independence"
 """The word by which a recorder is asked for it."""
 MODELS = 8
 """So many models are looked at."""
+_SHIFTS = (("[:, :-1]", "[:, 1:]"), ("[:-1]", "[1:]"))
 LARGEST = 1 << 20
 """Inputs with more numbers are not kept."""
 TRIES = 3
@@ -163,19 +165,23 @@ class Model:
 
     def run(self, position: int | str | None = None, value: Any = None, trace: Any = None) -> list[Any]:
         """The tensors of its result, with one argument replaced; single numbers, as its loss, come last."""
-        args = [value if n == position else _copied(self.torch, arg) for n, arg in enumerate(self.call.args)]
-        kwargs = {n: value if n == position else _copied(self.torch, arg) for n, arg in self.call.kwargs.items()}
-        self.torch.manual_seed(0)
         with self.torch.no_grad():
             previous = sys.gettrace()
             if trace is not None:
                 sys.settrace(trace)
             try:
-                made = tensors(self.torch, self.module(*args, **kwargs))
+                made = tensors(self.torch, self.call_with(position, value))
                 return sorted(made, key=lambda one: one.dim() == 0)
             finally:
                 if trace is not None:
                     sys.settrace(previous)
+
+    def call_with(self, position: int | str | None, value: Any) -> Any:
+        """Return what it makes, with one argument replaced."""
+        args = [value if n == position else _copied(self.torch, arg) for n, arg in enumerate(self.call.args)]
+        kwargs = {n: value if n == position else _copied(self.torch, arg) for n, arg in self.call.kwargs.items()}
+        self.torch.manual_seed(0)
+        return self.module(*args, **kwargs)
 
     def changed(self, value: Any, dim: int, at: int) -> Any:
         """The tensor with the part at this place of a dimension replaced by other numbers."""
@@ -264,7 +270,28 @@ def _is_causal(model: Model) -> Source | bool:
         return _written(model, model.module) or True
     held = [*model.module.buffers(), *(x for part in model.module.modules() for x in vars(part).values())]
     there = any(_is_triangle(model.torch, x) for x in [*held, *model.call.args, *model.call.kwargs.values()])
-    return there and (_written(model, model.module) or True)
+    return (there or _predicts_next(model)) and (_written(model, model.module) or True)
+
+
+def _predicts_next(model: Model) -> bool:
+    """Return whether the file of a model takes all but the last and all but the first of one sequence, to predict what
+    comes next: not their difference."""
+    forward = getattr(type(model.module), "forward", None)
+    code = getattr(forward, "__code__", None)
+    if code is None or kind_of(code.co_filename) != USER:
+        return False
+    try:
+        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+    except SyntaxError:
+        return False
+    given: set[str] = set()
+    every = {ast.unparse(part) for part in ast.walk(tree) if isinstance(part, ast.Subscript)}
+    for part in ast.walk(tree):
+        if isinstance(part, (ast.Call, ast.Tuple)):
+            given |= {ast.unparse(each) for each in (part.args if isinstance(part, ast.Call) else part.elts)}
+        elif isinstance(part, ast.Assign):
+            given.add(ast.unparse(part.value))
+    return any(each[: -len(end)] + begin in every for each in given for end, begin in _SHIFTS if each.endswith(end))
 
 
 def _is_triangle(torch: Any, mask: Any) -> bool:
@@ -309,20 +336,42 @@ def _examples(model: Model, base: Sequence[Any], ignored: set[int | str]) -> Ite
             continue
         if base[0].dim() == 2 and base[0].shape[0] == base[0].shape[1] == given.shape[0]:
             continue  # each is compared with each
-        touched = {pair: _touched(model, base[0], number, given, pair[0], 0, pair[1]) for pair in pairs}
-        if any(found is None or found <= {0} for found in touched.values()):
+        row = 0
+        touched = {pair: _touched(model, base[0], number, given, pair[0], row, pair[1]) for pair in pairs}
+        if None in touched.values():
             continue
+        if any(found is not None and found <= {row} for found in touched.values()):
+            row = max((_mixed_in(model, number, given, *pair) for pair in pairs[:1]), default=0)
+            touched = {pair: _touched(model, base[0], number, given, pair[0], row, pair[1]) for pair in pairs}
+            if not row or any(found is None or found <= {row} for found in touched.values()):
+                continue
         (dim, _), found = next(iter(touched.items()))
-        source, name = _first_mixed(model, number, given, dim)
-        count = len(found or ()) - (0 in (found or ()))
+        source, name = _first_mixed(model, number, given, dim, row)
+        count = len((found or set()) - {row})
         where = f", from {name}" if name else ""
         yield Influence(
             "examples" if given.dim() > 2 and (0, 0) in pairs else "rows",
-            f"{model.call.name}: examples influence each other{where}: with row 0 of input {number}, {_shown(given)}, "
-            f"{count} other row{'s' * (count != 1)} of the result change{'s' * (count == 1)}",
+            f"{model.call.name}: examples influence each other{where}: with row {row} of input {number}, "
+            f"{_shown(given)}, {count} other row{'s' * (count != 1)} of the result change{'s' * (count == 1)}",
             source,
         )
         return
+
+
+def _mixed_in(model: Model, number: int | str, given: Any, dim: int, over: int) -> int:
+    """Return a part of an input, other than the first, that the first part of the result has a gradient by, as where
+    the largest of all is taken; 0 where there is none."""
+    torch = model.torch
+    if not given.dtype.is_floating_point:
+        return 0
+    value = given.clone().requires_grad_()
+    with torch.enable_grad():
+        made = _with_graph(torch, model.call_with(number, value))
+        if not made or made[0].dim() <= over:
+            return 0
+        (grad,) = torch.autograd.grad(made[0].select(over, 0).sum(), value, allow_unused=True)
+    sizes = [] if grad is None else [float(grad.select(dim, at).abs().max()) for at in range(given.shape[dim])]
+    return max(range(1, len(sizes)), key=sizes.__getitem__, default=0) if any(sizes[1:]) else 0
 
 
 def _is_graph(model: Model, given: Any) -> bool:
@@ -333,10 +382,10 @@ def _is_graph(model: Model, given: Any) -> bool:
     return bool(pairs) or any(tuple(one.shape) == (rows, rows) for one in others)
 
 
-def _first_mixed(model: Model, number: int | str, given: Any, dim: int) -> tuple[Source | None, str]:
+def _first_mixed(model: Model, number: int | str, given: Any, dim: int, at: int) -> tuple[Source | None, str]:
     """The first line of the script that makes a tensor in which one example is in more than its own part."""
     runs: list[list[tuple[str, int, str, Any]]] = []
-    for value in (given.clone(), model.changed(given, dim, 0)):
+    for value in (given.clone(), model.changed(given, dim, at)):
         seen: list[tuple[str, int, str, Any]] = []
         model.run(number, value, _tracer(model.torch, seen))
         runs.append(seen)
