@@ -122,7 +122,7 @@ class Forward:
             and found.apart.ulps(eps) > 1
         ):
             return Compared("parted", found.apart, eps)
-        return found
+        return aligned.recomputed(one, other, 0, found)
 
     def _settle(self) -> None:
         """Drop beginnings that lead nowhere. One counts where a result that differs hangs on it, or where it goes

@@ -9,7 +9,7 @@ from functools import cached_property
 from autograph_cli.graph.compared import constants
 from autograph_cli.graph.diff import Aspect, Change, GraphDiff, PassChange, reached, shown_type
 from autograph_cli.graph.names import visible
-from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node
+from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node, Source
 from autograph_cli.graph.review_cuts import Cuts
 from autograph_cli.graph.review_folding import folded
 from autograph_cli.graph.review_modules import Modules
@@ -372,7 +372,7 @@ class _Review:
         derived: Counter[int] = Counter()
         ended = (self.cuts if graph is self.new else self.joined).ends
         ends = {node.id for node in ended}
-        lines = {(node.op, node.source) for node in ended if node.source is not None}
+        lines: set[tuple[str, Source | None]] = {(node.op, node.source) for node in ended if node.source is not None}
         kept = self.graphs[graph is self.new]
         lines |= {(graph.passes[number].call, graph.passes[number].source) for number in kept if number is not None}
         for number in numbers:
