@@ -23,7 +23,7 @@ from autograph_cli.cli.snapshot import chosen_settings, print_diff
 from autograph_cli.engines import chosen
 from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff, side_by_side
 from autograph_cli.export.comparison_report import REPORTS
-from autograph_cli.graph import Snapshot, Trace
+from autograph_cli.graph import Slice, Snapshot, Trace
 from autograph_cli.graph.snapshot import EXTRAS, HOLDS, VERSION, SnapshotDiff, compare
 from autograph_cli.record.graphs.causes import switches
 from autograph_cli.record.run import store
@@ -67,6 +67,13 @@ defaults out."""
     shell_complete=completion.some_of(*HOLDS),
     help=f"Which facts of nodes to compare, some of: {','.join(HOLDS)}.",
 )
+@click.option(
+    "--module",
+    "parts_of",
+    multiple=True,
+    metavar="PATH",
+    help="Compare only what ran in this module, `model.blocks.3` or the end of its path; may be repeated.",
+)
 @values_options
 @click.option("--json", "as_json", is_flag=True, help="With --values: an object on stdout; else as -f json.")
 @click.option("-f", "--format", "format_", type=click.Choice(FORMATS), help="Unless told, by -o; else text.")
@@ -83,6 +90,7 @@ def diff(
     views: tuple[str, ...],
     steps: tuple[str, ...],
     include: str | None,
+    parts_of: tuple[str, ...],
     by_values: ByValues | None,
     as_json: bool,
     format_: str | None,
@@ -103,13 +111,14 @@ def diff(
       autograph diff --engines builtin,torch expr.py
       autograph diff --values old.py new.py              where numbers part first
       autograph diff --rev main -m package.train
+      autograph diff --rev main --module encoder train.py
     """
     with as_command_error():
         format_ = "json" if as_json else _format(format_, output)
         if by_values is not None:
-            if views or include is not None or module:
+            if views or include is not None or module or parts_of:
                 raise UsageError(
-                    "--values takes no --view, no --include and no -m: it compares the numbers of all nodes."
+                    "--values takes no --view, --include, --module and -m: it compares the numbers of all nodes."
                 )
             values = importlib.import_module("autograph_cli.cli.diff_values")  # NumPy, which graphs do without
             ctx.exit(values.run(Request(old, new, revisions, engines or ()), by_values, steps, (format_, output)))
@@ -122,7 +131,8 @@ def diff(
         request = Request(old, new, revisions, engines or ())
         wanted = Wanted(settings, next(iter(steps), None), modules, format_ == "html")
         taken = _both(request, wanted)
-        difference = _difference(request, [each for each, _ in taken], settings, include is not None)
+        snapshots = [_within(each, Slice(modules=parts_of)) for each, _ in taken]
+        difference = _difference(request, snapshots, settings, include is not None)
         traces = [trace for _, trace in taken if trace is not None]
         if wanted.with_values and len(traces) == 2:
             put_out(page_of_both(traces, request.sides(), difference.sentences), output)
@@ -141,6 +151,12 @@ class Wanted(Struct, frozen=True):
     """The names of scripts that are run as modules."""
     with_values: bool
     """True where scripts are recorded with their numbers, for the page."""
+
+
+def _within(snapshot: Snapshot, part: Slice) -> Snapshot:
+    """The snapshot of some modules alone, if these are asked for."""
+    sections = tuple([replace(section, graph=part.of(section.graph)) for section in snapshot.sections])
+    return replace(snapshot, sections=sections) if part else snapshot
 
 
 def _difference(request: Request, snapshots: Sequence[Snapshot], settings: Settings, required: bool) -> SnapshotDiff:

@@ -53,6 +53,7 @@ _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "mis
 @click.option("--ranks", type=Whole(1), metavar="N", help="On how many ranks each runs.  [default: as kept]")
 @sweep_options("Scripts")
 @click.option("--junit", type=click.Path(path_type=Path), help="Also write the results as JUnit XML.")
+@click.option("--sarif", type=click.Path(path_type=Path), help="Also write what differs as SARIF, for code scanning.")
 @click.option("--github", is_flag=True, help="Also print GitHub annotations.")
 @click.pass_context
 def snapshot(
@@ -71,6 +72,7 @@ def snapshot(
     jobs: int,
     over_mpi: bool,
     junit: Path | None,
+    sarif: Path | None,
     github: bool,
 ) -> None:
     """Run each FILE, and keep its graph beside it: expr.graph.txt for expr.py.
@@ -107,6 +109,8 @@ def snapshot(
                 advance()
         if junit is not None:
             write(junit, reports.junit(results))
+        if sarif is not None:
+            write(sarif, reports.sarif(results).encode())
         for line in reports.github(results) if github else ():
             say(line)
         _sum_up(results, asked)

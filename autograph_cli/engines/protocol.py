@@ -156,8 +156,14 @@ class Listener(Protocol):
     def becomes(self, made: Any, tensor: Any) -> None:
         """A parameter, or the data of one, was made of a tensor, with its numbers."""
 
-    def filled(self, tensor: Any, name: str, given: Sequence[tuple[str, str]], *, random: bool) -> None:
-        """A parameter was changed before anything was computed with it, by an operation that was given this."""
+    def owner(self, tensor: Any) -> Any:
+        """Return the parameter whose memory this is, as after `weight.data`; else the tensor."""
+
+    def filled(
+        self, tensor: Any, name: str, given: Sequence[tuple[str, str]], *, part: Any, random: bool, source: Any = None
+    ) -> None:
+        """A parameter, or a `part` of it, was changed before anything was computed with it, by an operation that was
+        given this; what becomes of it is a copy of `source`, if that is a tensor."""
 
     def operation(
         self,

@@ -68,22 +68,30 @@ def sarif(findings: Sequence[Finding]) -> str:
         for rule in RULES
         if rule.code in used
     ]
+    return sarif_log(rules, list(map(_result, findings)))
+
+
+def sarif_log(rules: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]]) -> str:
+    """Return a log of one run, with the rules that its results name."""
     driver = {"name": "autograph", "version": __version__, "rules": rules}
-    run = {"tool": {"driver": driver}, "results": list(map(_result, findings))}
+    run = {"tool": {"driver": driver}, "results": results}
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
 
 
-def _result(finding: Finding) -> dict[str, Any]:
-    result: dict[str, Any] = {
-        "ruleId": finding.code,
-        "level": "warning",
-        "message": {"text": " ".join([f"{finding.said}.", *finding.facts, finding.remedy])},
-    }
-    if finding.source is not None:
-        region = {"startLine": finding.source.line}
-        where = {"artifactLocation": {"uri": quote(finding.source.file)}, "region": region}
-        result["locations"] = [{"physicalLocation": where}]
+def sarif_result(rule: str, level: str, said: str, place: tuple[str, int | None] | None) -> dict[str, Any]:
+    """Return one result, at a file and a line of it as far as they are known."""
+    result: dict[str, Any] = {"ruleId": rule, "level": level, "message": {"text": said}}
+    if place is not None:
+        file, line = place
+        region = {"region": {"startLine": line}} if line is not None else {}
+        result["locations"] = [{"physicalLocation": {"artifactLocation": {"uri": quote(file)}, **region}}]
     return result
+
+
+def _result(finding: Finding) -> dict[str, Any]:
+    said = " ".join([f"{finding.said}.", *finding.facts, finding.remedy])
+    place = None if finding.source is None else (finding.source.file, finding.source.line)
+    return sarif_result(finding.code, "warning", said, place)
 
 
 FORMATS: dict[str, Callable[[Sequence[Finding]], str]] = {

@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from autograph_cli.graph.compared import labelled
+from autograph_cli.graph.compared import constants, labelled
 from autograph_cli.graph.matching import match
 from autograph_cli.graph.numbers import SAME, Apart, apart, epsilon, largest
 from autograph_cli.graph.records import Edge, Exact, Flow, Graph, Node
@@ -112,6 +112,22 @@ class Aligned:
         plain = found.difference <= SHARP * eps * found.scale + noise
         return Compared("rounding" if plain or allowed - noise <= BLURRED * found.scale else "unknown", found, eps)
 
+    def recomputed(self, one: Node, other: Node, which: int, found: Compared) -> Compared:
+        """The comparison of results (`which` is 0), or of gradients sent on (1), in the light of float64 where both
+        operations were recomputed, each on its own inputs: one that is off is no rounding, however far that has grown,
+        and where both are right it is nothing else."""
+        off = [_deviation(node, which) for node in (one, other)]
+        alike = one.op == other.op and (one.constants, constants(one)) == (other.constants, constants(other))
+        if found.level not in ("rounding", "unknown") or not 0 < found.eps <= COARSE or not alike:
+            return found
+        known = [each for each in off if each is not None]
+        right = [each <= USUAL * found.eps for each in known]
+        if len(known) < 2 or not any(right):
+            return found
+        if all(right):
+            return Compared("rounding", found.apart, found.eps)
+        return Compared("parted", found.apart, found.eps) if max(known) > OTHER * found.eps else found
+
     def like(self, one: Edge, other: Edge) -> bool:
         """Return whether two outputs are the same one in both graphs."""
         return self.pairs.get(one.node) == other.node and one.nr == other.nr
@@ -158,6 +174,12 @@ def handed(given: Compared, taken: Exact | None, made: Exact | None) -> float:
         return given.relative
     gathered = 1.0 if taken.data else math.sqrt(min(taken.count, made.count))  # of a digest, all may be in one place
     return max(given.relative, given.relative * largest(taken) * gathered / size / AMPLIFIED)
+
+
+def _deviation(node: Node, which: int) -> float | None:
+    """Return by how much a node is off from float64 on its own inputs, if it was recomputed."""
+    found = () if node.measured is None else node.measured.deviation
+    return found[which] if which < len(found) else None
 
 
 def flow_in(node: Node, number: int) -> Flow | None:

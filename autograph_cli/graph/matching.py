@@ -59,6 +59,26 @@ class _Matcher:
         self.marks = [{pair[side]: ("mark", position) for position, pair in enumerate(known)} for side in (0, 1)]
         self.coarse = [[self.number(coarse(node)) for node in side.nodes] for side in self.sides]
         self.labels = [[self._labels(at, what) for at in (0, 1)] for what in (fine, lambda node: ())]
+        for at in (0, 1):
+            leaves = self._leaves(at)
+            for labels in self.labels:
+                both = zip(labels[at], leaves, strict=True)
+                labels[at] = [self.number(("of", *pair)) if pair[1] else pair[0] for pair in both]
+        self.nameless = [nameless(side).keys() for side in self.sides]
+
+    def _leaves(self, at: int) -> list[tuple[int, ...]]:
+        """For each operation, the marks of the leaves among its arguments, also of those seen through a `t`: they tell
+        apart what stands in equal layers."""
+        alone: dict[int, int] = {}
+        found: list[tuple[int, ...]] = []
+        for node in self.sides[at].nodes:
+            given = tuple([alone[edge.node] for edge in node.args if edge.node in alone])
+            if node.kind == "leaf" and node.id in self.marks[at]:
+                alone[node.id] = self.number(self.marks[at][node.id])
+            elif len(given) == len(node.args) == 1:
+                alone[node.id] = given[0]
+            found.append(given if len(node.args) > 1 else ())
+        return found
 
     def _labels(self, at: int, what: Label) -> list[int]:
         known = self.marks[at]
@@ -172,7 +192,7 @@ class _Matcher:
 
     def _unique(self, order: int | None, *keys: tuple[Sequence[Hashable], Sequence[Hashable]]) -> None:
         """Pair the nodes whose key no other free node on either side has, if the kinds of keys do not disagree."""
-        once, twice = self.old.free(order), self.new.free(order)
+        once, twice = self._told_apart(order)
         found: dict[tuple[int, int], None] = {}
         for mine, theirs in keys:
             counts, other_counts = Counter(mine[one] for one in once), Counter(theirs[one] for one in twice)
@@ -185,17 +205,25 @@ class _Matcher:
             if votes[one] == 1 == other_votes[other]:
                 self.pair(one, other)
 
+    def _told_apart(self, order: int | None) -> tuple[list[int], list[int]]:
+        """The free nodes of both sides, without masks where an edit is near: which one it is, its user tells."""
+        free = self.old.free(order), self.new.free(order)
+        if order is None:
+            return free
+        once, twice = ([one for one in its if one not in of] for its, of in zip(free, self.nameless, strict=True))
+        return once, twice
+
     def _ties(self, order: int | None, keys: Sequence[Hashable], others: Sequence[Hashable]) -> None:
         """Pair nodes that cannot be told apart: users first, and what they were given with them."""
         classes: dict[Hashable, list[int]] = defaultdict(list)
-        free = set(self.new.free(order))
+        once, twice = map(set, self._told_apart(order))
         for other in reversed(self.new.sorted):
-            if other in free:
+            if other in twice:
                 classes[others[other]].append(other)
-        counts = Counter(keys[one] for one in self.old.free(order))
+        counts = Counter(keys[one] for one in once)
         for first in reversed(self.old.sorted):
             key = keys[first]
-            if first in self.old.image or counts[key] != len(classes.get(key, ())):
+            if first not in once or first in self.old.image or counts[key] != len(classes.get(key, ())):
                 continue
             partner = next((other for other in classes[key] if self._fits(first, other)), None)
             if partner is None:

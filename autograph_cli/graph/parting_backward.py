@@ -222,7 +222,8 @@ class _Call:
                 continue
             if mine is None or its is None or sent == (None, None):
                 continue
-            compared = self.aligned.note(self._sent(one, other, mine, its, sent))
+            compared = self._sent(one, other, mine, its, sent)
+            compared = self.aligned.note(self.aligned.recomputed(one, other, 1, compared))
             self.sent[one.id, nr] = compared
             if compared.level == "parted":
                 self._add("formula", one.id, other.id, compared, nr)

@@ -122,14 +122,17 @@ class Forward:
             and found.apart.ulps(eps) > 1
         ):
             return Compared("parted", found.apart, eps)
-        return found
+        return aligned.recomputed(one, other, 0, found)
 
     def _settle(self) -> None:
-        """Drop beginnings that lead nowhere. One counts where a result that differs hangs on it, or where the same
-        operations go on with it; it is else a step of another way to compute the same."""
-        begun = {number for number in self.faults if self._goes_on(number)}
+        """Drop beginnings that lead nowhere. One counts where a result that differs hangs on it, or where it goes
+        on; it is else a step of another way to compute the same."""
+        ends = [*self._ends()]
+        parted = [mine.node for mine, its in ends if self.aligned.compare(mine, its).level == "parted"]
+        spoiled = set(walk(self.old, parted, lambda node: node.args))
+        begun = {number for number in self.faults if self._goes_on(number, spoiled)}
         faint = set(self.hushed)
-        for mine, its in self._ends():
+        for mine, its in ends:
             if self.aligned.like(mine, its):
                 known = self.aligned.results.get((mine.node, mine.nr))
                 led = begun if known is not None and known.level == "parted" else faint
@@ -147,12 +150,27 @@ class Forward:
             found.append(self._part(mine, its, number))
         return found
 
-    def _goes_on(self, number: int) -> bool:
-        """Return whether the same operations use a node and its like in the other graph, in the same places."""
-        uses, its = self.uses[0].get(number, []), self.uses[1].get(self.aligned.pairs[number], [])
-        users = [(self.aligned.pairs.get(user, -1), place) for user, place in uses]
-        ops = zip(uses, users, strict=True)
-        return sorted(users) == sorted(its) and all(self.old[one].op == self.new[two].op for (one, _), (two, _) in ops)
+    def _goes_on(self, number: int, spoiled: Collection[int]) -> bool:
+        """Return whether a difference comes to a result that is another one, by operations that both graphs have, or as
+        far as one that is the same in both and makes nothing of it. What others make up for, or has no like on its way,
+        is a step of another way to compute the same."""
+        met, waiting = {number}, [number]
+        while waiting:
+            one = waiting.pop()
+            uses, its = (found.get(at, []) for found, at in zip(self.uses, (one, self.aligned.pairs[one]), strict=True))
+            users = [(self.aligned.pairs.get(user, -1), place) for user, place in uses]
+            if sorted(users) != sorted(its):
+                continue
+            for user, like in {user: like for (user, _), (like, _) in zip(uses, users, strict=True)}.items():
+                alike = self.old[user].op == self.new[like].op
+                if alike and not self.aligned.equal(user, like):
+                    if user in spoiled:
+                        return True
+                    waiting += {user} - met
+                    met.add(user)
+                elif alike and _plain(self.old[user]) == _plain(self.new[like]):
+                    return True
+        return False
 
     def _ends(self) -> Iterator[tuple[Edge, Edge]]:
         """The results: what backward calls began with, and what nothing was computed from."""

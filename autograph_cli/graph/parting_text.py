@@ -197,7 +197,9 @@ def _output(graph: Graph, edge: Edge) -> str:
 
 def _called(node: Node) -> str:
     names = node.outputs[0].names if node.outputs else ()
-    return names[0] if names else node.module or _op(node)
+    if names or not node.computes:
+        return names[0] if names else node.module or _op(node)
+    return f"{_op(node)} in {node.module}" if node.module else _op(node)
 
 
 def _op(node: Node) -> str:
@@ -226,7 +228,7 @@ def _places(found: Divergence, parting: Parting) -> list[Source]:
     if parting.kind == "cut" and parting.ends is not None:
         told.insert(0, place(_graph(found, int(parting.lost)), parting.ends))
     taken = _taken(found, parting)
-    if taken is not None and _renamed(found, taken):
+    if taken is not None and _made_otherwise(found, taken, told):
         told = [place(_graph(found, which), edge.node) for which, edge in enumerate(taken)]
     if parting.kind in ("seed", "graph") and found.old is not None and found.new is not None:
         told = [step.graph.passes[parting.pass_id or 0].source for step in (found.old, found.new)]
@@ -235,12 +237,13 @@ def _places(found: Divergence, parting: Parting) -> list[Source]:
     return [each for each in told if each is not None]
 
 
-def _renamed(found: Divergence, taken: tuple[Edge, Edge]) -> bool:
-    """Return whether two outputs of one node have each other's name: then its line gives them these."""
-    nodes = [(_graph(found, which)[edge.node], edge.nr) for which, edge in enumerate(taken)]
-    names = [node.outputs[nr].names for node, nr in nodes]
+def _made_otherwise(found: Divergence, taken: tuple[Edge, Edge], told: list[Source | None]) -> bool:
+    """Return whether two outputs of one node are taken on lines that say the same, and the line that makes them says
+    another thing: this one is the cause, as in `k, q, v = ...`."""
+    makers = [place(_graph(found, which), edge.node) for which, edge in enumerate(taken)]
     like = found.aligned is not None and found.aligned.pairs.get(taken[0].node) == taken[1].node
-    return like and bool(set(names[0]) & set(names[1]))
+    texts, made = ({each and each.text for each in sources} for sources in (told, makers))
+    return like and len(texts) == 1 and len(made) == 2
 
 
 def _named(why: str, names: Names) -> str:

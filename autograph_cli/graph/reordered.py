@@ -25,25 +25,30 @@ Term = tuple[Edge, Edge | None]
 
 
 def reordered(graph: Graph) -> Graph | None:
-    """Return the graph with the arguments of such operations in one order, and sums of sums as one; None if there is
-    nothing to put in order."""
+    """Return the graph with the arguments of such operations in one order, and sums of sums, and of a number, as one;
+    None if there is nothing to put in order."""
     both = {node.id for node in graph if _commutes(node)}
     if not both:
         return None
     inner = _inner(graph, both)
     terms: dict[int, list[Term]] = {}
+    plain: dict[int, tuple[tuple[str, str], ...]] = {}
     texts: dict[int, str] = {}
     nodes = list(graph.nodes)
     given = {node.id: [edge.node for edge in data_edges(node)] for node in graph}
     for number in TopologicalSorter(given).static_order():
         node = graph[number]
-        if number in both:
-            pairs = list(zip(node.args, node.next or (None, None), strict=True))
+        if number in both or number in inner:
+            next_ = node.next[: len(node.args)] or (None,) * len(node.args)  # a number has an empty place, too
+            pairs = list(zip(node.args, next_, strict=True))
             found = [term for pair in pairs for term in (terms[pair[0].node] if pair[0].node in inner else [pair])]
             found.sort(key=lambda term: (texts[term[0].node], term[0].nr))
             terms[number] = found
+            given_too = [each for edge in node.args for each in plain.get(edge.node, ()) if edge.node in inner]
+            plain[number] = tuple(sorted([*constants(node).items(), *given_too]))
             following = tuple([edge for _, edge in found]) if node.next else ()
-            nodes[number] = replace(node, args=tuple([edge for edge, _ in found]), next=following, cut=())
+            args = tuple([edge for edge, _ in found])
+            nodes[number] = replace(node, args=args, next=following, saved=(), constants=plain[number], cut=())
         texts[number] = _text(graph, nodes[number], texts)
     kept = [node.id for node in graph if node.id not in inner]
     return part(replace(graph, nodes=tuple(nodes)), kept, graph.roots)
@@ -71,8 +76,9 @@ def _inner(graph: Graph, both: set[int]) -> set[int]:
         for node in graph
         if node.op == _SUM and node.id in both
         for edge in node.args
-        if edge.node in both and edge.node not in needed and uses[edge.node] == 1
+        if edge.node not in needed and uses[edge.node] == 1
         if (one := graph[edge.node]).op == _SUM and one.order == node.order and one.kind == node.kind
+        if edge.node in both or (len(one.args) == 1 and "alpha" not in constants(one))
     }
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from autograph_cli.graph.compared import constants
 from autograph_cli.graph.diff import Aspect, Change, GraphDiff, PassChange, reached, shown_type
 from autograph_cli.graph.names import visible
-from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node
+from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node, Source
 from autograph_cli.graph.review_cuts import Cuts
 from autograph_cli.graph.review_folding import folded
 from autograph_cli.graph.review_modules import Modules
@@ -59,6 +59,9 @@ class _Review:
         self.cuts = Cuts(self.old, self.new, self.origin, diff.switches)
         self.joined = Cuts(self.new, self.old, self.image)
         """The ends of gradients that are gone."""
+        kept = [each for each in diff.passes if "create_graph" in each.aspects]
+        self.graphs = {each.old for each in kept}, {each.new for each in kept}
+        """The backward calls that keep a graph of their own on one side only, which then has what hangs on it."""
         self.became = self._became()
         self.gone = Modules(self.old, diff.removed, self.new, self.image)
         self.came = Modules(self.new, diff.added, self.old, self.origin)
@@ -201,12 +204,20 @@ class _Review:
 
     def _change(self, change: Change) -> Iterator[str]:
         old, new = self.old[change.old], self.new[change.new]
-        for aspect in change.aspects:
-            if aspect != "constants" or new.is_operation or _shapes(old) == _shapes(new):
-                yield from _TELL[aspect](self, old, new)
+        told = [aspect for aspect in change.aspects if aspect != "constants" or new.is_operation or _is_alike(old, new)]
+        if "constants" in told and new.is_operation and (said := [*self._constants(old, new)]):
+            yield from said  # its outputs change type with that
+            told = [aspect for aspect in told if aspect not in ("constants", "type")]
+        for aspect in told:
+            yield from _TELL[aspect](self, old, new)
+
+    def _types(self, node: Node) -> str:
+        return ", ".join(shown_type(output.type, self.diff.parts) for output in node.outputs)
 
     def _recording(self) -> Iterator[str]:
         """Operations that autograd records no longer, and those that it records now."""
+        if self.graphs[0]:
+            return
         kinds = [(self.old[one], self.new[other]) for one, other in self.image.items()]
         for kind, how in (("untracked", "no longer recorded by autograd"), ("operation", "recorded by autograd now")):
             found = [new for old, new in kinds if old.is_operation and new.kind == kind != old.kind]
@@ -242,7 +253,6 @@ class _Review:
         return found
 
     def _type(self, old: Node, new: Node) -> Iterator[str]:
-        types = [[shown_type(output.type, self.diff.parts) for output in node.outputs] for node in (old, new)]
         if not new.is_operation:
             what = f"{new.kind} {self._leaf(self.new, new.id)}" if new.outputs[0].names else article(new.kind)
         elif module := self.module(self.new, new):
@@ -251,7 +261,7 @@ class _Review:
             named = any(output.names for output in new.outputs)
             word = f" (`{self.word(new)}`)" if named else ""
             what = f"{in_order(new.order)}{self.name(self.new, Edge(new.id))}{word}{self.where(new)} output"
-        yield f"{what} {', '.join(types[0])} -> {', '.join(types[1])}"
+        yield f"{what} {self._types(old)} -> {self._types(new)}"
 
     def _constants(self, old: Node, new: Node) -> Iterator[str]:
         if not new.is_operation:
@@ -362,10 +372,12 @@ class _Review:
         derived: Counter[int] = Counter()
         ended = (self.cuts if graph is self.new else self.joined).ends
         ends = {node.id for node in ended}
-        lines = {(node.op, node.source) for node in ended if node.source is not None}
+        lines: set[tuple[str, Source | None]] = {(node.op, node.source) for node in ended if node.source is not None}
+        kept = self.graphs[graph is self.new]
+        lines |= {(graph.passes[number].call, graph.passes[number].source) for number in kept if number is not None}
         for number in numbers:
             node = graph[number]
-            if not node.is_operation or number in ends or (node.op, node.source) in lines:
+            if not node.is_operation or number in ends or node.pass_id in kept or (node.op, node.source) in lines:
                 continue
             top = _top(graph, node)
             if node.order and top != number and top not in known:
@@ -420,7 +432,7 @@ class _Review:
 
     def _alone(self, graph: Graph, numbers: Sequence[int], known: dict[int, int], verb: str) -> Iterator[str]:
         """Leaves and inputs that no sentence accounts for: those that only matched nodes use, or none."""
-        missing = set(numbers)
+        missing = {*self.diff.removed} if graph is self.old else {*self.diff.added}
         changed = {change.new if graph is self.new else change.old for change in self.diff.changed}
         used = {
             edge.node
@@ -448,7 +460,7 @@ class _Review:
             if "roots" in change.aspects:
                 roots = ", ".join(self.name(self.old, edge) for edge in old.roots)
                 yield f"{told} started from {roots} before"
-            if "order" in change.aspects:
+            if "order" in change.aspects and not self.graphs[0]:
                 yield f"{told} is of order {new.order}, not {old.order}"
             if "create_graph" in change.aspects:
                 how = "now keeps" if new.create_graph else "no longer keeps"
@@ -485,8 +497,9 @@ _TELL: dict[Aspect, Callable[[_Review, Node, Node], Iterator[str]]] = {
 }
 
 
-def _shapes(node: Node) -> list[tuple[int, ...]]:
-    return [output.type.shape for output in node.outputs]
+def _is_alike(old: Node, new: Node) -> bool:
+    """Return whether both have outputs of the same shapes."""
+    return [output.type.shape for output in old.outputs] == [output.type.shape for output in new.outputs]
 
 
 def _within(node: Node) -> str:

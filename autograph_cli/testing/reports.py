@@ -1,4 +1,4 @@
-"""What came of snapshots for machines: JUnit XML, and GitHub's annotations."""
+"""What came of snapshots for machines: JUnit XML, SARIF, and GitHub's annotations."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 
+from autograph_cli.findings import formats
 from autograph_cli.graph.names import visible_lines
 from autograph_cli.testing.checking import Result
 
 _PLACE = re.compile(r"\((?P<file>[^()]+\.py):(?P<line>\d+)\)|line (?P<number>\d+) of (?P<other>\S+\.py)")
+
+_RULES = {
+    "different": ("The graph is another one than its snapshot has.", "Mend the script, or accept it with --update."),
+    "missing": ("There is no snapshot.", "Write it with autograph snapshot, and commit it."),
+    "failed": ("The script, or its snapshot, could not be read.", "Mend what the message says."),
+}
 
 
 def junit(results: Sequence[Result]) -> bytes:
@@ -40,6 +47,28 @@ def junit(results: Sequence[Result]) -> bytes:
 
 def github(results: Sequence[Result]) -> Iterator[str]:
     """An `::error` line for each sentence, at the line of the script that it is about where that is known."""
+    for _, sentence, file, line in _told(results):
+        at = "" if line is None else f",line={line}"
+        yield f"::error file={_property(file)}{at},title=autograph snapshot::{_data(sentence)}"
+
+
+def sarif(results: Sequence[Result]) -> str:
+    """A log that code scanning reads, with a result for each sentence."""
+    told = list(_told(results))
+    used = {status for status, *_ in told}
+    rules = [
+        {"id": f"snapshot-{status}", "shortDescription": {"text": title}, "help": {"text": remedy}}
+        for status, (title, remedy) in _RULES.items()
+        if status in used
+    ]
+    return formats.sarif_log(
+        rules,
+        [formats.sarif_result(f"snapshot-{status}", "error", said, (file, line)) for status, said, file, line in told],
+    )
+
+
+def _told(results: Sequence[Result]) -> Iterator[tuple[str, str, str, int | None]]:
+    """Yield the status of what is not the same, a sentence, and the file and line that it is about."""
     for result in results:
         outcome = result.outcome
         if outcome.exit_code == 0:
@@ -47,8 +76,8 @@ def github(results: Sequence[Result]) -> Iterator[str]:
         for sentence in outcome.diff.sentences if outcome.diff else [outcome.error]:
             position = _PLACE.search(sentence)
             file = result.script.parent / (position["file"] or position["other"]) if position else result.script
-            at = f",line={position['line'] or position['number']}" if position else ""
-            yield f"::error file={_property(file.as_posix())}{at},title=autograph snapshot::{_data(sentence)}"
+            line = int(position["line"] or position["number"]) if position else None
+            yield outcome.status, sentence, file.as_posix(), line
 
 
 def _data(text: str) -> str:

@@ -262,6 +262,20 @@ def test_names_in_a_comment_are_neither_markup_nor_people(cli: Cli, trace: Trace
     assert "<img>" not in page
 
 
+def test_a_module_is_compared_alone(autograph: Run, tmp_path: Path) -> None:
+    text = (
+        "import torch\nfrom torch import nn\nnet = nn.Sequential(nn.Linear(2, 2), nn.GELU(), nn.Linear(2, 1))\n"
+        "net(torch.ones(1, 2)).sum().backward()\n"
+    )
+    (tmp_path / "old.py").write_text(text, "utf-8")
+    (tmp_path / "new.py").write_text(text.replace("GELU()", "GELU('tanh')"), "utf-8")
+    same = autograph("diff", "old.py", "new.py", "--module", "net.2")
+    assert (same.returncode, same.stdout) == (0, "")
+    other = autograph("diff", "old.py", "new.py", "--module", "net.1")
+    assert (other.returncode, "approximate" in other.stdout) == (1, True)
+    assert autograph("diff", "old.py", "new.py", "--module", "net.7").returncode == 2
+
+
 def test_equal_graphs_make_a_page_and_a_comment_that_say_so(cli: Cli, traces: list[str]) -> None:
     for format_ in ("html", "markdown"):
         result = cli("diff", "-f", format_, traces[0], traces[0])

@@ -13,6 +13,7 @@ from click.testing import Result
 from autograph_cli.graph import Trace
 from autograph_cli.testing import recording
 from autograph_cli.testing.recording import Recording, RecordingError
+from tests.cli.test_explain import SARIF
 from tests.conftest import Run
 
 Cli = Callable[..., Result]
@@ -160,7 +161,7 @@ def test_one_summary_for_all_and_reports_for_machines(
     touch(tmp_path, "a.py", "b.py", "c.py")
     cli("snapshot", "a.py", "b.py", "c.py")
     made["b.py"], made["c.py"] = without_roots(trace), "ValueError: 100% no"
-    result = cli("snapshot", "--check", "-j", "3", "--github", "--junit", "out.xml", ".")
+    result = cli("snapshot", "--check", "-j", "3", "--github", "--junit", "out.xml", "--sarif", "out.sarif", ".")
     assert result.exit_code == 2
     assert "3 snapshots: 1 the same, 1 different, 1 failed" in result.stdout
     lines = [line for line in result.stdout.splitlines() if line.startswith("::error")]
@@ -172,6 +173,16 @@ def test_one_summary_for_all_and_reports_for_machines(
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
     assert [[child.tag for child in case] for case in suite] == [[], ["failure"], ["error"]]
     assert not list(_wrong_in_junit(ET.parse(tmp_path / "out.xml").getroot()))
+    log = json.loads((tmp_path / "out.sarif").read_text("utf-8"))
+    pytest.importorskip("jsonschema").validate(log, SARIF)
+    (run,) = log["runs"]
+    assert [each["ruleId"] for each in run["results"]] == ["snapshot-different", "snapshot-failed"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["snapshot-different", "snapshot-failed"]
+    places = [each["locations"][0]["physicalLocation"] for each in run["results"]]
+    assert places == [
+        {"artifactLocation": {"uri": "expr.py"}, "region": {"startLine": 5}},
+        {"artifactLocation": {"uri": "c.py"}},
+    ]
 
 
 JUNIT = {

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from autograph_cli.graph import Trace
+from autograph_cli.graph import Graph, Trace
+from autograph_cli.graph.aligned import Aligned, Compared
 from autograph_cli.graph.divergence import Divergence, divergence
-from autograph_cli.graph.numbers import apart, kept
+from autograph_cli.graph.numbers import Apart, apart, kept
 from autograph_cli.graph.parting_text import as_dict, first_place, sentence, text
+from autograph_cli.graph.records import Measured, Node, Output, TensorType
 from autograph_cli.record.run.runner import Target, record
 from tests.graph.parting_programs import Planted, planted, rounded, same, sample
 from tests.graph.planted_models import planted_models
@@ -378,3 +380,34 @@ def test_the_argument_that_differs_and_both_lines_are_told(case: str, tmp_path: 
     details = as_dict(divergence(old, new), ("a.py", "b.py"))["first"]["details"]
     lines = [details["old_line"], details["new_line"]]
     assert (lines, details["constants"]) == ([f"y = {way}" for way in ways], constants)
+
+
+@pytest.mark.parametrize(
+    ("off", "constant", "level"),
+    [
+        ((1e-7, 1e-7), "2", "rounding"),  # both are right, however far rounding has grown
+        ((1e-7, 4e-3), "2", "parted"),  # the one is off on its own inputs
+        ((4e-3, 4e-3), "2", "unknown"),
+        ((None, 1e-7), "2", "unknown"),
+        ((1e-7, 1e-7), "3", "unknown"),  # other operations are both right, too
+    ],
+)
+def test_float64_tells_a_fault_from_rounding_that_has_grown(
+    off: tuple[float | None, float], constant: str, level: str
+) -> None:
+    outputs = (Output(TensorType("float32", (3,))),)
+    nodes = [
+        Node(
+            0,
+            "operation",
+            "MulBackward0",
+            "mul",
+            outputs,
+            constants=(("other", each),),
+            measured=Measured(deviation=(by,)),
+        )
+        for each, by in zip(("2", constant), off, strict=True)
+    ]
+    aligned = Aligned(Graph((nodes[0],)), Graph((nodes[1],)), same_engine=True)
+    found = Compared("unknown", Apart(False, 0.02, 1.0), 2.0**-23)
+    assert aligned.recomputed(*nodes, 0, found).level == level

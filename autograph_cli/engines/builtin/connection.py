@@ -205,10 +205,12 @@ class Builtin(Tensors, Measuring):
 
     def _untracked(self, name: str, op: Operation | None, inputs: Sequence[Any], outputs: Sequence[Tensor]) -> None:
         first = outputs[0]
-        if name.endswith("_") and first.requires_grad and not self.listener.minds(first):
+        whole = self.listener.owner(first) if name.endswith("_") else first
+        if name.endswith("_") and whole.requires_grad and not self.listener.minds(whole):
             if self.listener.noting and op is not None:
                 given = self.arguments(op, plain_arguments(inputs))
-                self.listener.filled(first, name, given, random=op.random)
+                source = inputs[1] if op.overwrites else None
+                self.listener.filled(whole, name, given, part=first, random=op.random, source=source)
             return
         args: list[Output] = []
         cut: list[Output] = []

@@ -198,13 +198,15 @@ class PyTorch(Nodes, Measuring):
             drawn = self.listener.drawn.of(first) if len(given) == 1 else None
             if drawn is not None and is_random(drawn.op) and not is_random(name):
                 if self.listener.noting:
-                    self.listener.filled(first, f"{name.rstrip('_')}_", self._told(plain), random=False)
+                    self.listener.filled(first, f"{name.rstrip('_')}_", self._told(plain), part=first, random=False)
                 return  # noise that is scaled is noise still
             fresh = drawn is not None and is_random(name)
-            whole = first if first._base is None else first._base
+            whole = self.listener.owner(first if first._base is None else first._base)
             if whole.requires_grad and not self.listener.minds(whole):
                 if self.listener.noting:
-                    self.listener.filled(whole, f"{name.rstrip('_')}_", self._told(plain), random=is_random(name))
+                    named, drawn_anew = f"{name.rstrip('_')}_", is_random(name)
+                    source = given[1][0] if named == "copy_" else None
+                    self.listener.filled(whole, named, self._told(plain), part=first, random=drawn_anew, source=source)
                 return
             if not fresh and writes_out(operation):
                 return self._written(operation, given[: -len(outputs)], plain, outputs)

@@ -3,6 +3,7 @@ else how they were drawn."""
 
 from __future__ import annotations
 
+import weakref
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +23,8 @@ class Data:
 
     def __init__(self) -> None:
         self.facts: dict[int, Facts] = {}
+        self.parameters: dict[int, weakref.ref[Any]] = {}
+        """The parameters that were made, by the id of their memory."""
         self.on = True
         """True while numbers are noted. Of later data only the way they were drawn is noted, for steps change the
         numbers."""

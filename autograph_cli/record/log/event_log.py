@@ -330,20 +330,39 @@ class EventLog:
     def noting(self) -> bool:
         return self.data is not None and self.data.on
 
-    def filled(self, tensor: Any, name: str, given: Sequence[tuple[str, str]], *, random: bool) -> None:
-        """A parameter was changed before anything was computed with it: random numbers were drawn into it, or such were
-        changed by what came then."""
-        drawn = self.drawn.of(tensor)
-        if random:
+    def owner(self, tensor: Any) -> Any:
+        """Return the parameter whose memory this is, as after `weight.data`; else the tensor."""
+        if self.data is None or not self.data.on or tensor.requires_grad or not self.data.parameters:
+            return tensor
+        memory = self.engine.storages([tensor])
+        ref = self.data.parameters.get(memory[0]) if memory else None
+        found = None if ref is None else ref()
+        return found if found is not None and self.engine.storages([found]) == memory else tensor
+
+    def filled(
+        self, tensor: Any, name: str, given: Sequence[tuple[str, str]], *, part: Any, random: bool, source: Any = None
+    ) -> None:
+        """A parameter, or a `part` of it, was changed before anything was computed with it: random numbers were drawn
+        into it, it became a copy of a `source`, or what it was drawn by was changed by what came then."""
+        drawn, whole = self.drawn.of(tensor), self.engine.like(part) == self.engine.like(tensor)
+        by = None if drawn is None else drawn.by
+        if source is not None and whole:
+            self.becomes(tensor, source)
+        elif drawn is not None and by is not None and not (random and whole):
+            self.drew(tensor, drawn.op, followed(by, name, given))
+        elif random:
             self.drew(tensor, name, tuple(given))
-        elif drawn is not None and drawn.by is not None:
-            self.drew(tensor, drawn.op, followed(drawn.by, name, given))
 
     def becomes(self, made: Any, tensor: Any) -> None:
         """A parameter, or the data of one, was made of a tensor, with its numbers."""
-        origin = self._origin(tensor) if self.noting else None
+        if self.data is None or not self.data.on or self.owner(tensor) is made:
+            return
+        origin = self._origin(tensor)
+        self.drawn.pop(id(made), None)
         if origin is not None:
             self.drawn[id(made)] = replace(origin, ref=weakref.ref(made))
+        if made.requires_grad and (memory := self.engine.storages([made])):
+            self.data.parameters[memory[0]] = weakref.ref(made)
 
     def _origin(self, tensor: Any) -> Drawn | None:
         """How the numbers of a tensor came about, if they were drawn, or computed in this step of what was."""

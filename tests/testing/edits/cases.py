@@ -404,7 +404,7 @@ EDITS = (
         "proj-init",
         "std=0.02 / math.sqrt(2 * config.n_layer)",
         "std=0.02",
-        r"^leaf `model\.transformer\.h\.0-2\.attn\.c_proj\.weight` was drawn by .*std=0\.00816497\) and is drawn by .*std=0\.02\)\n[^\n]*$",
+        r"^leaf `model\.transformer\.h\.0-2\.attn\.c_proj\.weight` was drawn by .*std=0\.00816497\) and is drawn by .*std=0\.02\); the same of `[^`]*\.mlp\.c_proj\.weight`$",
     ),
     Edit(
         "gpt",
@@ -439,7 +439,7 @@ EDITS = (
         "rms-eps",
         "+ 1e-8)",
         "+ 1e-6)",
-        r"^`model\.blocks\.0-1\.norm` `add` \(ddpm\.py:36\) is called with other=1e-06, not other=1e-08\n[^\n]*$",
+        r"^`model\.blocks\.0-1\.norm` `add` \(ddpm\.py:36\) is called with other=1e-06, not other=1e-08; the same of `model\.out\.0`$",
     ),
     Edit(
         "ddpm",

@@ -291,6 +291,8 @@ class Tensor(Methods, metaclass=Named):
         if self._ag_meta is not None and (new._ag_raw.dtype != self._ag_raw.dtype or new.device != self.device):
             self._ag_meta.accumulator = None
         self._ag_raw = new._ag_raw
+        if process_state.observer is not None and self.requires_grad:
+            process_state.observer.becomes(self, new)
 
     def detach_(self) -> Tensor:
         """Leave the graph; a view cannot."""
