@@ -30,8 +30,8 @@ FLATTEST, STEEPEST = 0.42, 1.75
 """Heights over widths between which a picture is neither a ribbon nor a tower."""
 WHOLE = 30
 """Boxes below which no picture along the data is broken into columns."""
-WITHOUT_TITLES = 1.2
-"""How much too wide a picture may be that is tried without the derivatives in the titles of its bands."""
+NEARLY = 1.25
+"""How much too big a picture may be that is tried in fewer words, too."""
 FAR_OFF = 1.4
 """How much too big a picture is that need not be looked at further."""
 CROSSINGS, TANGLED = 2, 0.05
@@ -91,13 +91,13 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         if not scene.bands or len(scene.boxes) <= WHOLE or direction != "auto":
             whole = fitted(scene, direction, columns=False)
             yield whole
-        if whole is not None and scene.bands and 1 < _shrunk(whole) < WITHOUT_TITLES:
-            bands = tuple([replace(band, title=_in_short(band.title)) for band in scene.bands])
-            yield fitted(replace(scene, bands=bands), direction, columns=False)
         if direction == "auto" and scene.bands and (whole is None or _cost(whole) > 1):
             yield from _in_orders(scene)
         elif columns and whole is not None and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
             yield fitted(scene, direction, columns=True)
+
+    def cheapest(scene: Scene) -> tuple[float, Placed]:
+        return min([(_cost(its), its) for its in map(shaped, laid_out(scene))], key=_first)
 
     best, crowded, least = _NONE, _NONE, (math.inf, 0)
     waiting: Scene | None = None
@@ -110,8 +110,9 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         least, waiting = size, scene
         if size[0] > MOST_SEEN:
             continue
-        drawn = [(_cost(its), its) for its in map(shaped, laid_out(scene))]
-        (cost, nearest), waiting = min(drawn, key=_first), None
+        cost, nearest = cheapest(scene)
+        brief = in_short(scene) if 1 < cost < NEARLY else scene
+        (cost, nearest), waiting = min((cost, nearest), cheapest(brief) if brief != scene else _NONE, key=_first), None
         if cost <= 1:
             small = crowded[1] is not None and LEFT * len(crowded[1].scene.boxes) > size[0]
             return crowded[1] if crowded[1] is not None and small else nearest
@@ -143,9 +144,11 @@ def _first(judged: Judged) -> float:
     return judged[0]
 
 
-def _in_short(title: str) -> str:
-    """The title of a band without the derivatives that are in it: `order 1 · backward`."""
-    return " · ".join(title.split(" · ")[:2])
+def in_short(scene: Scene) -> Scene:
+    """The scene without the derivatives in the titles of bands, and without lines that boxes can do without."""
+    bands = tuple([replace(band, title=" · ".join(band.title.split(" · ")[:2])) for band in scene.bands])
+    boxes = tuple([replace(box, lines=box.lines[box.spare :], spare=0) if box.spare else box for box in scene.boxes])
+    return replace(scene, bands=bands, boxes=boxes)
 
 
 def _cost(placed: Placed) -> float:
