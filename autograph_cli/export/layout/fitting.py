@@ -14,7 +14,7 @@ from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.orders import narrowed, side_by_side
 from autograph_cli.export.layout.placed import Placed, Point
-from autograph_cli.export.scene.records import Scene
+from autograph_cli.export.scene.records import Box, Scene
 from autograph_cli.export.simplify.ports import with_ports
 from autograph_cli.export.style import SUBTITLE, TITLE
 
@@ -30,6 +30,8 @@ FLATTEST, STEEPEST = 0.42, 1.75
 """Heights over widths between which a picture is neither a ribbon nor a tower."""
 WHOLE = 30
 """Boxes below which no picture along the data is broken into columns."""
+ORIGIN = ("∂ ", "sum of gradients ")
+"""The words before what a derivative is one of, which stand after its node."""
 NEARLY = 1.25
 """How much too big a picture may be that is tried in fewer words, too."""
 FAR_OFF = 1.4
@@ -145,10 +147,17 @@ def _first(judged: Judged) -> float:
 
 
 def in_short(scene: Scene) -> Scene:
-    """The scene without the derivatives in the titles of bands, and without lines that boxes can do without."""
+    """The scene without the derivatives in the titles of bands, the node's name of a derivative that tells what it is
+    one of, and lines that boxes can do without."""
     bands = tuple([replace(band, title=" · ".join(band.title.split(" · ")[:2])) for band in scene.bands])
-    boxes = tuple([replace(box, lines=box.lines[box.spare :], spare=0) if box.spare else box for box in scene.boxes])
-    return replace(scene, bands=bands, boxes=boxes)
+    return replace(scene, bands=bands, boxes=tuple(map(_box_in_short, scene.boxes)))
+
+
+def _box_in_short(box: Box) -> Box:
+    told = box.subtitle.partition(" · ")[2]
+    if box.style == "derivative" and told.startswith(ORIGIN):
+        box = replace(box, subtitle=told)
+    return replace(box, lines=box.lines[box.spare :], spare=0) if box.spare else box
 
 
 def _cost(placed: Placed) -> float:
