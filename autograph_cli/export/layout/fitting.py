@@ -112,9 +112,10 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         least, waiting = size, scene
         if size[0] > MOST_SEEN:
             continue
+        waiting = None
         cost, nearest = cheapest(scene)
-        brief = in_short(scene) if 1 < cost < NEARLY else scene
-        (cost, nearest), waiting = min((cost, nearest), cheapest(brief) if brief != scene else _NONE, key=_first), None
+        if 1 < cost < NEARLY and (brief := in_short(scene)) != scene:
+            cost, nearest = min((cost, nearest), cheapest(brief), key=_first)
         if cost <= 1:
             small = crowded[1] is not None and LEFT * len(crowded[1].scene.boxes) > size[0]
             return crowded[1] if crowded[1] is not None and small else nearest
@@ -142,7 +143,7 @@ Judged = tuple[float, Placed | None]
 _NONE: Judged = (math.inf, None)
 
 
-def _first(judged: Judged) -> float:
+def _first(judged: tuple[float, Placed | None]) -> float:
     return judged[0]
 
 
