@@ -289,19 +289,16 @@ class Recorder:
         if not step.running and (self._may_be_kept() or self.watch is not None):
             spaces = [names.variables_of(frame) for frame in reversed(script_frames())]
             step.variables = names.scan(log, spaces, None if self._keeps else self._settled)
-            kind = self.kinds.known(step.sites)
-            chosen = kind is None or self.selection.names(self.total) or not self._each
-            if call.keeps_graph:
-                differentiated = call.kind == "grad" and any(entry.create_graph for entry in step.passes)
-                if differentiated and not call.create_graph and step.derived[0] is None:
-                    step.derived = self.derivations.of_call(call, chosen=chosen)
-            else:
+            again = call.kind == "grad" and step.derived[0] is None and any(entry.create_graph for entry in step.passes)
+            if not call.create_graph and (again or not call.keeps_graph):
+                kind = self.kinds.known(step.sites)
+                if kind is not None and not call.keeps_graph:
+                    self._trim(step, call, kind)
+                chosen = kind is None or self.selection.names(self.total) or not self._each
+                step.derived = self.derivations.of_call(call, chosen=chosen)
+            if not call.keeps_graph:
                 if call.create_graph:
                     step.derived = None, ""
-                else:
-                    if kind is not None:
-                        self._trim(step, call, kind)
-                    step.derived = self.derivations.of_call(call, chosen=chosen)
                 look(log, step)
                 if self.watch is not None:
                     self.watch.begins(self._leaves(step.leaves))
