@@ -41,9 +41,22 @@ LARGEST = 200_000
 def placed(picture: Picture) -> Placed:
     """Lay out the scene as it fits a page: to the right, or broken into columns; by default folded until it does."""
     options = picture.options
-    if options.level != USER or options.max_nodes is None or options.depth is not None:
+    if not _has_budget(picture):
         return fitted(drawable(picture), options.direction, columns=options.columns)
     return within_budget(_ever_smaller(picture), options.direction, columns=options.columns)
+
+
+def as_drawn(picture: Picture) -> Scene:
+    """Make the scene of a picture with what is drawn of it, for another program to lay out."""
+    if not _has_budget(picture):
+        return scene_of(picture, picture.options.max_nodes)
+    drawn = {box.id for box in placed(picture).scene.boxes}
+    return next(scene for scene, _ in _ever_smaller(picture) if drawn == {box.id for box in scene.boxes})
+
+
+def _has_budget(picture: Picture) -> bool:
+    options = picture.options
+    return options.level == USER and options.max_nodes is not None and options.depth is None
 
 
 def _ever_smaller(picture: Picture) -> Iterator[tuple[Scene, bool]]:

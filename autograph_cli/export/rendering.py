@@ -24,7 +24,7 @@ from autograph_cli.export.options import FLOWS, READABLE, Panels, RenderOptions
 from autograph_cli.export.page.html import Page, in_frame, to_html
 from autograph_cli.export.page.sheets import page_of, sheet_of
 from autograph_cli.export.picture import DEEPEST, VIEWS, Picture, picture_of, whole_of
-from autograph_cli.export.pipeline import LARGEST, placed, scene_of
+from autograph_cli.export.pipeline import LARGEST, as_drawn, placed
 from autograph_cli.export.scene.building import build
 from autograph_cli.export.scene.colouring import COLOURS, amounts
 from autograph_cli.export.scene.formula_lines import to_latex
@@ -54,17 +54,17 @@ def _svg(picture: Picture) -> str:
     options = picture.options
     if options.layout in (None, BUILT_IN):
         return to_svg(placed(picture))
-    scene = scene_of(picture, options.max_nodes)
+    scene = as_drawn(picture)
     return graphviz_svg(scene, options.layout, right=runs_right(scene, options.direction))
 
 
 def _dot(picture: Picture) -> bytes:
-    scene = scene_of(picture)
+    scene = as_drawn(picture)
     return visible_joined(dot_lines(scene, right=runs_right(scene, picture.options.direction)))
 
 
 def _mermaid(picture: Picture) -> str:
-    scene = scene_of(picture, picture.options.max_nodes)
+    scene = as_drawn(picture)
     return to_mermaid(scene, right=runs_right(scene, picture.options.direction))
 
 

@@ -12,10 +12,12 @@ from autograph_cli.graph.records import PACKED, Node
 
 LONGEST = 30
 """Characters that the arguments of one operation may take."""
-_SHAPES = ("sizes", "size", "strides", "storage_offset", "options", "scalar_type", "N", "C", "HxW")
+_SHAPES = ("sizes", "size", "strides", "storage_offset", "options", "scalar_type", "N", "C", "HxW", "source_dim")
 _USUAL = {
     "alpha": (1, 1.0),
     "beta": (1,),
+    "scale": (1, 1.0),
+    "input_scale": (1, 1.0),
     "reduction": (1,),
     "ignore_index": (-100,),
     "label_smoothing": (0, 0.0),
@@ -34,6 +36,9 @@ _USUAL = {
     "sorted": (True,),
 }
 """Values that go without saying; of all other arguments that is False."""
+
+_REDUCED = {0: "each", 2: "sum"}
+"""The numbers that a loss takes its reduction as; 1, the mean, goes without saying."""
 
 Plain = Mapping[str, Any]
 
@@ -91,7 +96,8 @@ def _listed(plain: Plain) -> str:
         usual = any(value == other and type(value) is type(other) for other in _USUAL.get(name, (False,)))
         if usual or value in (None, ()) or _is_shape(name) or name.startswith("saved_tensors"):
             continue
-        words.append(name if value is True else f"{name} {_short(value)}")
+        word = _REDUCED.get(value) if name == "reduction" else name if value is True else None
+        words.append(word or f"{name} {_short(value)}")
     return ", ".join(words)
 
 
@@ -105,7 +111,6 @@ def operation_text(node: Node, shapes: Sequence[tuple[int, ...]] = (), room: int
     return f"{node.op} {arguments_text(node, shapes, room)}".rstrip()
 
 
-_REDUCTION, _REDUCED = re.compile(r"\breduction ([02])\b"), {0: "each", 2: "sum"}
 _PARTS = re.compile(r"^_+|^native_|_with_indices$|_forward$")
 
 
@@ -115,7 +120,7 @@ def step_text(node: Node, shapes: Sequence[tuple[int, ...]] = (), room: int = LO
     >>> step_text(Node(0, "operation", "RsubBackward1", "rsub", (), constants=(("other", "1"),)))
     '1 −'
     """
-    text = _REDUCTION.sub(lambda found: _REDUCED[int(found[1])], arguments_text(node, shapes, room))
+    text = arguments_text(node, shapes, room)
     write = _STEPS.get(node.op)
     if text and write is not None:
         return write(text, {name: _value(value) for name, value in _plain(node)})
@@ -137,8 +142,9 @@ def _index(words: str, plain: Plain) -> str:
 _STEPS: dict[str, Callable[[str, Plain], str]] = {
     **{op: _sign(op) for op in ("add", "sub", "rsub", "mul", "div")},
     **dict.fromkeys(("select", "slice"), _index),
+    "_to_copy": lambda words, plain: f"to {words.replace('dtype ', '').replace('device ', '')}",
 }
-"""Operations that are a sign or an index: from their arguments."""
+"""Operations that are a sign or an index, or called by another name: from their arguments."""
 
 
 def _by(sign: str, name: str) -> Callable[[Plain, Sequence[tuple[int, ...]]], str]:
@@ -196,6 +202,7 @@ _WRITTEN: dict[str, Callable[[Plain, Sequence[tuple[int, ...]]], str]] = {
     "mul": _by("×", "other"),
     "div": _by("÷", "other"),
     "pow": _by("", "exponent"),
+    "fill": _by("", "value"),
     **dict.fromkeys(("gt", "ge", "lt", "le", "eq", "ne", "remainder", "fmod"), _by("", "other")),
     "convolution": _convolution,
     **dict.fromkeys(("max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d"), _pooling),

@@ -99,6 +99,8 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
         severed = [_before(graph, node.args[position]) for position in node.cut]
         if kind == PASSED and severed[0].kind == "leaf":
             continue  # a leaf's own history begins with what it holds
+        if node.written and all(each.written and each.written[0] == node.written[0] for each in severed):
+            continue  # a function of PyTorch's own, whose gradient is meant so
         behind = _leaves_behind(graph, severed)
         if meant.issuperset(behind) or (node.op == DETACHED and kind == CUT and led.issuperset(behind)):
             continue

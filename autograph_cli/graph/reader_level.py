@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from autograph_cli.graph.closing import Merging, measured_together, users_of
 from autograph_cli.graph.layers import layer_words
+from autograph_cli.graph.nesting import Nesting
 from autograph_cli.graph.records import Edge, Graph, Measured, Node, Values
 from autograph_cli.graph.views import as_input, data_edges, is_change, is_cut, take, walk, written_base
 
@@ -108,9 +109,9 @@ class _Grouping:
 
     def _leaf_calls(self) -> set[int]:
         """The calls of layers in which no other module ran."""
-        calls = self.graph.calls
-        outer = {calls[number].parent for number in {node.call for node in self.graph} if number is not None}
-        return {call.id for call in calls if call.layer is not None and call.id not in outer}
+        nesting = Nesting(self.graph)
+        outer = {call for ran in {node.call for node in self.graph} for call in list(nesting.around(ran))[1:]}
+        return {call.id for call in self.graph.calls if call.layer is not None and call.id not in outer}
 
     def _wrong(self) -> Iterator[Key]:
         """Expressions that changed in place what they did not make, or a part of it: all of it goes on from there."""

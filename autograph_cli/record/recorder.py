@@ -195,7 +195,7 @@ class Recorder:
         self._optimizers = optimizers_in(log.engine, [scope]) or self._optimizers
         if self.total and self._optimizers:
             self.noticed.look_at(self._optimizers, [scope])
-        if step.has_operations and self._wanted():
+        if step.has_operations and step.derived[0] is None and self._wanted():
             own = {event.key for event in step.events if event.followed}
             found = [name for name, output in step.variables if output not in step.bare and key_of(output) in own]
             roots = [(name, scope[name]) for name in found]
@@ -289,15 +289,16 @@ class Recorder:
         if not step.running and (self._may_be_kept() or self.watch is not None):
             spaces = [names.variables_of(frame) for frame in reversed(script_frames())]
             step.variables = names.scan(log, spaces, None if self._keeps else self._settled)
+            again = call.kind == "grad" and step.derived[0] is None and any(entry.create_graph for entry in step.passes)
+            if not call.create_graph and (again or not call.keeps_graph):
+                kind = self.kinds.known(step.sites)
+                if kind is not None and not call.keeps_graph:
+                    self._trim(step, call, kind)
+                chosen = kind is None or self.selection.names(self.total) or not self._each
+                step.derived = self.derivations.of_call(call, chosen=chosen)
             if not call.keeps_graph:
                 if call.create_graph:
                     step.derived = None, ""
-                else:
-                    kind = self.kinds.known(step.sites)
-                    if kind is not None:
-                        self._trim(step, call, kind)
-                    chosen = kind is None or self.selection.names(self.total) or not self._each
-                    step.derived = self.derivations.of_call(call, chosen=chosen)
                 look(log, step)
                 if self.watch is not None:
                     self.watch.begins(self._leaves(step.leaves))

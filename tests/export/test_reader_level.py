@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograph_cli.export import READABLE, render
+from autograph_cli.export import READABLE, VIEWS, render
 from autograph_cli.export.layout.fitting import FLATTEST, HIGH, SMALLEST, STEEPEST, WHOLE, WIDE
 from autograph_cli.graph import Graph, Trace, forward
 from autograph_cli.graph.reader_level import as_written
@@ -131,8 +131,78 @@ SCRIPTS = {
         (g,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
         loss = (g[:, :1] - net(x)).pow(2).mean()
     """,
+    "messages": """
+        class Layer(nn.Module):
+            def __init__(self, i, o):
+                super().__init__()
+                self.lin, self.bias = nn.Linear(i, 2 * o, bias=False), nn.Parameter(torch.zeros(2 * o))
+                self.dst, self.src = nn.Parameter(torch.randn(1, 2, o)), nn.Parameter(torch.randn(1, 2, o))
+            def forward(self, x, edges):
+                x = self.lin(x).view(len(x), 2, -1)
+                src, dst = edges
+                e = F.leaky_relu((x * self.src).sum(-1)[src] + (x * self.dst).sum(-1)[dst], 0.2)
+                e = (e - e.max()).exp()
+                alpha = e / torch.zeros(len(x), 2).index_add(0, dst, e)[dst]
+                out = torch.zeros_like(x).index_add(0, dst, x[src] * alpha.unsqueeze(-1))
+                return out.flatten(1) + self.bias
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one, self.two = Layer(5, 4), Layer(8, 2)
+            def forward(self, x, edges):
+                return F.log_softmax(self.two(F.elu(self.one(x, edges)), edges), 1)
+        edges, mask = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]]), torch.tensor([True, True, False, True])
+        loss = F.nll_loss(Net()(torch.randn(4, 5), edges)[mask], torch.tensor([0, 1, 2]))
+    """,
+    "noised": """
+        class Res(nn.Module):
+            def __init__(self, i, o):
+                super().__init__()
+                self.into = nn.Sequential(nn.GroupNorm(2, i), nn.SiLU(), nn.Conv2d(i, o, 3, padding=1))
+                self.emb = nn.Sequential(nn.SiLU(), nn.Linear(8, o))
+                self.out = nn.Sequential(nn.GroupNorm(2, o), nn.SiLU(), nn.Conv2d(o, o, 3, padding=1))
+                self.skip = nn.Conv2d(i, o, 1)
+            def forward(self, x, emb):
+                return self.skip(x) + self.out(self.into(x) + self.emb(emb)[:, :, None, None])
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.time, self.down = nn.Sequential(nn.Linear(4, 8), nn.SiLU(), nn.Linear(8, 8)), nn.Conv2d(4, 4, 2, 2)
+                self.one, self.two, self.up, self.last = Res(2, 4), Res(4, 8), Res(8, 4), Res(8, 2)
+            def forward(self, x, t):
+                emb = self.time(t)
+                one = self.one(x, emb)
+                h = F.interpolate(self.up(self.two(self.down(one), emb), emb), scale_factor=2)
+                return self.last(torch.cat([h, one], 1), emb)
+        loss = F.mse_loss(Net()(torch.randn(1, 2, 4, 4), torch.randn(1, 4)), torch.randn(1, 2, 4, 4))
+    """,
+    "adversaries": """
+        made = [nn.ConvTranspose2d(8, 4, 4), nn.BatchNorm2d(4), nn.ReLU(True), nn.ConvTranspose2d(4, 1, 4, 2, 1), nn.Tanh()]
+        G = nn.Sequential(*made)
+        class Critic(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.main = nn.Sequential(nn.Conv2d(1, 4, 4, 2, 1), nn.LeakyReLU(0.2, True), nn.Conv2d(4, 1, 4), nn.Sigmoid())
+            def forward(self, x):
+                return self.main(x).view(-1, 1).squeeze(1)
+        D, bce, label = Critic(), nn.BCELoss(), torch.full((4,), 1.0)
+        real = bce(D(torch.randn(4, 1, 8, 8)), label)
+        real.backward()
+        fake = G(torch.randn(4, 8, 1, 1))
+        label.fill_(0.0)
+        bce(D(fake.detach()), label).backward()
+        label.fill_(1.0)
+        loss = bce(D(fake), label)
+    """,
+    "parametrized": """
+        from torch.nn.utils.parametrizations import spectral_norm
+        net = nn.Sequential(spectral_norm(nn.Linear(4, 6)), nn.ReLU(), spectral_norm(nn.Linear(6, 1)))
+        loss = F.relu(1 - net(torch.randn(3, 4))).mean()
+    """,
 }
 """Programs of strangers in short, each for something that went wrong once."""
+TELLING = {("messages", "forward"): 25, ("noised", "double-backward"): 18, ("adversaries", "forward"): 12}
+"""The least boxes of pictures that were folded to next to nothing once."""
 SEEN = {
     "layers": (
         ["0: Linear 4→8", "1: BatchNorm1d 8", "2: ReLU", "3: Dropout p=0.5", "4: Linear 8→3", "cross_entropy sum"],
@@ -271,3 +341,23 @@ def readable(svg: str, *, clean: bool = True) -> None:
     assert FLATTEST - 0.03 <= seen.height / seen.width <= STEEPEST + 0.05
     assert not clean or seen.covered() == []
     assert not clean or seen.crossings() <= CROSSINGS * max(1.0, len(seen.boxes) / WHOLE)
+
+
+@pytest.mark.parametrize(("traced", "view"), TELLING, indirect=["traced"])
+def test_a_folded_picture_tells_as_much_as_there_is_room_for(
+    traced: Trace, view: str, request: pytest.FixtureRequest
+) -> None:
+    name = request.node.callspec.params["traced"]
+    assert len(Svg(render(traced.steps[-1], view, max_nodes=READABLE).decode()).boxes) >= TELLING[name, view]
+
+
+@pytest.mark.parametrize("traced", ["messages", "noised", "tower"], indirect=True)
+@pytest.mark.parametrize("view", VIEWS)
+def test_other_formats_have_the_boxes_of_the_picture(traced: Trace, view: str) -> None:
+    svg, dot, mermaid = (
+        render(traced.steps[-1], view, format_, max_nodes=READABLE).decode() for format_ in ("svg", "dot", "mermaid")
+    )
+    drawn = set(re.findall(r'<g id="([mntr]\w+)" class="(?!arrow)', svg))
+    boxes = set(re.findall(r'^\s*"?([mntr]\d\w*)"? \[label=', dot, re.M))
+    assert boxes and boxes == set(re.findall(r"^\s*([mntr]\d\w*)[\[({>]", mermaid, re.M))
+    assert boxes <= drawn and all(frame.startswith("m") for frame in drawn - boxes)

@@ -38,7 +38,7 @@ SHAPES = ((2, 3, 8, 8), (4, 3, 5, 5))
         ("slice", {"dim": "1", "start": "1", "end": "9223372036854775807", "step": "2"}, "dim 1, 1::2"),
         ("select", {"dim": "0", "index": "-1"}, "dim 0, index -1"),
         ("leaky_relu", {"negative_slope": "0.01"}, "negative_slope 0.01"),
-        ("nll_loss_forward", {"reduction": "2", "ignore_index": "-100"}, "reduction 2"),
+        ("nll_loss_forward", {"reduction": "2", "ignore_index": "-100"}, "sum"),
         ("addmm", {"mat1": "packed by a hook", "alpha": "1"}, ""),
         ("mul", {"other": "packed by a hook"}, ""),
         ("index", {"indices": "not Python: <x>"}, "indices not Python: <x>"),

@@ -321,6 +321,20 @@ def test_it_is_not_made_where_the_script_made_one() -> None:
     assert (step.double, step.derived) == (None, "")
 
 
+def test_the_order_above_is_made_where_products_with_it_keep_the_graph() -> None:
+    def script() -> dict[str, Any]:
+        scope = cube()
+        (g,) = torch.autograd.grad(scope["loss"], scope["x"], create_graph=True)
+        rows = [torch.autograd.grad(g, scope["x"], v, retain_graph=True)[0] for v in torch.eye(len(g))]
+        with torch.no_grad():
+            scope["x"].sub_(torch.stack(rows).sum(0))
+        return {**scope, "g": g}
+
+    (step,) = record(script).steps
+    assert step.derived.endswith("the script itself kept no graph of order 2")
+    assert step.double is not None and max(node.order for node in step.double) == 2
+
+
 def test_the_order_above_is_made_where_a_derivative_is_differentiated_and_no_graph_kept() -> None:
     def script(last: bool) -> dict[str, Any]:
         scope = cube()

@@ -14,7 +14,7 @@ from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.orders import narrowed, side_by_side
 from autograph_cli.export.layout.placed import Placed, Point
-from autograph_cli.export.scene.records import Scene
+from autograph_cli.export.scene.records import Box, Scene
 from autograph_cli.export.simplify.ports import with_ports
 from autograph_cli.export.style import SUBTITLE, TITLE
 
@@ -30,8 +30,10 @@ FLATTEST, STEEPEST = 0.42, 1.75
 """Heights over widths between which a picture is neither a ribbon nor a tower."""
 WHOLE = 30
 """Boxes below which no picture along the data is broken into columns."""
-WITHOUT_TITLES = 1.2
-"""How much too wide a picture may be that is tried without the derivatives in the titles of its bands."""
+ORIGIN = ("∂ ", "sum of gradients ")
+"""The words before what a derivative is one of, which stand after its node."""
+NEARLY = 1.25
+"""How much too big a picture may be that is tried in fewer words, too."""
 FAR_OFF = 1.4
 """How much too big a picture is that need not be looked at further."""
 CROSSINGS, TANGLED = 2, 0.05
@@ -91,13 +93,13 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         if not scene.bands or len(scene.boxes) <= WHOLE or direction != "auto":
             whole = fitted(scene, direction, columns=False)
             yield whole
-        if whole is not None and scene.bands and 1 < _shrunk(whole) < WITHOUT_TITLES:
-            bands = tuple([replace(band, title=_in_short(band.title)) for band in scene.bands])
-            yield fitted(replace(scene, bands=bands), direction, columns=False)
         if direction == "auto" and scene.bands and (whole is None or _cost(whole) > 1):
             yield from _in_orders(scene)
         elif columns and whole is not None and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
             yield fitted(scene, direction, columns=True)
+
+    def cheapest(scene: Scene) -> tuple[float, Placed]:
+        return min([(_cost(its), its) for its in map(shaped, laid_out(scene))], key=_first)
 
     best, crowded, least = _NONE, _NONE, (math.inf, 0)
     waiting: Scene | None = None
@@ -110,8 +112,10 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         least, waiting = size, scene
         if size[0] > MOST_SEEN:
             continue
-        drawn = [(_cost(its), its) for its in map(shaped, laid_out(scene))]
-        (cost, nearest), waiting = min(drawn, key=_first), None
+        waiting = None
+        cost, nearest = cheapest(scene)
+        if 1 < cost < NEARLY and (brief := in_short(scene)) != scene:
+            cost, nearest = min((cost, nearest), cheapest(brief), key=_first)
         if cost <= 1:
             small = crowded[1] is not None and LEFT * len(crowded[1].scene.boxes) > size[0]
             return crowded[1] if crowded[1] is not None and small else nearest
@@ -139,13 +143,22 @@ Judged = tuple[float, Placed | None]
 _NONE: Judged = (math.inf, None)
 
 
-def _first(judged: Judged) -> float:
+def _first(judged: tuple[float, Placed | None]) -> float:
     return judged[0]
 
 
-def _in_short(title: str) -> str:
-    """The title of a band without the derivatives that are in it: `order 1 · backward`."""
-    return " · ".join(title.split(" · ")[:2])
+def in_short(scene: Scene) -> Scene:
+    """The scene without the derivatives in the titles of bands, the node's name of a derivative that tells what it is
+    one of, and lines that boxes can do without."""
+    bands = tuple([replace(band, title=" · ".join(band.title.split(" · ")[:2])) for band in scene.bands])
+    return replace(scene, bands=bands, boxes=tuple(map(_box_in_short, scene.boxes)))
+
+
+def _box_in_short(box: Box) -> Box:
+    told = box.subtitle.partition(" · ")[2]
+    if box.style == "derivative" and told.startswith(ORIGIN):
+        box = replace(box, subtitle=told)
+    return replace(box, lines=box.lines[box.spare :], spare=0) if box.spare else box
 
 
 def _cost(placed: Placed) -> float:

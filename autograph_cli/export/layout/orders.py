@@ -13,7 +13,7 @@ from autograph_cli.export.layout.direction import RIGHT
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.paper import moved_line, moved_plate, on_paper
 from autograph_cli.export.layout.placed import HEAD, Line, Placed, Plate, Rectangle, Stroke
-from autograph_cli.export.scene.labels import short
+from autograph_cli.export.scene.labels import clipped
 from autograph_cli.export.scene.records import Band, Box, Scene
 from autograph_cli.export.style import BAND, EDGE_OF_PAPER, OPERATIONS, SUBTITLE, TITLE, label_width, text_width
 
@@ -73,7 +73,7 @@ def _narrow(box: Box) -> Box:
     if box.left:
         return box
     rows = [row for line in box.below for row in _broken(line)]
-    title = short(box.title, LONGEST) if box.style in OPERATIONS else box.title
+    title = clipped(box.title, LONGEST) if box.style in OPERATIONS else box.title
     return replace(box, title=title, subtitle=rows[0] if rows else "", lines=tuple(rows[1:]))
 
 

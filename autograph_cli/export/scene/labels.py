@@ -248,3 +248,16 @@ def short(text: str, limit: int = LONGEST_LABEL) -> str:
     if len(text) <= limit:
         return text
     return f"{text[: limit // 2]}…{text[len(text) - limit + limit // 2 + 1 :]}"
+
+
+def clipped(text: str, limit: int) -> str:
+    """An operation with its arguments on one line, without the last of these where it is too long for a label.
+
+    >>> clipped("convolution_backward 3×3 s2, padding 0, transposed", 34)
+    'convolution_backward 3×3 s2, …'
+    """
+    name, _, rest = text.partition(" ")
+    if len(text) <= limit or not name.isidentifier() or len(name) + 2 > limit or rest.startswith("= "):
+        return short(text, limit)
+    whole = text[: limit - 2].rpartition(", ")[0]
+    return f"{whole}, …" if whole else f"{name} …"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
@@ -49,6 +50,8 @@ class Box(Struct, frozen=True):
     """The boxes that it stands for as well, by their ids in the scene that was built."""
     many: int = 1
     """The operations that it stands for, in one turn of a loop."""
+    spare: int = 0
+    """The first of its lines that are left out where there is no room for them."""
 
     @property
     def below(self) -> tuple[str, ...]:
@@ -158,6 +161,13 @@ def carried(arrows: Iterable[Arrow]) -> dict[tuple[int, int], Arrow]:
 def one_label(arrow: Arrow) -> str:
     """Return the label of an arrow without the number of its tensors."""
     return arrow.label.removesuffix(f"× {len(arrow.tensors):,}").rstrip()
+
+
+def shapes_of(arrows: Iterable[Arrow]) -> Counter[str]:
+    """Count the shapes of what arrows carry, a single number as `[]`; those that no arrow tells, of several tensors in
+    one, as an empty text."""
+    labels = ((one_label(arrow).removeprefix(DETACH).strip(), arrow) for arrow in carried(arrows).values())
+    return Counter(label or ("" if len(arrow.tensors) > 1 else "[]") for label, arrow in labels)
 
 
 def standing_for(box: Box, others: Iterable[Box]) -> Box:

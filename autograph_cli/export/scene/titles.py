@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable
 
 from autograph_cli.export.scene.labels import short
@@ -10,6 +12,8 @@ from autograph_cli.graph.names import output_names, shown_name
 
 LISTED = 3
 """Names of roots at most."""
+_AGAIN = re.compile(r" \(\d+\)$")
+"""The number of a tensor whose name was another's before."""
 
 
 def title_of(title: str, view: str, source: Graph | Step, total_steps: int, chosen: Iterable[str] | None = None) -> str:
@@ -45,5 +49,13 @@ def _differentiated(graph: Graph) -> list[str]:
 
 
 def _listed(names: Iterable[str]) -> str:
-    listed = [*dict.fromkeys(short(shown_name(name)) for name in names)]
-    return ", ".join(listed[:LISTED]) + (", …" if len(listed) > LISTED else "")
+    """The names, the tensors of one name together: the first ones, and the last, which is what they lead to.
+
+    >>> _listed(["inner", "inner~2", "u", "u_x", "loss"])
+    'inner × 2, u, …, loss'
+    """
+    several = Counter(_AGAIN.sub("", name) for name in dict.fromkeys(map(shown_name, names)))
+    listed = [short(name) if count == 1 else f"{short(name)} × {count:,}" for name, count in several.items()]
+    if len(listed) > LISTED:
+        listed = [*listed[: LISTED - 1], "…", listed[-1]]
+    return ", ".join(listed)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.records import Arrow, Scene, carried, one_label
+from autograph_cli.export.scene.records import Arrow, Scene, carried, shapes_of
 
 FEWEST = 3
 """Arrows between the same two boxes that are drawn as one; two are, if they have different shapes."""
@@ -45,9 +44,8 @@ def _beside(arrows: Sequence[Arrow]) -> bool:
 
 def _one(arrows: Sequence[Arrow]) -> Arrow:
     """The arrow that stands for all of these."""
-    tensors = carried(arrows)
-    counts = Counter(map(one_label, tensors.values()))
-    words = [f"{count:,} × {label or '[]'}" if count > 1 else label or "[]" for label, count in counts.items()]
-    label = f"{len(tensors):,} tensors" if len(words) > LISTED or set(counts) == {""} else ", ".join(words)
+    tensors, counts = carried(arrows), shapes_of(arrows)
+    words = [f"{count:,} × {shape}" if count > 1 else shape for shape, count in counts.items()]
+    label = f"{len(tensors):,} tensors" if len(words) > LISTED or "" in counts else ", ".join(words)
     told = dict.fromkeys(arrow.tooltip for arrow in arrows if arrow.tooltip)
     return replace(arrows[0], label=label, tooltip="\n".join(told), tensors=tuple(tensors))

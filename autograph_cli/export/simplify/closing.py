@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.modules import is_foreign, leaf_names, leaves_words, shown_by
-from autograph_cli.export.scene.records import DETACH, Arrow, Box, Frame, Scene, carried, one_label, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Frame, Scene, shapes_of, standing_for
 from autograph_cli.export.simplify.rolling import still_true
 from autograph_cli.export.style import RESULTS
 from autograph_cli.graph import Graph
@@ -215,6 +215,7 @@ class _Closing:
             frame=frame.parent,
             amount=sum(told) if (told := [x for key in members if (x := self.drawn[key].amount) is not None]) else None,
             others=tuple([key for box in boxes for key in (box.id, *box.others)]),
+            spare=bool(ways),
         )
 
     def _size(self, frame: Frame) -> str:
@@ -243,16 +244,10 @@ class _Closing:
 
 
 def _shapes(arrows: list[Arrow]) -> str:
-    """The shapes of what arrows carry, a single number as `[]`; what comes from turn to turn is what came at first."""
+    """The shapes of what arrows carry; what comes from turn to turn is what came at first."""
     first = {arrow.label for arrow in arrows if not arrow.back}
-    tensors = carried(arrow for arrow in arrows if not (arrow.back and arrow.label in first))
-    counts = Counter(one_label(arrow).removeprefix(DETACH).strip() or _unsaid(arrow) for arrow in tensors.values())
+    counts = shapes_of(arrow for arrow in arrows if not (arrow.back and arrow.label in first))
     mixed = counts.pop("", 0)
     words = [label if count == 1 else f"{count:,} × {label}" for label, count in counts.items()]
     words += [f"{mixed:,} tensors"] if mixed else []
     return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN:,} more" if len(words) > SHOWN else "")
-
-
-def _unsaid(arrow: Arrow) -> str:
-    """The shape of what an arrow without one carries: a single number; several tensors may be of any shapes."""
-    return "" if len(arrow.tensors) > 1 else "[]"

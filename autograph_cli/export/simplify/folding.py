@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from autograph_cli.export.scene.modules import LONGEST_TITLE
 from autograph_cli.export.scene.parameters import chips_of
 from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
 from autograph_cli.export.style import OPERATIONS, Style
@@ -127,12 +128,15 @@ def _folded(members: list[Box]) -> Box:
     if len(members) > TOLD:
         lines.append(f"… and {len(members) - TOLD:,} more")
     style: Style = "module" if any(box.style == "module" for box in members) else members[0].style
-    words = " → ".join(shown)
+    below = tuple([f"→ {title}" for title in shown[1:]])
+    words = " ".join((shown[0], *below))
+    title, below = (words, ()) if len(words) <= LONGEST_TITLE else (shown[0], below)
     chips = chips_of(members)
     subtitle = f"{told} {chips}".rstrip()
     many = sum(box.many for box in members if box.style != "module")
+    tooltip = "\n".join(lines)
     return replace(
-        members[0], style=style, title=words, subtitle=subtitle, lines=(), tooltip="\n".join(lines), many=many
+        members[0], style=style, title=title, subtitle=subtitle, lines=below, tooltip=tooltip, many=many, spare=0
     )
 
 

@@ -20,7 +20,7 @@ from autograph_cli.graph.names import shown_name
 SMALLER, FEWER = 0.75, 8
 """A picture is rolled unasked if no more than this part of its boxes is left, and at least so many are not."""
 _Key = tuple[str, str, bool, int]
-_NUMBER = re.compile(r"\d+", re.ASCII)
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.])|\d+", re.ASCII)
 _RUN = re.compile(r"(\d+)…(\d+)", re.ASCII)
 LISTED = 3
 """Names that stand beside each other on one box."""
@@ -244,16 +244,17 @@ def _arrows(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) -> tuple
 def span(labels: Collection[str]) -> str:
     """Labels that differ in their numbers as one, with the least and the greatest of each.
 
-    >>> span(["[2, 4]", "[3, 4]", "[9, 4]"])
-    '[2…9, 4]'
+    >>> span(["[2, 4]", "[3, 4]", "[9, 4]"]), span(["× 0.5", "× 0.05"])
+    ('[2…9, 4]', '× 0.05…0.5')
     """
-    rows = [list(map(int, _NUMBER.findall(label))) for label in labels]
+    rows = [_NUMBER.findall(label) for label in labels]
     patterns = {_NUMBER.sub("0", label) for label in labels}
     if len(patterns) > 1:
-        return " | ".join(sorted(labels, key=lambda label: (len(label), label))[:2])
-    ends = iter([(min(column), max(column)) for column in zip(*rows, strict=True)])
+        several = sorted(labels, key=lambda label: (len(label), label))
+        return " | ".join([*several[:2], *(["…"] if len(several) > 2 else [])])
+    ends = iter([(min(column, key=float), max(column, key=float)) for column in zip(*rows, strict=True)])
 
-    def words(low: int, high: int) -> str:
-        return f"{low}" if low == high else f"{low}…{high}"
+    def words(low: str, high: str) -> str:
+        return low if low == high else f"{low}…{high}"
 
     return _NUMBER.sub(lambda _: words(*next(ends)), next(iter(labels)))

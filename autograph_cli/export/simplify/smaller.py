@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -21,6 +21,8 @@ MANY, LEFT = 40, 0.85
 LITTLE = 0.8
 """The part of the boxes that is left where a few chains are folded, before all lines of the script are."""
 FEWEST = 6
+LEAP = 0.6
+"""The part of the boxes below which what lies between is tried too, before so many are folded at once."""
 
 
 def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
@@ -32,8 +34,10 @@ def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
     small = without_lone_frames(small)
     yield small
     small = yield from _closing(small, graph, 2)
-    yield from _folding(small, LITTLE)
-    small = by_statement(small, graph)
+    folded = yield from _folding(small, LITTLE)
+    lines = by_statement(small, graph)
+    yield from _between(lines, _folding(folded, 0.0))
+    small = lines
     yield small
     small = yield from _folding(small, 0.5)
     small = yield from _closing(small, graph, 1)
@@ -80,8 +84,30 @@ def _closing(scene: Scene, graph: Graph, outermost: int) -> Generator[Scene, Non
                 held[_class(graph, frame.call)] += many[frame.id]
         ((cls, _),) = held.most_common(1)
         chosen = [its.id for its in scene.frames if deep[its.id] == deepest and _class(graph, its.call) == cls]
-        scene = with_results(closed(scene, graph, chosen))
+        small = with_results(closed(scene, graph, chosen))
+        if len(small.boxes) < LEAP * len(scene.boxes):
+            yield from _between(small, _partly_closed(scene, graph, chosen))
+        scene = small
         yield scene
+
+
+def _between(small: Scene, scenes: Iterable[Scene]) -> Iterator[Scene]:
+    """Yield those of some scenes that are larger than one, the largest first."""
+    larger = [scene for scene in scenes if len(scene.boxes) > len(small.boxes)]
+    yield from sorted(larger, key=lambda scene: -len(scene.boxes))
+
+
+def _partly_closed(scene: Scene, graph: Graph, chosen: Sequence[str]) -> Iterator[Scene]:
+    """Yield the scene with a few chains folded, with its lines as boxes, then with more chains folded; and so with all
+    of these frames closed but those of the first call."""
+    call_of = {frame.id: frame.call for frame in scene.frames}
+    others = [frame for frame in chosen if call_of[frame] != call_of[chosen[0]]]
+    for part in (scene, with_results(closed(scene, graph, others))) if others else (scene,):
+        yield part
+        yield from _folding(part, LITTLE)
+        lines = by_statement(part, graph)
+        yield lines
+        yield from _folding(lines, 0.0)
 
 
 def _class(graph: Graph, call: int | None) -> str:

@@ -113,7 +113,8 @@ def _words(code: CodeType, offset: int) -> str:
     if isinstance(expression, ast.Call):
         words = _called(expression)
     elif isinstance(expression, ast.Subscript):
-        words = f"[{ast.unparse(expression.slice).removeprefix('(').removesuffix(')')}]"
+        inner = ast.unparse(expression.slice)
+        words = f"[{inner[1:-1] if isinstance(expression.slice, ast.Tuple) else inner}]"
     elif isinstance(expression, ast.BinOp):
         words = _SIGNS.get(type(expression.op), "")
     return words if len(words) <= LONGEST else ""

@@ -41,6 +41,10 @@ CASES = {
     "right": ("loss = (w * v).exp().sum()\nloss.backward()\n", []),
     "relu in place": ("loss = (w * v).relu_().sum()\nloss.backward()\n", []),
     "a step": ("loss = (w * v).sum()\nloss.backward()\nwith torch.no_grad():\n    w -= w.grad\n", []),
+    "a function of PyTorch's own that changes a norm in place": (
+        "loss = torch.nn.functional.cosine_similarity(w + 1, v, dim=0)\nloss.backward()\n",
+        [],
+    ),
     "a mask": ("h = w * 2\nloss = (h * (h > 0)).sum()\nloss.backward()\n", []),
     "detach": (
         "loss = ((w * 2).detach() * v).sum()\nloss.backward()\n",

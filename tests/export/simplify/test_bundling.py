@@ -29,6 +29,12 @@ def test_single_numbers_are_counted_too() -> None:
     assert arrow.label == "2 × [], [4]"
 
 
+def test_no_shape_is_told_of_tensors_that_one_arrow_carries_without_it() -> None:
+    several = Arrow("m0", "m1", "× 12", tensors=tuple((node, 0) for node in range(12)))
+    (arrow,) = bundled(Scene("", BOXES, (several, *arrows("m0", "m1", "[13, 24]", "[4]")))).arrows
+    assert arrow.label == "14 tensors"
+
+
 def test_two_of_different_shapes_are_one_for_their_labels_would_meet() -> None:
     (arrow,) = bundled(Scene("", BOXES, arrows("m0", "m1", "[16, 1]", "[1, 16]"))).arrows
     assert arrow.label == "[16, 1], [1, 16]"
