@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 from msgspec.structs import replace
 
@@ -34,6 +35,8 @@ from autograph_cli.export.style import (
     text_width,
 )
 
+TRIED = 200
+"""Boxes up to which several plans are tried where wires cross."""
 LOWER = 0.9
 """By what a picture must be lower for its chains to be held together."""
 
@@ -43,20 +46,21 @@ def lay_out(scene: Scene, way: Direction = DOWN, *, quick: bool = False) -> Plac
 
     With `quick`, one of thousands, with some more crossings.
     """
-    if quick:
-        return _laid_out(scene, scene, way, quick=True)
-    plain, together = _laid_out(scene, scene, way), gathered(scene)
+    plain, crossed = _laid_out(scene, scene, way, quick=quick)
+    together = scene if quick else gathered(scene)
     if together is scene:
         return plain
-    other = _laid_out(scene, together, way)
+    other, its = _laid_out(scene, together, way)
     side = "width" if way.right else "height"
-    return other if getattr(other, side) < getattr(plain, side) * LOWER else plain
+    return other if its <= crossed and getattr(other, side) < getattr(plain, side) * LOWER else plain
 
 
-def _laid_out(drawn: Scene, scene: Scene, way: Direction, *, quick: bool = False) -> Placed:
-    """Lay out the picture `drawn` as `scene`, which has more frames, that are bare: the stages of a layout in order."""
-    plan = Plan(scene, quick=quick)
-    order(plan)
+def _laid_out(drawn: Scene, scene: Scene, way: Direction, *, quick: bool = False) -> tuple[Placed, int]:
+    """Lay out the picture `drawn` as `scene`, which has more frames, that are bare: the stages of a layout in order.
+
+    The number is that of the wires that cross.
+    """
+    plan, crossed = _planned(scene, quick=quick)
     arranged = _arranged(scene, plan, way)
     corners = _corners(scene, plan, arranged, way)
     lines = tuple(_line(plan, arranged, corners, number) for number in range(len(scene.arrows)))
@@ -67,7 +71,22 @@ def _laid_out(drawn: Scene, scene: Scene, way: Direction, *, quick: bool = False
     else:
         positions, lines = slid(drawn, positions, lines, plates)
         positions, lines, plates = near(drawn, positions, lines, plates)
-    return on_paper(drawn, positions, lines, _bounds(arranged, way), plates, way)
+    return on_paper(drawn, positions, lines, _bounds(arranged, way), plates, way), crossed
+
+
+def _planned(scene: Scene, *, quick: bool) -> tuple[Plan, int]:
+    """The plan with the fewest wires that cross, and how many do."""
+    best: tuple[Plan, int] | None = None
+    sides = (scene.data,) if scene.bands else (scene.data, not scene.data)
+    for shared, root_below in product((True, False), sides):
+        plan = Plan(scene, quick=quick, shared=shared, root_below=root_below)
+        crossed = order(plan)
+        if best is None or crossed < best[1]:
+            best = plan, crossed
+        if not crossed or quick or len(scene.boxes) > TRIED:
+            break
+    assert best is not None
+    return best
 
 
 def _arranged(scene: Scene, plan: Plan, way: Direction) -> dict[int, Arranged]:
