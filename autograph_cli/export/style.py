@@ -23,6 +23,7 @@ Style = Literal[
     "removed",
     "changed",
     "mark",
+    "port",
 ]
 
 OPERATIONS: frozenset[Style] = frozenset(("operation", "untracked", "derivative"))
@@ -64,6 +65,7 @@ STYLES: dict[Style, dict[str, str]] = {
     "mark": {"shape": "box", "style": "filled,rounded", "fillcolor": "#FDE8E6", "color": WRONG, "penwidth": "2"},
     "module": {"shape": "box", "style": "filled,rounded", "fillcolor": "#E4E6EB", "color": "#5B6270", "penwidth": "2"},
     "folded": {"shape": "box", "style": "filled,rounded", "fillcolor": "#EEEEEE", "color": "#BBBBBB"},
+    "port": {"shape": "box", "style": "filled,rounded", "fillcolor": "#FFFFFF", "color": LINE},
 }
 BANDS = (("#F5F8FC", "#C3D0E0"), ("#FBF8F0", "#DDD0B5"), ("#F2F8F2", "#BAD2BA"), ("#F9F3F8", "#D9C4D5"))
 """Fill and border of the bands of orders 0, 1, 2, 3, and so on in turn."""

@@ -143,7 +143,7 @@ class Placed(Struct, frozen=True):
     plates: tuple[Plate, ...] = ()
     """The rectangles of the frames of the scene, the outer ones first."""
     back: int = 0
-    """How many arrows, and pairs of them side by side, lead from one column or row into the next."""
+    """How many letters lead from one column or row into another."""
 
     def turned(self) -> Placed:
         """The same graph; title and legend, which are not part of it, stay as they are."""
