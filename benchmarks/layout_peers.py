@@ -6,12 +6,14 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from autograph_cli.export.layout.placed import Line, Placed, Point
+from autograph_cli.export.scene.records import Arrow
 from autograph_cli.export.style import EDGE, label_width
 
 INCH = 72.0
@@ -22,7 +24,9 @@ Laid = dict[str, Placed]
 
 
 def laid_out_by_peers(placed: Sequence[Placed], folder: Path) -> Iterator[Laid]:
-    """Yield each graph as the others lay it out; the packages elkjs and @dagrejs/dagre are found from `folder`."""
+    """Yield each graph as the others lay it out, unbroken; the packages elkjs and @dagrejs/dagre are found from
+    `folder`."""
+    placed = list(map(unbroken, placed))
     for ours, answer in zip(placed, _by_node(placed, folder), strict=True):
         found = {name: _moved(ours, its) for name, its in answer.items() if "ways" in its}
         if (its := _by_dot(ours)) is not None:
@@ -39,6 +43,28 @@ def missing(folder: Path) -> str:
             if subprocess.run(["node", "-e", words], cwd=folder, capture_output=True, check=False).returncode:
                 absent.append(f"the npm package {package}")
     return f"Not found, and needed for the comparison: {', '.join(absent)}." if absent else ""
+
+
+def unbroken(placed: Placed) -> Placed:
+    """The picture with an arrow for each that was cut at a letter, which goes nowhere yet."""
+    boxes = {box.id: box for box in placed.scene.boxes}
+    whole: list[tuple[Arrow, Line]] = []
+    into: dict[str, list[Arrow]] = {}
+    out: dict[str, list[Arrow]] = {}
+    for arrow, line in zip(placed.scene.arrows, placed.lines, strict=True):
+        if boxes[arrow.head].style == "port":
+            into.setdefault(boxes[arrow.head].title.split()[0], []).append(arrow)
+        elif boxes[arrow.tail].style == "port":
+            out.setdefault(boxes[arrow.tail].title.split()[0], []).append(arrow)
+        else:
+            whole.append((arrow, line))
+    for letter, its in into.items():
+        for first, last in product(its, out[letter]):
+            whole.append((replace(first, head=last.head, label=first.label or last.label), placed.lines[0]))
+    kept = [(box, at) for box, at in zip(placed.scene.boxes, placed.positions, strict=True) if box.style != "port"]
+    scene = replace(placed.scene, boxes=tuple([box for box, _ in kept]), arrows=tuple([arrow for arrow, _ in whole]))
+    lines = tuple([line for _, line in whole])
+    return replace(placed, scene=scene, positions=tuple([at for _, at in kept]), lines=lines)
 
 
 def _by_node(placed: Sequence[Placed], folder: Path) -> Iterator[dict[str, Any]]:

@@ -57,8 +57,9 @@ class _Writer:
             self.on_ground(primitive, primitive.key)
         for primitive in self.of.get("frame", ()):
             self.on_ground(primitive, f"title_{primitive.key}")
-        for primitive in (*self.of.get("title", ()), *self.of.get("sample", ())):
-            self.outside(primitive)
+        for role in ("title", "formula", "sample"):
+            for primitive in self.of.get(role, ()):  # type: ignore[call-overload]
+                self.outside(primitive)
 
     def cluster(self, primitive: Primitive) -> None:
         """A band or a frame."""
@@ -126,7 +127,7 @@ class _Writer:
         self.bars(key, inside)
 
     def outside(self, primitive: Primitive) -> None:
-        """The title, or an entry of the legend."""
+        """The title, a line beside a band, or an entry of the legend."""
         *areas, text = primitive.parts
         assert isinstance(text, Text)
         if primitive.style is None:

@@ -46,21 +46,36 @@ def lay_out(scene: Scene, way: Direction = DOWN, *, quick: bool = False) -> Plac
 
     With `quick`, one of thousands, with some more crossings.
     """
-    plain, crossed = _laid_out(scene, scene, way, quick=quick)
-    together = scene if quick else gathered(scene)
-    if together is scene:
-        return plain
-    other, its = _laid_out(scene, together, way)
-    side = "width" if way.right else "height"
-    return other if its <= crossed and getattr(other, side) < getattr(plain, side) * LOWER else plain
+    return Layouts(scene, quick=quick).to(way)
 
 
-def _laid_out(drawn: Scene, scene: Scene, way: Direction, *, quick: bool = False) -> tuple[Placed, int]:
-    """Lay out the picture `drawn` as `scene`, which has more frames, that are bare: the stages of a layout in order.
+class Layouts:
+    """A scene laid out in one direction and in the other, with the same order in its rows."""
 
-    The number is that of the wires that cross.
-    """
-    plan, crossed = _planned(scene, quick=quick)
+    def __init__(self, scene: Scene, *, quick: bool = False) -> None:
+        self.scene = scene
+        self.plan, self.crossed = _planned(scene, quick=quick)
+        self.together: tuple[Plan, int] | None = None
+        """The plan with chains held together."""
+        if not quick and (its := gathered(scene)) is not scene:
+            self.together = _planned(its, quick=self.crossed > 0)
+        self.placed: dict[Direction, Placed] = {}
+
+    def to(self, way: Direction) -> Placed:
+        """Return the picture that runs this way."""
+        if way not in self.placed:
+            plain = _laid_out(self.scene, self.plan, way)
+            self.placed[way] = plain
+            if self.together is not None and self.together[1] <= self.crossed:
+                other = _laid_out(self.scene, self.together[0], way)
+                lower = other.width < plain.width * LOWER if way.right else other.height < plain.height * LOWER
+                self.placed[way] = other if lower else plain
+        return self.placed[way]
+
+
+def _laid_out(drawn: Scene, plan: Plan, way: Direction) -> Placed:
+    """Lay out the picture `drawn` by a plan of it, or of one with more frames, that are bare."""
+    scene = plan.scene
     arranged = _arranged(scene, plan, way)
     corners = _corners(scene, plan, arranged, way)
     lines = tuple(_line(plan, arranged, corners, number) for number in range(len(scene.arrows)))
@@ -71,7 +86,7 @@ def _laid_out(drawn: Scene, scene: Scene, way: Direction, *, quick: bool = False
     else:
         positions, lines = slid(drawn, positions, lines, plates)
         positions, lines, plates = near(drawn, positions, lines, plates)
-    return on_paper(drawn, positions, lines, _bounds(arranged, way), plates, way), crossed
+    return on_paper(drawn, positions, lines, _bounds(arranged, way), plates, way)
 
 
 def _planned(scene: Scene, *, quick: bool) -> tuple[Plan, int]:

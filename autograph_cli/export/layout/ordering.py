@@ -17,7 +17,7 @@ POINTS_PER_BOX = 30
 
 
 Ends = Mapping[tuple[int, int], float]
-TRIES, FEW = 4, 300
+TRIES, FEW = 2, 300
 """Further orders by chance that are tried where edges cross between so few points."""
 
 
