@@ -113,8 +113,15 @@ def _columns(placed: Placed, ends: Sequence[float], letters: Letters, way: Direc
     for number, (top, bottom) in enumerate(pairwise(ends)):
         inside = [part for parts in letters.cut for part in (parts[0], parts[-1]) if _is_within(part, top, bottom)]
         left, right, frames = _sides(placed, inside, top, bottom, way)
-        reach = list(letters.sides(number))
-        left, right = min([left, *(its[0] for its in reach)]), max([right, *(its[1] for its in reach)])
+        for out, frame in enumerate(_around(placed.plates, top), 1):
+            first, last = letters.sides(number, ABOVE, frames[frame])
+            frames[frame] = (
+                min(frames[frame][0], first - FRAME_PAD * out),
+                max(frames[frame][1], last + FRAME_PAD * out),
+            )
+            left, right = min(left, frames[frame][0]), max(right, frames[frame][1])
+        for end in (ABOVE, BELOW):
+            left, right = letters.sides(number, end, (left, right))
         at = way.pick(min(left, EDGE_OF_PAPER), left) if at is None else at + APART
         opened = _continued(placed.plates, top) * way.pick(FRAME_HEADING, FRAME_PAD)
         opened += sum(lane.top < top < lane.bottom for lane in placed.lanes) * way.pick(HEADING, PAD)
@@ -125,6 +132,13 @@ def _columns(placed: Placed, ends: Sequence[float], letters: Letters, way: Direc
         columns.append(Column(top, bottom, left, right, at - left, dy, entry, entry + entering, frames))
         at += right - left
     return columns
+
+
+def _around(plates: Sequence[Plate], y: float) -> list[str]:
+    """The frames that a break goes through, the inner ones first, where none is beside another."""
+    through = sorted((plate for plate in plates if plate.top < y < plate.bottom), key=lambda plate: -plate.depth)
+    alone = len({plate.depth for plate in through}) == len(through)
+    return [plate.frame.id for plate in through] if alone else []
 
 
 def _continued(plates: Sequence[Plate], y: float) -> int:
@@ -146,7 +160,7 @@ def _is_within(part: Line, top: float, bottom: float) -> bool:
 
 def _sides(
     placed: Placed, inside: Sequence[Line], top: float, bottom: float, way: Direction
-) -> tuple[float, float, Mapping[str, tuple[float, float]]]:
+) -> tuple[float, float, dict[str, tuple[float, float]]]:
     """Return how far to the left and to the right what is between two heights reaches, and each frame that is broken
     there."""
     ends = [(its.x - its.width / 2, its.y, its.x + its.width / 2) for its in placed.positions if top <= its.y <= bottom]

@@ -60,11 +60,13 @@ class Letters:
         its = self.ends.get((column, end), ())
         return max((STUB + self._bend(stop) + self._size(stop)[1] for stop in its), default=0.0)
 
-    def sides(self, column: int) -> Iterator[tuple[float, float]]:
-        """Yield how far to the left and to the right the letters of a column reach."""
-        for stop, x in self.x.items():
-            if stop.column == column:
-                yield x - self._size(stop)[0] / 2, x + self._size(stop)[0] / 2
+    def sides(self, column: int, end: int, least: tuple[float, float]) -> tuple[float, float]:
+        """Return how far to the left and to the right the letters at an end of a column reach, or what is more."""
+        left, right = least
+        for stop in self.ends.get((column, end), ()):
+            half = self._size(stop)[0] / 2
+            left, right = min(left, self.x[stop] - half), max(right, self.x[stop] + half)
+        return left, right
 
     def _spread(self, its: Sequence[Stop]) -> Iterator[tuple[Stop, float]]:
         """Yield where the letters at an end of a column stand across: side by side, near to their arrows."""
@@ -100,7 +102,9 @@ class Letters:
                 old, new = group.setdefault(stop, number), number
                 if old != new:
                     group = {each: new if its == old else its for each, its in group.items()}
-        names = {its: lettered(place) for place, its in enumerate(sorted(set(group.values())))}
+        names: dict[int, str] = {}
+        for stop in sorted(group, key=lambda stop: (stop.column, not stop.leaves, stop.x)):
+            names.setdefault(group[stop], lettered(len(names)))
         return {stop: names[its] for stop, its in group.items()}
 
     def _box(self, number: int, stop: Stop) -> Box:
