@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from autograph_cli.export.scene.records import Band, Box, Frame, Scene
 from autograph_cli.export.style import (
-    BANDS,
     EDGE,
     FONT,
     FRAME_LINE,
@@ -24,6 +23,7 @@ from autograph_cli.export.style import (
     TITLE,
     WRONG,
     Style,
+    band_look,
     is_code,
     node_attributes,
     shaded,
@@ -123,7 +123,7 @@ def _line_look(label: str, back: bool, dashed: bool, banded: bool, keeps: bool, 
 
 
 def _band(band: Band) -> graphviz.Digraph:
-    fill, line = BANDS[band.order % len(BANDS)]
+    fill, line = band_look(band.order)
     part = digraph(f"cluster_{band.number}")
     part.attr(
         label=label_of(band.title, *band.beside),

@@ -11,7 +11,6 @@ from autograph_cli.export.layout.placed import Placed, Point
 from autograph_cli.export.scene.records import Arrow, Box
 from autograph_cli.export.style import EDGE, FONT, INK, LINE, PALE_INK, SMALL, TITLE, node_attributes
 
-
 ROOMY = 1.5
 """Times its width in Helvetica that a text may be wide in the font that is there."""
 

@@ -292,14 +292,20 @@ def _rises(level: Level, web: Web, x: Sequence[float], fixed: Fixed, way: Direct
     """The least height above each row."""
     labels: list[list[float]] = [[] for _ in web.rows]
     aside: Counter[int] = Counter()
+    spots: list[list[tuple[float, float]]] = [[] for _ in web.rows]
     for number, (wire, chain) in enumerate(zip(level.wires, web.chains, strict=True)):
         if wire.label and len(chain) == 2:
             row = web.row[chain[1]]
             labels[row].append(way.along(wire.label))
             start, end = (x[point] + fixed.get((number, side), 0.0) for side, point in enumerate(chain))
             aside[row] += abs(start - end) > ALMOST
+            half = way.across(wire.label) / 2
+            spots[row].append(((start + end) / 2 - half, (start + end) / 2 + half))
     if way.right:
         return [max(its) + HEAD + BESIDE_LABEL if its else BARE for its in labels]
+    for row, its in enumerate(spots):
+        if any(other < end for (_, end), (other, _) in pairwise(sorted(its))):
+            aside[row] += FEW
     return [CROWDED if aside[row] > FEW else RISE if its else BARE for row, its in enumerate(labels)]
 
 

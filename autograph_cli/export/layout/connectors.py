@@ -22,6 +22,7 @@ APART, STUB = 4.0, HEAD + 4.0
 """Points between two letters, and of the arrow between a column and a letter."""
 BEND, MOST_BEND, STRAIGHT = 10.0, 30.0, 0.3
 """Points of an arrow more, at least and at most, where it leads aside; and how far aside is straight."""
+GOES_ON = "goes on at the same letter"
 NOWHERE = -1
 """The band of a letter, which stands in none."""
 
@@ -146,7 +147,8 @@ class Letters:
                     more[end, stop] = its, _led(line, spots[stop], leaves=stop.leaves)
         arrows += more.values()
         boxes = (*moved.scene.boxes, *self.boxes.values())
-        scene = replace(moved.scene, boxes=boxes, arrows=tuple([arrow for arrow, _ in arrows]))
+        legend = (*moved.scene.legend, *([("port", GOES_ON)] if self.boxes else []))
+        scene = replace(moved.scene, boxes=boxes, arrows=tuple([arrow for arrow, _ in arrows]), legend=legend)
         positions = (*moved.positions, *(spots[stop] for stop in self.boxes))
         lines = tuple([line for _, line in arrows])
         return replace(moved, scene=scene, positions=positions, lines=lines, back=len(set(self.letter.values())))

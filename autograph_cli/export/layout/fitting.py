@@ -8,8 +8,7 @@ from itertools import combinations, pairwise
 
 from msgspec.structs import replace
 
-from autograph_cli.export.layout.breaks import WIDEST
-from autograph_cli.export.layout.columns import LOW, in_columns, misfit
+from autograph_cli.export.layout.columns import LOW, WIDEST, in_columns, misfit
 from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import Layouts
 from autograph_cli.export.layout.orders import narrowed, side_by_side
@@ -97,9 +96,8 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
             yield fitted(replace(scene, bands=bands), direction, columns=False)
         if direction == "auto" and scene.bands and (whole is None or _cost(whole) > 1):
             yield from _in_orders(scene)
-        elif columns and ways is not None and whole is not None and excess(whole) > 1:
-            if not scene.data or len(scene.boxes) >= WHOLE:
-                yield fitted(ways, direction, columns=True)
+        elif columns and ways and whole and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
+            yield fitted(ways, direction, columns=True)
 
     best, crowded, least = _NONE, _NONE, (math.inf, 0)
     waiting: Scene | None = None

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from autograph_cli.export.scene.records import Arrow, Band, Box, Frame, Scene
 from autograph_cli.export.style import (
-    BANDS,
     BAR,
     LEADING,
     PAPER,
@@ -21,6 +20,7 @@ from autograph_cli.export.style import (
     SUBTITLE,
     TITLE,
     Style,
+    band_look,
     is_bars,
     line_width,
     shaded,
@@ -326,7 +326,7 @@ def _within_lane(point: Point, lane: Lane) -> bool:
 
 def fill_of(lane: Lane) -> str:
     """The ground of a band."""
-    return BANDS[lane.band.order % len(BANDS)][0]
+    return band_look(lane.band.order)[0]
 
 
 class Ground:

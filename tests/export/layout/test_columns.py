@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
-from autograph_cli.export.layout.breaks import WIDEST
-from autograph_cli.export.layout.columns import TALL, in_columns
+from autograph_cli.export.layout.columns import TALL, WIDEST, in_columns
 from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import Line, Placed, Point
