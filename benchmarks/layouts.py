@@ -152,7 +152,7 @@ def main() -> None:
             counts = ", ".join(f"{who} {m.crossings} {m.length:.0f}" for who, m in each.by.items())
             print(f"{each.name:40} +{each.over} x{each.longer:.2f} {counts} {each.shape:.2f} {each.covered[:3]}")
     head = ["pictures", "", *NAMES, "more crossings", "longer, median", "overlaps", "misshapen"]
-    text = table(head, rows, "crossings, and length of all arrows in thousands of points")
+    text = table(head, rows, "scripts, gallery, and random graphs with nested frames")
     print(text)
     if asked.write:
         put("benchmarks/layouts.py", text)

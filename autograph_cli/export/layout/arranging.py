@@ -305,7 +305,7 @@ def _rises(level: Level, web: Web, x: Sequence[float], fixed: Fixed, way: Direct
         return [max(its) + HEAD + BESIDE_LABEL if its else BARE for its in labels]
     for row, its in enumerate(spots):
         if any(other < end for (_, end), (other, _) in pairwise(sorted(its))):
-            aside[row] += FEW
+            aside[row] += FEW + 1
     return [CROWDED if aside[row] > FEW else RISE if its else BARE for row, its in enumerate(labels)]
 
 
