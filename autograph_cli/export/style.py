@@ -23,6 +23,7 @@ Style = Literal[
     "removed",
     "changed",
     "mark",
+    "port",
 ]
 
 OPERATIONS: frozenset[Style] = frozenset(("operation", "untracked", "derivative"))
@@ -64,9 +65,16 @@ STYLES: dict[Style, dict[str, str]] = {
     "mark": {"shape": "box", "style": "filled,rounded", "fillcolor": "#FDE8E6", "color": WRONG, "penwidth": "2"},
     "module": {"shape": "box", "style": "filled,rounded", "fillcolor": "#E4E6EB", "color": "#5B6270", "penwidth": "2"},
     "folded": {"shape": "box", "style": "filled,rounded", "fillcolor": "#EEEEEE", "color": "#BBBBBB"},
+    "port": {"shape": "box", "style": "filled,rounded", "fillcolor": "#FFFFFF", "color": LINE},
 }
-BANDS = (("#F5F8FC", "#C3D0E0"), ("#FBF8F0", "#DDD0B5"), ("#F2F8F2", "#BAD2BA"), ("#F9F3F8", "#D9C4D5"))
-"""Fill and border of the bands of orders 0, 1, 2, 3, and so on in turn."""
+BANDS = (
+    ("#F7F9FC", "#CBD5E3"),
+    ("#EBF0F7", "#B7C5D9"),
+    ("#DFE7F2", "#A4B6CF"),
+    ("#D3DEED", "#91A7C5"),
+    ("#C7D5E8", "#7E98BB"),
+)
+"""Fill and border of the bands of orders 0, 1, 2, 3, and of all above: the higher, the darker."""
 
 PAPER, FRAME_LINE = "#FFFFFF", "#A9ADB5"
 """The ground of a picture, and the border of a frame."""
@@ -88,6 +96,11 @@ class _Widths(dict[str, float]):
 
 
 _width = _Widths({character: width for characters, width in _WIDTHS for character in characters}).__getitem__
+
+
+def band_look(order: int) -> tuple[str, str]:
+    """Return the fill and the border of a band."""
+    return BANDS[min(order, len(BANDS) - 1)]
 
 
 def text_width(text: str) -> float:

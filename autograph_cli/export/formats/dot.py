@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from autograph_cli.export.scene.records import Band, Box, Frame, Scene
 from autograph_cli.export.style import (
-    BANDS,
     EDGE,
     FONT,
     FRAME_LINE,
@@ -24,6 +23,7 @@ from autograph_cli.export.style import (
     TITLE,
     WRONG,
     Style,
+    band_look,
     is_code,
     node_attributes,
     shaded,
@@ -76,7 +76,7 @@ def dot_lines(scene: Scene, *, tooltips: bool = True, labels: bool = True, right
         label, look = arrow.label if labels else "", plain
         if label or arrow.dashed or arrow.back or arrow.keeps or arrow.wrong:
             look = _line_look(label, arrow.back, arrow.dashed, banded, arrow.keeps, arrow.wrong)
-        tooltip = f' tooltip="{_escaped(arrow.tooltip)}"' if tooltips else ""
+        tooltip = f' tooltip="{escaped(arrow.tooltip)}"' if tooltips else ""
         yield f'\t{arrow.tail} -> {arrow.head} [id="e{number}"{look}{tooltip}]\n'
     drawn = {box.id for box in scene.boxes} if scene.links else set()
     thin = {"dir": "none", "color": LINK, "penwidth": "0.6", "constraint": "false"}
@@ -123,7 +123,7 @@ def _line_look(label: str, back: bool, dashed: bool, banded: bool, keeps: bool, 
 
 
 def _band(band: Band) -> graphviz.Digraph:
-    fill, line = BANDS[band.order % len(BANDS)]
+    fill, line = band_look(band.order)
     part = digraph(f"cluster_{band.number}")
     part.attr(
         label=label_of(band.title, *band.beside),
@@ -160,7 +160,7 @@ class _Inside:
             look = {"label": label_of(frame.title), "labeljust": "l", "style": "filled,rounded", "color": FRAME_LINE}
             look |= {"fillcolor": shaded(PAPER, depth), "fontcolor": PALE_INK, "fontsize": "10", "margin": "8"}
             if self.tooltips:
-                look["tooltip"] = _escaped(frame.tooltip)
+                look["tooltip"] = escaped(frame.tooltip)
             yield f"\tsubgraph cluster_{frame.id} {{\n"
             yield statement("graph", look)
             yield from self.lines(frame.id, band, depth + 1)
@@ -187,7 +187,7 @@ def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
 def box_line(box: Box, tooltips: bool, pos: str = "") -> str:
     """The line of a box; `pos` is the middle of one that has a position already."""
     label, look = _box_look(box.style, box.title, box.subtitle, box.lines, SMALL if box.small else TITLE)
-    tooltip = f' tooltip="{_escaped(box.tooltip)}"' if tooltips else ""
+    tooltip = f' tooltip="{escaped(box.tooltip)}"' if tooltips else ""
     where = f' pos="{pos}"' if pos else ""
     where += f' fillcolor="{box.fill}"' if box.fill else ""
     return f'\t{box.id} [{label} id="{box.id}"{look}{tooltip}{where}]\n'
@@ -232,7 +232,7 @@ def _listed(attributes: dict[str, str]) -> list[str]:
     ]
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     if "\\" in text or '"' in text:
         text = text.replace("\\", "\\\\").replace('"', '\\"')
     return text.replace("\n", "\\n") if "\n" in text else text

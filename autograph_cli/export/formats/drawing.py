@@ -31,7 +31,6 @@ from autograph_cli.export.layout.placed import (
 from autograph_cli.export.scene.records import Box
 from autograph_cli.export.style import (
     BAND,
-    BANDS,
     BESIDE,
     EDGE,
     FRAME_LINE,
@@ -45,6 +44,7 @@ from autograph_cli.export.style import (
     USUAL_WIDTH,
     WRONG,
     Style,
+    band_look,
     label_width,
     parted,
     text_width,
@@ -154,7 +154,7 @@ def _between(left: float, top: float, right: float, bottom: float) -> Rectangle:
 
 def _band(lane: Lane) -> Primitive:
     position = _between(lane.left, lane.top, lane.right, lane.bottom)
-    line = BANDS[lane.band.order % len(BANDS)][1]
+    line = band_look(lane.band.order)[1]
     return Primitive("band", _band_key(lane), (Area(position, fill_of(lane), line, 8.0),))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.scene.records import Arrow, Box, Scene
-from autograph_cli.export.style import BANDS, INK, STYLES, Style
+from autograph_cli.export.style import INK, STYLES, Style, band_look
 
 MOST_ARROWS = 500
 """Arrows that Mermaid draws unless its page is set up otherwise."""
@@ -45,7 +45,7 @@ def to_mermaid(scene: Scene, *, right: bool = False) -> str:
         lines.append(f'  subgraph band_{band.number}["{_escaped(" · ".join((band.title, *band.beside)))}"]')
         lines += [f"  {line}" for line in _inside(scene, "", band.number)]
         lines.append("  end")
-        fill, line = BANDS[band.order % len(BANDS)]
+        fill, line = band_look(band.order)
         lines.append(f"  style band_{band.number} fill:{fill},stroke:{line}")
     if not scene.bands:
         lines += _inside(scene, "", None)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from autograph_cli.export.formats.dot import box_line, digraph, label_of, statement
+from autograph_cli.export.formats.dot import box_line, digraph, escaped, label_of, statement
 from autograph_cli.export.formats.drawing import Area, Primitive, Role, Text, Way, primitives
 from autograph_cli.export.formats.pdf import helvetica_width
 from autograph_cli.export.layout.placed import Placed, Point
 from autograph_cli.export.scene.records import Arrow, Box
 from autograph_cli.export.style import EDGE, FONT, INK, LINE, PALE_INK, SMALL, TITLE, node_attributes
+
+ROOMY = 1.5
+"""Times its width in Helvetica that a text may be wide in the font that is there."""
 
 
 def placed_dot(placed: Placed) -> str:
@@ -57,8 +60,9 @@ class _Writer:
             self.on_ground(primitive, primitive.key)
         for primitive in self.of.get("frame", ()):
             self.on_ground(primitive, f"title_{primitive.key}")
-        for primitive in (*self.of.get("title", ()), *self.of.get("sample", ())):
-            self.outside(primitive)
+        for role in ("title", "formula", "sample"):
+            for primitive in self.of.get(role, ()):  # type: ignore[call-overload]
+                self.outside(primitive)
 
     def cluster(self, primitive: Primitive) -> None:
         """A band or a frame."""
@@ -126,7 +130,7 @@ class _Writer:
         self.bars(key, inside)
 
     def outside(self, primitive: Primitive) -> None:
-        """The title, or an entry of the legend."""
+        """The title, a line beside a band, or an entry of the legend."""
         *areas, text = primitive.parts
         assert isinstance(text, Text)
         if primitive.style is None:
@@ -141,11 +145,19 @@ class _Writer:
         return f"{point[0]:.2f},{self.placed.height - point[1]:.2f}"
 
     def words(self, key: str, text: Text, fill: str = "") -> None:
-        width = helvetica_width(text.words)
-        look = {"shape": "box", "color": fill, "fillcolor": fill, "style": "filled"} if fill else {"shape": "plaintext"}
-        sides = {"width": f"{width * text.size / 72 + 0.03:.3f}", "height": f"{text.size * 1.1 / 72:.3f}"}
-        look |= sides | {"fixedsize": "true", "margin": "0", "fontsize": f"{text.size}", "fontcolor": text.ink}
-        self.dot.node(key, label_of(text.words), pos=self.at(text.middle(width)), **look)
+        width = helvetica_width(text.words) * text.size
+        ground = (
+            {"shape": "box", "color": fill, "fillcolor": fill, "style": "filled"} if fill else {"shape": "plaintext"}
+        )
+        sides = {"width": f"{width / 72 + 0.03:.3f}", "height": f"{text.size * 1.1 / 72:.3f}"}
+        sides |= {"fixedsize": "true", "margin": "0", "fontsize": f"{text.size}", "fontcolor": text.ink}
+        label, (x, y) = label_of(text.words), text.middle(width / text.size)
+        if not text.centred:  # it begins here, however wide it is drawn
+            if fill:
+                self.dot.node(f"{key}_ground", "<&#160;>", pos=self.at((x, y)), **ground, **sides)
+            label, ground = escaped(text.words) + "\\l", {"shape": "plaintext"}
+            sides["width"], x = f"{ROOMY * width / 72:.3f}", text.at[0] + ROOMY * width / 2
+        self.dot.node(key, label, pos=self.at((x, y)), **ground, **sides)
 
     def spline(self, way: Way) -> str:
         """The way as Graphviz wants it: cubic curves only, up to where the head begins, and the tip apart."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
 from typing import get_args
@@ -28,8 +29,10 @@ def to_svg(placed: Placed, *, page: bool = False) -> str:
     parts = [
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}pt" height="{height}pt" '
-        f'viewBox="0 0 {width} {height}" font-family="{FONTS}" font-size="{TITLE}" text-anchor="middle">\n'
+        f'viewBox="0 0 {width} {height}" font-family="{FONTS}" font-size="{TITLE}" text-anchor="middle" '
+        'role="graphics-document document">\n'
         f"<title>{_text(placed.scene.title or 'autograph')}</title>\n"
+        f"<desc>{_text(_described(placed))}</desc>\n"
         f'<rect width="{width}" height="{height}" fill="white"/>\n'
     ]
     by_role = groupby(primitives(placed), lambda primitive: primitive.role)
@@ -40,6 +43,15 @@ def to_svg(placed: Placed, *, page: bool = False) -> str:
             inner = f"<g {_AROUND[role]}>\n{inner}</g>\n"
         parts.append(f'<g class="legend">{inner}</g>\n' if page and role == "sample" else inner)
     return "".join([*parts, "</svg>\n"])
+
+
+def _described(placed: Placed) -> str:
+    """Tell in words what is in the picture, and what its signs mean."""
+    scene = placed.scene
+    kinds = Counter(box.style for box in scene.boxes)
+    told = [f"{kinds[style]} × {words}" for style, words in scene.legend if kinds[style]]
+    counts = f"{len(scene.boxes)} boxes, {len(scene.arrows)} arrows"
+    return ". ".join(filter(None, (counts, ", ".join(told), *(band.title for band in scene.bands), *scene.notes)))
 
 
 def _piece(primitive: Primitive, page: bool) -> str:
@@ -55,8 +67,9 @@ def _piece(primitive: Primitive, page: bool) -> str:
     if primitive.role in ("title", "sample"):
         return inner
     tooltip = f"<title>{_text(primitive.tooltip)}</title>" if primitive.tooltip and not page else ""
+    role = ' role="graphics-symbol"' if primitive.role == "box" and not page else ""
     kind = {"frame": "module", "arrow": "arrow", "formula": "formula"}.get(primitive.role, primitive.style)
-    return f'<g id="{primitive.key}" class="{kind}">{tooltip}{inner}</g>\n'
+    return f'<g id="{primitive.key}" class="{kind}"{role}>{tooltip}{inner}</g>\n'
 
 
 def _part(part: Area | Text | Way, said: str = "", *, bare: bool = False) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from autograph_cli.export.layout.compound import BOTTOM, TOP, Level, Plan, Port
 from autograph_cli.export.layout.coordinates import across
 from autograph_cli.export.layout.direction import Direction
-from autograph_cli.export.layout.ordering import Web, weave
+from autograph_cli.export.layout.ordering import SMALL, Web, crossings_in, weave
 from autograph_cli.export.layout.placed import HEAD, Line, Rectangle
 from autograph_cli.export.layout.routes import Fixed, Row, label_points, routes
 from autograph_cli.export.scene.records import Frame
@@ -36,6 +36,20 @@ ASIDE = 30.0
 ENTRY, STRAIGHT_ENTRY = 11.0, 3.0
 """The least height between the border of a frame, or its title, and the next row, where an arrow passes, and where all
 of them pass straight."""
+
+
+BOTH = TOP, BOTTOM
+TURNS = (
+    (BOTH, False),
+    (BOTH, True),
+    ((TOP,), False),
+    ((BOTTOM,), False),
+    (BOTH, True),
+    ((BOTTOM,), True),
+    (BOTH, False),
+)
+"""Turn by turn the sides whose ports take the order of what is outside, and whether frames are taken to follow with
+their own ports whatever order there is around them."""
 
 
 class Shape(NamedTuple):
@@ -62,27 +76,54 @@ class Arranged(Struct, frozen=True):
     """Where the title of a frame starts."""
 
 
-def order(plan: Plan) -> None:
-    """Order the rows of all levels.
+def order(plan: Plan) -> int:
+    """Order the rows of all levels so that few wires cross; return how many do.
 
-    First from the inside out, which tells what order suits the ports of a frame; then back, with the ports in the order
-    of what is on the other side of them.
+    First from the inside out, which tells what order suits the ports of a frame; then, in turns, back with the ports in
+    the order of what is on the other side of them. The best of these orders stays.
     """
     for level in reversed(plan.levels):
         _weave(plan, level, {})
-    for around in plan.levels:
-        for level, fixed in _ports_in_order(plan, around):
-            _weave(plan, level, fixed)
+    if not any(level.ports for level in plan.levels):
+        return _crossed(plan)
+    small = not plan.quick and sum(len(level.row) for level in plan.levels) <= SMALL
+    kept, fewest = [level.web for level in plan.levels], -1
+    for sides, free in TURNS if small else TURNS[:1]:
+        if free:
+            _weave(plan, plan.levels[0], {}, free=True)
+        for around in plan.levels:
+            for level in _with_ports(plan, around, upwards=sides == (BOTTOM,)):
+                _weave(plan, level, _ports_in_order(plan, around, level, sides), free=free)
+        for level in reversed(plan.levels) if len(sides) == 1 else ():
+            _weave(plan, level, {} if level.web is None else _kept_ports(level))
+        crossed = _crossed(plan)
+        if crossed < fewest or fewest < 0:
+            kept, fewest = [level.web for level in plan.levels], crossed
+        if not crossed:
+            break
+    for level, web in zip(plan.levels, kept, strict=True):
+        level.web = web
+    return fewest
 
 
-def _weave(plan: Plan, level: Level, fixed: Mapping[int, list[int]]) -> None:
+def _crossed(plan: Plan) -> int:
+    return sum(crossings_in(level.web, _ends(plan, level)) for level in plan.levels if level.web is not None)
+
+
+def _weave(plan: Plan, level: Level, fixed: Mapping[int, list[int]], *, free: bool = False) -> None:
+    below, edges = plan.scene.data and level.frame >= 0, [(wire.tail, wire.head) for wire in level.wires]
+    ends = {} if free else _ends(plan, level)
+    level.web = weave(len(level.row), edges, level.row, fixed, from_below=below, ends=ends, quick=plan.quick)
+
+
+def _ends(plan: Plan, level: Level) -> dict[tuple[int, int], float]:
+    """Return where wires end on the frames of a level, as `weave` wants to know it."""
     ends = {}
     for number, wire in enumerate(level.wires):
         for port, item, other in ((wire.tail_port, wire.tail, wire.head), (wire.head_port, wire.head, wire.tail)):
             if port is not None:
                 ends[number, int(level.row[item] > level.row[other])] = _part(plan.level(port.frame), port)
-    below = plan.scene.data and level.frame >= 0
-    level.web = weave(len(level.row), _edges(level), level.row, fixed, from_below=below, ends=ends, quick=plan.quick)
+    return ends
 
 
 def _part(level: Level, port: Port) -> float:
@@ -93,32 +134,39 @@ def _part(level: Level, port: Port) -> float:
     return (row.index(port.item) + 1) / (len(row) + 1) - 0.5
 
 
-def _edges(level: Level) -> list[tuple[int, int]]:
-    return [(wire.tail, wire.head) for wire in level.wires]
+def _with_ports(plan: Plan, around: Level, *, upwards: bool) -> list[Level]:
+    """The frames on a level that have ports, from the top down or the other way."""
+    items = [(around.row[item], frame) for item, frame in enumerate(around.frames) if frame >= 0]
+    return [plan.level(frame) for _, frame in sorted(items, reverse=upwards) if plan.level(frame).ports]
 
 
-def _ports_in_order(plan: Plan, around: Level) -> Iterator[tuple[Level, dict[int, list[int]]]]:
-    """The frames on a level that have ports, with the rows of these by the positions of the points next to them."""
+def _kept_ports(level: Level) -> dict[int, list[int]]:
+    """The rows of the ports of a frame as they are."""
+    assert level.web is not None
+    rows = {level.row[port.item] for port in level.ports}
+    return {row: list(level.web.rows[row]) for row in rows}
+
+
+def _ports_in_order(plan: Plan, around: Level, level: Level, sides: Sequence[int]) -> dict[int, list[int]]:
+    """The rows of the ports of a frame, on these sides, by the positions of the points next to them."""
     web = around.web
     assert web is not None
     position = {point: number for points in web.rows for number, point in enumerate(points)}
-    near: dict[int, dict[int, list[float]]] = {}
+    near: dict[int, list[float]] = {}
     for wire, chain in zip(around.wires, web.chains, strict=True):
         for port, mine, other, far in (
             (wire.tail_port, wire.tail, wire.head, wire.head_port),
             (wire.head_port, wire.head, wire.tail, wire.tail_port),
         ):
-            if port is not None:
+            if port is not None and port.frame == level.frame and port.side in sides:
                 next_to = chain[1] if chain[0] == mine else chain[-2]
                 # Of another frame, in the order of its ports.
                 fine = _part(plan.level(far.frame), far) if next_to == other and far is not None else 0.0
-                near.setdefault(port.frame, {}).setdefault(port.item, []).append(position[next_to] + fine)
-    for frame, its in near.items():
-        level = plan.level(frame)
-        fixed: dict[int, list[int]] = {}
-        for item in sorted(its, key=lambda item: (math.fsum(its[item]) / len(its[item]), item)):
-            fixed.setdefault(level.row[item], []).append(item)
-        yield level, fixed
+                near.setdefault(port.item, []).append(position[next_to] + fine)
+    fixed: dict[int, list[int]] = {}
+    for item in sorted(near, key=lambda item: (math.fsum(near[item]) / len(near[item]), item)):
+        fixed.setdefault(level.row[item], []).append(item)
+    return fixed
 
 
 def arrange(
@@ -244,14 +292,20 @@ def _rises(level: Level, web: Web, x: Sequence[float], fixed: Fixed, way: Direct
     """The least height above each row."""
     labels: list[list[float]] = [[] for _ in web.rows]
     aside: Counter[int] = Counter()
+    spots: list[list[tuple[float, float]]] = [[] for _ in web.rows]
     for number, (wire, chain) in enumerate(zip(level.wires, web.chains, strict=True)):
         if wire.label and len(chain) == 2:
             row = web.row[chain[1]]
             labels[row].append(way.along(wire.label))
             start, end = (x[point] + fixed.get((number, side), 0.0) for side, point in enumerate(chain))
             aside[row] += abs(start - end) > ALMOST
+            half = way.across(wire.label) / 2
+            spots[row].append(((start + end) / 2 - half, (start + end) / 2 + half))
     if way.right:
         return [max(its) + HEAD + BESIDE_LABEL if its else BARE for its in labels]
+    for row, its in enumerate(spots):
+        if any(other < end for (_, end), (other, _) in pairwise(sorted(its))):
+            aside[row] += FEW + 1
     return [CROWDED if aside[row] > FEW else RISE if its else BARE for row, its in enumerate(labels)]
 
 

@@ -1,13 +1,14 @@
 """A long picture broken like a text: a tall one into columns, one that runs to the right into rows.
 
-Arrows into the next column lead up between the two. What is said here of columns is true of rows, with across and down
-exchanged: a picture that runs to the right is turned, broken and turned back. Only titles stand the same way in both.
+An arrow into another column ends at a letter, and goes on from the same letter there (`connectors.py`). What is said
+here of columns is true of rows, with across and down exchanged: a picture that runs to the right is turned, broken and
+turned back. Only titles stand the same way in both.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -15,26 +16,37 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from autograph_cli.export.layout.arranging import FRAME_HEADING, FRAME_PAD, FRAME_TITLE, HEADING, PAD
-from autograph_cli.export.layout.breaks import CONTINUED, WIDEST, breaks, possible
+from autograph_cli.export.layout.connectors import ABOVE, BELOW, Letters
 from autograph_cli.export.layout.direction import DOWN, Direction
 from autograph_cli.export.layout.paper import free, legend
-from autograph_cli.export.layout.placed import Lane, Line, Placed, Plate, Point, Rectangle, Stroke
+from autograph_cli.export.layout.placed import HEAD, Lane, Line, Placed, Plate, Point, Rectangle
 from autograph_cli.export.style import BAND, BESIDE, EDGE_OF_PAPER, TITLE, text_width
 
+WIDEST = 1_150.0
+"""Points of width up to which text is still read where a page shows a picture at 900 pixels."""
+MOST = 16
+"""Arrows that may lead from one column into the next."""
+CONTINUED = " (continued)"
+CLEAR = 2.5
+"""Points around a box or a title that no break comes near to."""
+STRAY, STRAY_ROW = 0.4, 0.6
+"""The part of a column's height, or of a row's length, by which a break may be off from the ideal one."""
+EVEN = 8.0
+"""The cost of a break that is off by a whole column, where an arrow that leads on costs 1."""
+LONGEST = WIDEST - 100.0
+"""Points of the picture that fit into a row, beside its borders and the arrows at its ends."""
 SHAPE = 0.75
 """The height of a picture over its width that suits a page best."""
 TALL = 1.5
 """How many times as high as wide a picture may be before it is broken."""
 LOW = 700.0
 """Points of height up to which any picture stays whole."""
-SMALL_TEXT, WAY_BACK = 2.0, 0.09
-"""How much worse than a wrong shape a width is at which text gets too small, and an arrow into the next column, and
-each other one that runs beside it there."""
+SMALL_TEXT, LETTER = 2.0, 0.09
+"""How much worse than a wrong shape a width is at which text gets too small, and each letter at which arrows go on."""
 MOST_COLUMNS, MOST_ROWS, HIGHEST = 6, 16, 4 * WIDEST
 """How many columns or rows there may be, and the height of a column that is of no use any more."""
-APART, WAY = 26.0, 9.0
-"""Points between two columns, and what each arrow that leads into the next one takes there and at its ends."""
-CORNER = 5.0
+APART = 26.0
+"""Points between two columns."""
 
 
 class Column(Struct, frozen=True):
@@ -47,9 +59,9 @@ class Column(Struct, frozen=True):
     dx: float
     dy: float
     entry: float = 0.0
-    """Where the first arrow from the column before comes in: below the titles of what goes on in this one."""
+    """Where letters come in: below the titles of what goes on in this one."""
     entered: float = 0.0
-    """Where the last one does."""
+    """Where the last of them ends."""
     frames: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """The left and the right end of each frame that is broken here."""
 
@@ -57,7 +69,7 @@ class Column(Struct, frozen=True):
 def misfit(placed: Placed) -> float:
     """Return how badly a picture fits a page: 0 for 4:3, more the taller or wider it is, and the harder to read."""
     shape = abs(math.log(placed.height / placed.width / SHAPE))
-    return shape + SMALL_TEXT * max(0.0, math.log(placed.width / WIDEST)) + WAY_BACK * placed.back
+    return shape + SMALL_TEXT * max(0.0, math.log(placed.width / WIDEST)) + LETTER * placed.back
 
 
 def in_columns(placed: Placed, way: Direction = DOWN) -> Placed:
@@ -90,47 +102,55 @@ def _extent(placed: Placed) -> tuple[float, float]:
 
 def _broken(placed: Placed, ends: Sequence[float], way: Direction) -> Placed:
     """The picture broken at `ends`, of which the first and the last are its own."""
-    cut = [_cut(line, ends[1:-1]) for line in placed.lines]
-    columns, ways = _columns(placed, ends, cut, way)
+    letters = Letters(placed, ends[1:-1], way)
+    columns = _columns(placed, ends, letters, way)
     of = _Columns(columns, ends[1:-1], way)
-    positions = tuple(of.position(position) for position in placed.positions)
-    lines = tuple(_joined(line, parts, of, ways) for line, parts in zip(placed.lines, cut, strict=True))
     plates = tuple(part for plate in placed.plates for part in _plate_parts(plate, placed.plates, of))
     lanes = tuple(part for lane in placed.lanes for part in _lane_parts(lane, placed, of))
     far = max(column.right + column.dx for column in columns)
-    low = max(column.bottom + column.dy + WAY * len(its) for column, its in zip(columns, [*ways, []], strict=True))
-    broken = replace(placed, positions=positions, lines=lines, plates=plates, lanes=lanes)
+    low = max(column.bottom + column.dy + letters.room(n, BELOW) for n, column in enumerate(columns))
+    broken = letters.drawn(replace(placed, positions=tuple(map(of.position, placed.positions))), of)
+    broken = replace(broken, plates=plates, lanes=lanes)
     if way.right:
         broken, far, low = broken.turned(), low, far
-    samples, bottom, right = legend(placed.scene, low + 12, far)
+    samples, bottom, right = legend(broken.scene, low + 12, far)
     right = max(far, right, EDGE_OF_PAPER + text_width(placed.scene.title) * TITLE)
-    back = sum(len(its) * (len(its) + 1) // 2 for its in ways)
-    return replace(broken, samples=samples, width=right + EDGE_OF_PAPER, height=bottom + EDGE_OF_PAPER, back=back)
+    return replace(broken, samples=samples, width=right + EDGE_OF_PAPER, height=bottom + EDGE_OF_PAPER)
 
 
-def _columns(
-    placed: Placed, ends: Sequence[float], cut: Sequence[Sequence[Line]], way: Direction
-) -> tuple[list[Column], list[list[float]]]:
-    """The columns with their positions, and where arrows lead from each into the next, from the right."""
+def _columns(placed: Placed, ends: Sequence[float], letters: Letters, way: Direction) -> list[Column]:
+    """The columns with their positions."""
     columns: list[Column] = []
-    ways: list[list[float]] = []
     at = None
-    for top, bottom in pairwise(ends):
-        inside = [part for parts in cut for part in parts if _is_within(part, top, bottom)]
+    for number, (top, bottom) in enumerate(pairwise(ends)):
+        inside = [part for parts in letters.cut for part in (parts[0], parts[-1]) if _is_within(part, top, bottom)]
         left, right, frames = _sides(placed, inside, top, bottom, way)
-        entering = ways[-1] if ways else []
-        at = way.pick(min(left, EDGE_OF_PAPER), left) if at is None else at + APART + WAY * len(entering)
+        for out, frame in enumerate(_around(placed.plates, top), 1):
+            first, last = letters.sides(number, ABOVE, frames[frame])
+            frames[frame] = (
+                min(frames[frame][0], first - FRAME_PAD * out),
+                max(frames[frame][1], last + FRAME_PAD * out),
+            )
+            left, right = min(left, frames[frame][0]), max(right, frames[frame][1])
+        for end in (ABOVE, BELOW):
+            left, right = letters.sides(number, end, (left, right))
+        at = way.pick(min(left, EDGE_OF_PAPER), left) if at is None else at + APART
         opened = _continued(placed.plates, top) * way.pick(FRAME_HEADING, FRAME_PAD)
         opened += sum(lane.top < top < lane.bottom for lane in placed.lanes) * way.pick(HEADING, PAD)
-        down = opened + (WAY * (len(entering) + 1) if entering else 0.0)
-        first = top if down else _first(placed, top)
+        entering = letters.room(number, ABOVE)
+        first = top if opened or entering else _first(placed, top)
         entry = ends[0] + opened
-        entered = entry + WAY * len(entering)
-        columns.append(Column(top, bottom, left, right, at - left, ends[0] + down - first, entry, entered, frames))
+        dy = entry + entering - first
+        columns.append(Column(top, bottom, left, right, at - left, dy, entry, entry + entering, frames))
         at += right - left
-        if bottom != ends[-1]:
-            ways.append(sorted({_x_at(parts, bottom) for parts in cut if _meets(parts, bottom)}, reverse=True))
-    return columns, ways
+    return columns
+
+
+def _around(plates: Sequence[Plate], y: float) -> list[str]:
+    """The frames that a break goes through, the inner ones first, where none is beside another."""
+    through = sorted((plate for plate in plates if plate.top < y < plate.bottom), key=lambda plate: -plate.depth)
+    alone = len({plate.depth for plate in through}) == len(through)
+    return [plate.frame.id for plate in through] if alone else []
 
 
 def _continued(plates: Sequence[Plate], y: float) -> int:
@@ -152,7 +172,7 @@ def _is_within(part: Line, top: float, bottom: float) -> bool:
 
 def _sides(
     placed: Placed, inside: Sequence[Line], top: float, bottom: float, way: Direction
-) -> tuple[float, float, Mapping[str, tuple[float, float]]]:
+) -> tuple[float, float, dict[str, tuple[float, float]]]:
     """Return how far to the left and to the right what is between two heights reaches, and each frame that is broken
     there."""
     ends = [(its.x - its.width / 2, its.y, its.x + its.width / 2) for its in placed.positions if top <= its.y <= bottom]
@@ -275,112 +295,75 @@ def _lane_parts(lane: Lane, placed: Placed, of: _Columns) -> Iterator[Lane]:
         yield Lane(band, left, top, right, bottom, title, turn, beside)
 
 
-# ------------------------------------------------------------------ arrows
+# ------------------------------------------------------------------ where to break
 
 
-def _cut(line: Line, breaks: Sequence[float]) -> list[Line]:
-    """The parts of an arrow from break to break, from its start on."""
-    parts: list[Line] = []
-    start, strokes, at = line.start, [], line.start
-    for stroke in line.strokes:
-        rest: Stroke | None = stroke
-        while rest is not None:
-            low, high = sorted((at[1], rest[-1][1]))
-            between = [y for y in breaks if low < y < high]
-            if not between:
-                strokes.append(rest)
-                at, rest = rest[-1], None
-                continue
-            y = between[0] if at[1] < rest[-1][1] else between[-1]
-            first, rest = _split(at, rest, y)
-            strokes.append(first)
-            at = first[-1]
-            parts.append(Line(start, tuple(strokes)))
-            start, strokes = at, []
-    parts.append(Line(start, tuple(strokes)))
-    return parts
+def breaks(costs: Mapping[float, float], top: float, high: float, count: int, way: Direction) -> list[float] | None:
+    """The best of these breaks between so many columns or rows, as even as can be; None if there are no good ones."""
+    step, stray = high / count, way.pick(STRAY, STRAY_ROW)
+    best = {top: (0.0, [top])}
+    for number in range(1, count + 1):
+        ideal = top + step * number
+        near = {y: cost for y, cost in costs.items() if abs(y - ideal) <= stray * step}
+        best = {
+            y: min(
+                (least + cost + EVEN * abs(y - ideal) / step + _too_long(y - last, way), [*breaks, y])
+                for last, (least, breaks) in best.items()
+                if last < y
+            )
+            for y, cost in (near if number < count else {top + high: 0.0}).items()
+            if min(best, default=y) < y
+        }
+    return next((breaks[1:-1] for _, breaks in best.values()), None)
 
 
-def _split(start: Point, stroke: Stroke, y: float) -> tuple[Stroke, Stroke]:
-    """A stroke up to this height, and the rest of it."""
-    end = stroke[-1]
-    if len(stroke) == 1:
-        part = (y - start[1]) / (end[1] - start[1])
-        return ((start[0] + (end[0] - start[0]) * part, y),), stroke
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        t = (low + high) / 2
-        beyond = _bezier(start, stroke, t)[1] > y
-        low, high = (low, t) if beyond == (end[1] > start[1]) else (t, high)
-    a, b, c = _between(start, stroke[0], t), _between(stroke[0], stroke[1], t), _between(stroke[1], end, t)
-    ab, bc = _between(a, b, t), _between(b, c, t)
-    middle = _between(ab, bc, t)[0], y
-    return (a, ab, middle), (bc, c, end)
+def _too_long(length: float, way: Direction) -> float:
+    """The cost of a row that is longer than a page is wide."""
+    return max(0.0, length - LONGEST) if way.right else 0.0
 
 
-def _bezier(start: Point, stroke: Stroke, t: float) -> Point:
-    a, b, c = _between(start, stroke[0], t), _between(stroke[0], stroke[1], t), _between(stroke[1], stroke[2], t)
-    return _between(_between(a, b, t), _between(b, c, t), t)
+def possible(placed: Placed, way: Direction) -> dict[float, float]:
+    """Return where a picture can be broken, with no more than `MOST` arrows across, and what is bad about it."""
+    starts = sorted(min(y for _, y in line.points(1)) for line in placed.lines)
+    ends = sorted(max(y for _, y in line.points(1)) for line in placed.lines)
+    costs: dict[float, float] = {}
+    for y in _gaps(placed, way):
+        across = bisect_left(starts, y) - bisect_right(ends, y)
+        inside = 2 * sum(plate.top < y < plate.bottom for plate in placed.plates)
+        inside += 6 * sum(lane.top < y < lane.bottom for lane in placed.lanes)
+        if across <= MOST:
+            costs[y] = across + inside
+    return costs
 
 
-def _between(a: Point, b: Point, t: float) -> Point:
-    return a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t
+def _gaps(placed: Placed, way: Direction) -> list[float]:
+    """The middles of all that is between rows of boxes, titles, borders and labels.
 
-
-def _meets(parts: Sequence[Line], y: float) -> bool:
-    return any(part.start[1] == y for part in parts[1:])
-
-
-def _x_at(parts: Sequence[Line], y: float) -> float:
-    return next(round(part.start[0], 1) for part in parts[1:] if part.start[1] == y)
-
-
-def _joined(line: Line, parts: Sequence[Line], of: _Columns, ways: Sequence[Sequence[float]]) -> Line:
-    """An arrow in one again: its parts where they go, and from each column up into the next."""
-    label = line.label and of.point(line.label)
-    start, strokes = None, []
-    for part, after in zip(parts, [*parts[1:], None], strict=True):
-        middle = (part.start[1] + part.strokes[-1][-1][1]) / 2
-        column = of.at(middle)
-        start = start or of.point(part.start, column)
-        strokes += [tuple(of.point(point, column) for point in stroke) for stroke in part.strokes]
-        if after is not None:
-            down = after.strokes[-1][-1][1] > after.start[1]
-            from_, to = of.point(after.start, column), of.point(after.start, column + (1 if down else -1))
-            left = column if down else column - 1
-            strokes += _around(from_, to, ways[left].index(round(after.start[0], 1)), of, left, down)
-    assert start is not None
-    return Line(start, tuple(strokes), label)
-
-
-def _around(from_: Point, to: Point, rank: int, of: _Columns, left: int, down: bool) -> list[Stroke]:
-    """From the lower end of the column `left` up to the upper end of the next, or back."""
-    column = of.columns[left]
-    bottom = column.bottom + column.dy + WAY * (rank + 1)
-    aside = column.right + column.dx + APART / 2 + WAY * rank
-    top = of.columns[left + 1].entry + WAY * rank
-    lower, upper = (from_, to) if down else (to, from_)
-    knots = [lower, (lower[0], bottom), (aside, bottom), (aside, top), (upper[0], top), upper]
-    return list(_rounded(knots if down else knots[::-1]))
-
-
-def _rounded(knots: Sequence[Point]) -> Iterator[Stroke]:
-    """A line through these points with round corners, from the first of them."""
-    for before, at, after in zip(knots, knots[1:], knots[2:], strict=False):
-        yield (_near(at, before),)
-        yield (_toward(at, before), _toward(at, after), _near(at, after))
-    yield (knots[-1],)
-
-
-def _near(at: Point, other: Point) -> Point:
-    """The point from which a corner is round."""
-    dx, dy = other[0] - at[0], other[1] - at[1]
-    length = abs(dx) + abs(dy)
-    part = min(CORNER, length / 2) / length if length else 0.0
-    return at[0] + dx * part, at[1] + dy * part
-
-
-def _toward(at: Point, other: Point) -> Point:
-    """The control point of a round corner."""
-    near = _near(at, other)
-    return at[0] + (near[0] - at[0]) * 0.45, at[1] + (near[1] - at[1]) * 0.45
+    Beside a title that goes along the picture there is none, nor where its frame would go on for less than its length.
+    """
+    taken = [
+        (position.y - position.height / 2 - HEAD - CLEAR, position.y + position.height / 2 + CLEAR)
+        for position in placed.positions
+    ]
+    for line, arrow in zip(placed.lines, placed.scene.arrows, strict=True):
+        if line.label:
+            half = way.along(arrow.label) / 2 + 1
+            taken.append((line.label[1] - half, line.label[1] + half))
+    for plate in placed.plates:
+        width = text_width(plate.frame.title) * FRAME_TITLE + 2 * FRAME_PAD
+        again = way.pick(0.0, width + text_width(CONTINUED) * FRAME_TITLE)
+        taken.append((plate.top - CLEAR, plate.top + way.pick(FRAME_HEADING, width) + CLEAR))
+        taken.append((plate.bottom - again - CLEAR, plate.bottom + CLEAR))
+    for lane in placed.lanes:
+        width = text_width(lane.band.title) * BAND + 2 * PAD
+        again = way.pick(0.0, width + text_width(CONTINUED) * BAND)
+        taken.append((lane.top, lane.top + way.pick(HEADING, width) + CLEAR))
+        taken.append((lane.bottom - again - CLEAR, lane.bottom))
+        taken += [(lane.top, lane.bottom)] if lane.band.beside else []
+    taken.sort()
+    gaps, reached = [], taken[0][1]
+    for start, end in taken:
+        if start > reached:
+            gaps.append((reached + start) / 2)
+        reached = max(reached, end)
+    return gaps

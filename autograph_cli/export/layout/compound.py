@@ -71,10 +71,14 @@ class Level:
 
 
 class Plan:
-    """The levels of a scene, each after the one that it is in, and the wires of each arrow from its tail on."""
+    """The levels of a scene, each after the one that it is in, and the wires of each arrow from its tail on.
 
-    def __init__(self, scene: Scene, *, quick: bool = False) -> None:
-        self.scene, self.quick = scene, quick
+    Arrows from one box have `shared` wires up to where they part; boxes stand as near to the side of the root as they
+    can, which is below (`root_below`) or above.
+    """
+
+    def __init__(self, scene: Scene, *, quick: bool = False, shared: bool = True, root_below: bool = False) -> None:
+        self.scene, self.quick, self.shared, self.root_below = scene, quick, shared, root_below
         self.number = {frame.id: number for number, frame in enumerate(scene.frames)}
         self.index = {box.id: number for number, box in enumerate(scene.boxes)}
         self.parent = [self.number[frame.parent] if frame.parent else -1 for frame in scene.frames]
@@ -149,13 +153,13 @@ class Plan:
             )
             if not self.scene.bands:
                 band = [0] * level.count
-            level.row = _ranked(level.count, edges, turned, band, self.scene.data)
+            level.row = _ranked(level.count, edges, turned, band, self.root_below)
             height = [
                 ROW * (1 + len(self.scene.boxes[box].below) / 2) if box >= 0 else tall[frame]
                 for box, frame in zip(level.boxes, level.frames, strict=True)
             ]
             if not turned:
-                level.row = side_by_side(level.row, height, edges, band, root_below=self.scene.data)
+                level.row = side_by_side(level.row, height, edges, band, root_below=self.root_below)
             tall[level.frame] = _height(level.row, height)
 
     def _rows_of_ports(self) -> None:
@@ -181,7 +185,7 @@ class Plan:
         else:
             up = arrow.back and level.row[a] > level.row[b]
         source = tail if self.scene.data else head
-        trunk = (source, arrow.label, arrow.dashed, arrow.back, up)
+        trunk = (source, arrow.label, arrow.dashed, arrow.back, up, -1 if self.shared else number)
         depth = len(self.chains[frame]) if frame >= 0 else 0
         beside = arrow.dashed or arrow.keeps
         out = [self._port(f, TOP if up else BOTTOM, trunk, beside) for f in reversed(self.inside[tail][depth:])]

@@ -8,10 +8,9 @@ from itertools import combinations, pairwise
 
 from msgspec.structs import replace
 
-from autograph_cli.export.layout.breaks import WIDEST
-from autograph_cli.export.layout.columns import LOW, in_columns, misfit
+from autograph_cli.export.layout.columns import LOW, WIDEST, in_columns, misfit
 from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
-from autograph_cli.export.layout.layered import lay_out
+from autograph_cli.export.layout.layered import Layouts
 from autograph_cli.export.layout.orders import narrowed, side_by_side
 from autograph_cli.export.layout.placed import Placed, Point
 from autograph_cli.export.scene.records import Box, Scene
@@ -52,17 +51,17 @@ Piece = tuple[float, float, float, float, Point, Point]
 """A straight line: its left, top, right and bottom, and its ends."""
 
 
-def fitted(scene: Scene, direction: str, *, columns: bool) -> Placed:
+def fitted(scene: Scene | Layouts, direction: str, *, columns: bool) -> Placed:
     """The scene laid out `down` or `right`, or as fits better (`auto`), in `columns` or rows if it is long."""
+    its = scene if isinstance(scene, Layouts) else Layouts(scene)
 
     def laid_out(way: Direction) -> Placed:
-        placed = lay_out(scene, way)
-        return in_columns(placed, way) if columns else placed
+        return in_columns(its.to(way), way) if columns else its.to(way)
 
     if direction == "right":
         return laid_out(RIGHT)
     down = laid_out(DOWN)
-    if direction == "down" or len(scene.boxes) > MOST_TRIED or _is_small(down) or misfit(down) <= BETTER:
+    if direction == "down" or len(its.scene.boxes) > MOST_TRIED or _is_small(down) or misfit(down) <= BETTER:
         return down
     right = laid_out(RIGHT)
     return right if misfit(right) + BETTER < misfit(down) else down
@@ -72,8 +71,8 @@ def runs_right(scene: Scene, direction: str) -> bool:
     """Return whether a scene that another program lays out should run to the right."""
     if direction != "auto" or len(scene.boxes) > MOST_TRIED or not scene.boxes:
         return direction == "right"
-    down = lay_out(scene)
-    return not _is_small(down) and misfit(lay_out(scene, RIGHT)) + BETTER < misfit(down)
+    its = Layouts(scene)
+    return not _is_small(its.to(DOWN)) and misfit(its.to(RIGHT)) + BETTER < misfit(its.to(DOWN))
 
 
 def _is_small(placed: Placed) -> bool:
@@ -90,13 +89,14 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
 
     def laid_out(scene: Scene) -> Iterator[Placed]:
         whole = None
-        if not scene.bands or len(scene.boxes) <= WHOLE or direction != "auto":
-            whole = fitted(scene, direction, columns=False)
+        ways = Layouts(scene) if not scene.bands or len(scene.boxes) <= WHOLE or direction != "auto" else None
+        if ways is not None:
+            whole = fitted(ways, direction, columns=False)
             yield whole
         if direction == "auto" and scene.bands and (whole is None or _cost(whole) > 1):
             yield from _in_orders(scene)
-        elif columns and whole is not None and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
-            yield fitted(scene, direction, columns=True)
+        elif columns and ways and whole and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
+            yield fitted(ways, direction, columns=True)
 
     def cheapest(scene: Scene) -> tuple[float, Placed]:
         return min([(_cost(its), its) for its in map(shaped, laid_out(scene))], key=_first)

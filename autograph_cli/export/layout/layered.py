@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 from msgspec.structs import replace
 
@@ -34,6 +35,8 @@ from autograph_cli.export.style import (
     text_width,
 )
 
+TRIED = 200
+"""Boxes up to which several plans are tried where wires cross."""
 LOWER = 0.9
 """By what a picture must be lower for its chains to be held together."""
 
@@ -43,20 +46,36 @@ def lay_out(scene: Scene, way: Direction = DOWN, *, quick: bool = False) -> Plac
 
     With `quick`, one of thousands, with some more crossings.
     """
-    if quick:
-        return _laid_out(scene, scene, way, quick=True)
-    plain, together = _laid_out(scene, scene, way), gathered(scene)
-    if together is scene:
-        return plain
-    other = _laid_out(scene, together, way)
-    side = "width" if way.right else "height"
-    return other if getattr(other, side) < getattr(plain, side) * LOWER else plain
+    return Layouts(scene, quick=quick).to(way)
 
 
-def _laid_out(drawn: Scene, scene: Scene, way: Direction, *, quick: bool = False) -> Placed:
-    """Lay out the picture `drawn` as `scene`, which has more frames, that are bare: the stages of a layout in order."""
-    plan = Plan(scene, quick=quick)
-    order(plan)
+class Layouts:
+    """A scene laid out in one direction and in the other, with the same order in its rows."""
+
+    def __init__(self, scene: Scene, *, quick: bool = False) -> None:
+        self.scene = scene
+        self.plan, self.crossed = _planned(scene, quick=quick)
+        self.together: tuple[Plan, int] | None = None
+        """The plan with chains held together."""
+        if not quick and (its := gathered(scene)) is not scene:
+            self.together = _planned(its, quick=self.crossed > 0)
+        self.placed: dict[Direction, Placed] = {}
+
+    def to(self, way: Direction) -> Placed:
+        """Return the picture that runs this way."""
+        if way not in self.placed:
+            plain = _laid_out(self.scene, self.plan, way)
+            self.placed[way] = plain
+            if self.together is not None and self.together[1] <= self.crossed:
+                other = _laid_out(self.scene, self.together[0], way)
+                lower = other.width < plain.width * LOWER if way.right else other.height < plain.height * LOWER
+                self.placed[way] = other if lower else plain
+        return self.placed[way]
+
+
+def _laid_out(drawn: Scene, plan: Plan, way: Direction) -> Placed:
+    """Lay out the picture `drawn` by a plan of it, or of one with more frames, that are bare."""
+    scene = plan.scene
     arranged = _arranged(scene, plan, way)
     corners = _corners(scene, plan, arranged, way)
     lines = tuple(_line(plan, arranged, corners, number) for number in range(len(scene.arrows)))
@@ -68,6 +87,21 @@ def _laid_out(drawn: Scene, scene: Scene, way: Direction, *, quick: bool = False
         positions, lines = slid(drawn, positions, lines, plates)
         positions, lines, plates = near(drawn, positions, lines, plates)
     return on_paper(drawn, positions, lines, _bounds(arranged, way), plates, way)
+
+
+def _planned(scene: Scene, *, quick: bool) -> tuple[Plan, int]:
+    """The plan with the fewest wires that cross, and how many do."""
+    best: tuple[Plan, int] | None = None
+    sides = (scene.data,) if scene.bands else (scene.data, not scene.data)
+    for shared, root_below in product((True, False), sides):
+        plan = Plan(scene, quick=quick, shared=shared, root_below=root_below)
+        crossed = order(plan)
+        if best is None or crossed < best[1]:
+            best = plan, crossed
+        if not crossed or quick or len(scene.boxes) > TRIED:
+            break
+    assert best is not None
+    return best
 
 
 def _arranged(scene: Scene, plan: Plan, way: Direction) -> dict[int, Arranged]:

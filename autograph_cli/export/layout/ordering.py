@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from random import Random
 
 from msgspec import Struct
 
@@ -17,8 +17,17 @@ POINTS_PER_BOX = 30
 
 
 Ends = Mapping[tuple[int, int], float]
-Fine = Mapping[tuple[int, int], float]
-"""By (point, neighbour): where on the neighbour the point's edge ends."""
+TRIES, FEW = 2, 300
+"""Further orders by chance that are tried where edges cross between so few points."""
+
+
+class _Fine(Struct, frozen=True):
+    """For each point, in the order of its neighbours: where on them its edges end, and where on itself."""
+
+    above: list[list[float]]
+    below: list[list[float]]
+    here: list[list[float]]
+    """On itself, of the edges that lead down."""
 
 
 class Web(Struct, frozen=True):
@@ -69,17 +78,40 @@ def weave(
                 above[lower].append(upper)
     best: Web | None = None
     fewest = 0
-    for turned in (from_below, not from_below):
-        web = Web(_first_order(rows, above, below, turned), chains, rows, above, below)
-        for number, order in (fixed or {}).items():
-            web.rows[number][:] = order
-        crossings = _uncross(web, fixed or {}, _fine(web, ends), quick=quick)
+    fine = _fine(chains, rows, ends)
+    for order in _first_orders(rows, above, below, from_below):
+        web = Web(order, chains, rows, above, below)
+        for number, its in (fixed or {}).items():
+            web.rows[number][:] = its
+        crossings = _uncross(web, fixed or {}, fine, quick=quick)
         if best is None or crossings < fewest:
             best, fewest = web, crossings
         if not fewest or len(rows) > SMALL or quick:
             break
     assert best is not None
     return best
+
+
+def _first_orders(
+    row: Sequence[int], above: list[list[int]], below: list[list[int]], from_below: bool
+) -> Iterator[list[list[int]]]:
+    """Yield orders to begin with: along the edges from one end and from the other; then, of few points, any."""
+    yield _first_order(row, above, below, from_below)
+    yield _first_order(row, above, below, not from_below)
+    chance = Random(len(row))
+    for _ in range(TRIES if len(row) <= FEW else 0):
+        order = _first_order(row, above, below, from_below)
+        for points in order:
+            chance.shuffle(points)
+        yield order
+
+
+def crossings_in(web: Web, ends: Ends) -> int:
+    """Return how many edges cross."""
+    position = [0] * len(web.row)
+    for points in web.rows:
+        _number(points, position)
+    return _crossings(web, position, _fine(web.chains, web.row, ends))
 
 
 def _longest(spans: Sequence[int], limit: int) -> int:
@@ -111,18 +143,22 @@ def _first_order(
     return rows
 
 
-def _fine(web: Web, ends: Ends | None) -> Fine | None:
+def _fine(chains: Sequence[Sequence[int]], row: Sequence[int], ends: Ends | None) -> _Fine | None:
     if not ends:
         return None
-    positions: dict[tuple[int, int], list[float]] = {}
-    for (number, side), part in ends.items():
-        chain = web.chains[number]
-        seen, by = (chain[-1], chain[-2]) if side else (chain[0], chain[1])
-        positions.setdefault((by, seen), []).append(part)
-    return {pair: math.fsum(parts) / len(parts) for pair, parts in positions.items()}
+    fine = _Fine([[] for _ in row], [[] for _ in row], [[] for _ in row])
+    for number, chain in enumerate(chains):
+        first, last = ends.get((number, 0), 0.0), ends.get((number, 1), 0.0)
+        for upper, lower in pairwise(chain):
+            if row[lower] - row[upper] == 1:
+                here, there = first if upper == chain[0] else 0.0, last if lower == chain[-1] else 0.0
+                fine.above[lower].append(here)
+                fine.below[upper].append(there)
+                fine.here[upper].append(here)
+    return fine
 
 
-def _uncross(web: Web, fixed: Container[int], fine: Fine | None, *, quick: bool) -> int:
+def _uncross(web: Web, fixed: Container[int], fine: _Fine | None, *, quick: bool) -> int:
     """Sort rows by the middle of their neighbours, down and up in turn, and keep the best order that was met.
 
     Returns how many edges cross.
@@ -139,8 +175,9 @@ def _uncross(web: Web, fixed: Container[int], fine: Fine | None, *, quick: bool)
             break
         down = sweep % 2 == 0
         near = web.above if down else web.below
+        parts = fine and (fine.above if down else fine.below)
         for points in free if down else reversed(free):
-            wanted = {number: _median(_seen(number, near[number], position, fine)) for number in points}
+            wanted = {number: _median(_seen(near[number], position, parts and parts[number])) for number in points}
             _sort_some(points, wanted)
             _number(points, position)
         if size <= SMALL and not quick:
@@ -158,11 +195,11 @@ def _number(points: list[int], position: list[int]) -> None:
         position[point] = number
 
 
-def _seen(point: int, near: Iterable[int], position: Sequence[int], fine: Fine | None) -> list[float]:
+def _seen(near: Iterable[int], position: Sequence[int], parts: Sequence[float] | None) -> list[float]:
     """Return where a point sees its neighbours."""
-    if fine is None:
+    if parts is None:
         return [position[other] for other in near]
-    return [position[other] + fine.get((point, other), 0.0) for other in near]
+    return [position[other] + part for other, part in zip(near, parts, strict=True)]
 
 
 def _median(values: list[float]) -> float | None:
@@ -186,8 +223,9 @@ def _sort_some(points: list[int], wanted: dict[int, float | None]) -> None:
     points[:] = [point if wanted[point] is None else next(following) for point in points]
 
 
-def _swap(web: Web, position: list[int], free: Sequence[list[int]], fine: Fine | None, *, even: bool) -> None:
+def _swap(web: Web, position: list[int], free: Sequence[list[int]], fine: _Fine | None, *, even: bool) -> None:
     """Swap neighbours as long as that saves crossings; at first also where it makes no difference, if `even`."""
+    sides = (web.above, fine and fine.above), (web.below, fine and fine.below)
     for turn in range(4):
         least = 0 if even and turn == 0 else 1
         swapped = False
@@ -195,8 +233,9 @@ def _swap(web: Web, position: list[int], free: Sequence[list[int]], fine: Fine |
             for left in range(len(points) - 1):
                 a, b = points[left], points[left + 1]
                 saved = 0
-                for near in (web.above, web.below):
-                    its, others = _seen(a, near[a], position, fine), _seen(b, near[b], position, fine)
+                for near, parts in sides:
+                    its = _seen(near[a], position, parts and parts[a])
+                    others = _seen(near[b], position, parts and parts[b])
                     saved += _pairs(its, others) - _pairs(others, its)
                 if saved >= least and (saved or web.above[a] or web.below[a]):
                     points[left], points[left + 1] = b, a
@@ -211,7 +250,7 @@ def _pairs(left: list[float], right: list[float]) -> int:
     return sum(a > b for a in left for b in right)
 
 
-def _crossings(web: Web, position: list[int], fine: Fine | None) -> int:
+def _crossings(web: Web, position: list[int], fine: _Fine | None) -> int:
     total = 0
     if fine is not None:
         return sum(_crossings_below(web, points, position, fine) for points in web.rows)
@@ -221,12 +260,12 @@ def _crossings(web: Web, position: list[int], fine: Fine | None) -> int:
     return total
 
 
-def _crossings_below(web: Web, points: Sequence[int], position: Sequence[int], fine: Fine) -> int:
+def _crossings_below(web: Web, points: Sequence[int], position: Sequence[int], fine: _Fine) -> int:
     """Crossings below a row, those between edges that have their own positions on one box included."""
     lines = sorted(
-        (position[point] + fine.get((other, point), 0.0), position[other] + fine.get((point, other), 0.0))
+        (position[point] + here, position[other] + there)
         for point in points
-        for other in web.below[point]
+        for other, here, there in zip(web.below[point], fine.here[point], fine.below[point], strict=True)
     )
     rank = {end: number for number, end in enumerate(sorted({end for _, end in lines}))}
     return _inversions([rank[end] for _, end in lines])

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from autograph_cli.export.scene.records import Arrow, Band, Box, Frame, Scene
 from autograph_cli.export.style import (
-    BANDS,
     BAR,
     LEADING,
     PAPER,
@@ -21,6 +20,7 @@ from autograph_cli.export.style import (
     SUBTITLE,
     TITLE,
     Style,
+    band_look,
     is_bars,
     line_width,
     shaded,
@@ -143,7 +143,7 @@ class Placed(Struct, frozen=True):
     plates: tuple[Plate, ...] = ()
     """The rectangles of the frames of the scene, the outer ones first."""
     back: int = 0
-    """How many arrows, and pairs of them side by side, lead from one column or row into the next."""
+    """How many letters lead from one column or row into another."""
 
     def turned(self) -> Placed:
         """The same graph; title and legend, which are not part of it, stay as they are."""
@@ -326,7 +326,7 @@ def _within_lane(point: Point, lane: Lane) -> bool:
 
 def fill_of(lane: Lane) -> str:
     """The ground of a band."""
-    return BANDS[lane.band.order % len(BANDS)][0]
+    return band_look(lane.band.order)[0]
 
 
 class Ground:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
-from autograph_cli.export.layout.breaks import WIDEST
-from autograph_cli.export.layout.columns import TALL, in_columns
+from autograph_cli.export.layout.columns import TALL, WIDEST, in_columns
 from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import Line, Placed, Point
@@ -42,7 +41,8 @@ BOTH = pytest.mark.parametrize("way", [DOWN, RIGHT], ids=["columns", "rows"])
 
 def columns_of(placed: Placed, way: Direction = DOWN) -> int:
     """Return how often the main way goes back to where it began."""
-    along = [spot.x if way.right else spot.y for spot in placed.positions]
+    spots = [spot for box, spot in zip(placed.scene.boxes, placed.positions, strict=True) if box.style != "port"]
+    along = [spot.x if way.right else spot.y for spot in spots]
     return 1 + sum(b < a - 100 for a, b in itertools.pairwise(along))
 
 
@@ -145,13 +145,18 @@ def test_a_frame_is_no_higher_in_a_row_than_what_it_holds_there() -> None:
     assert len(heights) > 3 and heights[0] < heights[-1] / 2
 
 
-def test_an_arrow_into_the_next_column_leads_up_between_the_two() -> None:
-    placed = broken(chain(24, word=WIDE))
-    (turned,) = [line for line in placed.lines if len(line.strokes) > 3]
-    (x0, y0), (x1, y1) = turned.start, turned.strokes[-1][-1]
-    assert x1 > x0 and y1 < y0
-    middle = [x for x, _ in corners(turned)[3:-3]]
-    assert all(x0 < x <= x1 for x in middle)
+@BOTH
+def test_an_arrow_into_another_column_ends_at_a_letter_and_goes_on_from_it_there(way: Direction) -> None:
+    scene = chain(40, word=WIDE)
+    placed = broken(replace(scene, arrows=(*scene.arrows, Arrow("n1", "n38", "[5]"), Arrow("n1", "n37", "[5]"))), way)
+    check(placed, way)
+    arrows, letters = placed.scene.arrows, {box.id: box for box in placed.scene.boxes if box.style == "port"}
+    for tail, head in (("n1", "n38"), ("n1", "n37")):
+        begins = [letters[arrow.head] for arrow in arrows if arrow.tail == tail and arrow.head in letters]
+        ends = [letters[arrow.tail] for arrow in arrows if arrow.head == head and arrow.tail in letters]
+        assert {box.title.split()[0] for box in begins} & {box.title.split()[0] for box in ends}
+    assert sum("[5]" in words for words in (*(box.title for box in letters.values()), *(its.label for its in arrows)))
+    assert any(f"{WIDE} 38" in box.tooltip for box in letters.values())
 
 
 def test_bands_are_broken_between_each_other_where_that_is_even() -> None:

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from autograph_cli.export import ExportError, render
-from autograph_cli.export.layout.breaks import WIDEST
-from autograph_cli.export.layout.columns import misfit
+from autograph_cli.export.layout.columns import WIDEST, misfit
 from autograph_cli.export.layout.direction import RIGHT
 from autograph_cli.export.layout.fitting import fitted, runs_right
 from autograph_cli.export.layout.layered import lay_out
