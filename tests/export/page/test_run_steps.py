@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from autograph_cli.export import render
 from autograph_cli.export.options import Panels, RenderOptions
-from autograph_cli.export.page.kept_steps import structures_of, told_changes
+from autograph_cli.export.page.kept_steps import replaced, structures_of, told_changes
 from autograph_cli.export.page.lane import MOST, told_hooks, told_lane
 from autograph_cli.findings import Finding
 from autograph_cli.graph import Trace, Watched
@@ -83,6 +83,39 @@ def test_the_numbers_of_each_step_are_its_own(gan: Trace) -> None:
             values, at = kept.measured.get(fact, (None, [-1] * len(alone)))
             told = [None if place < 0 else values[place] for place in at]
             assert told == [node.get(fact) for node in alone], (kept.step.nth, fact)
+
+
+LATE = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+optimizer = torch.optim.Adam(net.parameters())
+for turn in range(3):
+    x = torch.rand(30, 3, requires_grad=True)
+    y = net(x)
+    (slope,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    loss = (slope.sum(1) - y.squeeze()).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_step_that_numbers_its_nodes_otherwise_has_the_same_picture(tmp_path: Path) -> None:
+    """The first step meets the parameters one by one, later ones know them from the start."""
+    (tmp_path / "late.py").write_text(LATE)
+    trace = record(Target.of(str(tmp_path / "late.py")), record={"values"})[1]
+    first, last = trace.steps
+    (one, other), drawn = structures_of(last, trace, "forward", RenderOptions())
+    assert drawn == [last] and one.step.number == first.number and one.measured is not None
+    assert not other.place and sorted(one.place) == list(range(len(first.graph))) != list(one.place)
+    alone = data_of(render(first, "forward", "html").decode())["nodes"]
+    for fact in ("value", "gradient", "norm"):
+        values, at = one.measured[fact]
+        assert [None if at[place] < 0 else values[at[place]] for place in one.place] == [n.get(fact) for n in alone]
+    finding = Finding("AG901", "", None, "", "", (), (0, 2), first.number)
+    assert [each.nodes for each in replaced([finding], [one, other])] == [(one.place[0], one.place[2])]
 
 
 def test_what_stands_on_boxes_is_drawn_for_each_step(gan: Trace) -> None:
