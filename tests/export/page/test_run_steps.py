@@ -23,7 +23,7 @@ from autograph_cli.graph.ledger import Happening, Ledger
 from autograph_cli.graph.records import Number
 from autograph_cli.record.run.runner import Target, record
 from tests.export.page.test_accessibility import violations
-from tests.export.pages import await_link, data_of, go_to
+from tests.export.pages import await_count, await_link, await_text, data_of, go_to
 
 GAN = """
 import torch
@@ -177,6 +177,17 @@ def page(browser: Any, gan: Trace, tmp_path: Path) -> Iterator[Any]:
 
 def words(page: Any) -> str:
     return str(page.text_content("#step-words"))
+
+
+def test_a_search_finds_steps(page: Any) -> None:
+    page.fill("#search", "step:2")
+    await_text(page.locator("#found li"), "^Step 2 of 8, ended by backward of g_loss")
+    page.press("#search", "Enter")
+    await_text(page.locator("#step-words"), "^Step 2 of 8")
+    page.fill("#search", "of d_loss")
+    await_count(page.locator("#found li", has_text="ended by backward of d_loss"), 4)
+    page.fill("#search", "step:99")
+    await_count(page.locator("#found li"), 0)
 
 
 def test_which_step_is_shown_is_always_said(page: Any) -> None:
