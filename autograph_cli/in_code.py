@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograph_cli import AutographError, engines, graph
 from autograph_cli.record.graphs import pytorch
@@ -15,6 +15,9 @@ from autograph_cli.record.names.source_locations import Sources, cell_of, script
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.run import store
 
+if TYPE_CHECKING:
+    from autograph_cli.widget import Live
+
 _NOTHING = "Nothing was recorded: within the block no tensor that requires grad was computed with."
 VIEWS = ("forward", "backward", "double-backward")
 
@@ -22,9 +25,11 @@ VIEWS = ("forward", "backward", "double-backward")
 class Recording:
     """What a block made, once it is over: its trace, and pictures of it."""
 
-    def __init__(self, recorder: Recorder, frame: FrameType, late: Callable[[], Recorder] | None = None) -> None:
+    def __init__(
+        self, recorder: Recorder, frame: FrameType, late: Callable[[], Recorder] | None = None, *, live: bool = False
+    ) -> None:
         self._recorders, self._frame = [recorder], frame
-        self._late = late
+        self._late, self._live = late, live and _live(self)
         self._awaited: pytorch.Awaited | None = None
         self.trace = graph.Trace(recorder.script)
         """What was recorded; empty until the block has ended."""
@@ -43,11 +48,14 @@ class Recording:
         traces = [recorder.finish(names.variables_of(self._frame)) for recorder in reversed(self._recorders)]
         self.trace = next(filter(store.has_graph, traces), traces[0])
         del self._frame
+        if self._live:
+            self._live.show(self.trace)
         if error is None and not store.has_graph(self.trace):
             print(f"autograph: {_NOTHING}", file=sys.stderr)
 
     def _start(self, recorder: Recorder) -> None:
         recorder.start()
+        recorder.watcher = self._live.update if self._live else None
         recorder.sources = Sources(str(Path(self._frame.f_code.co_filename).parent))
 
     def _imported(self) -> None:
@@ -88,11 +96,13 @@ class Recording:
         return f"<Recording: {self.trace!r}>"
 
     def _repr_html_(self) -> str | None:
+        if self._live:  # its picture is in the cell already
+            return None
         page: str | None = _export().notebook_html(self.trace)
         return page
 
-    def _repr_svg_(self) -> str:
-        return self.render().decode()
+    def _repr_svg_(self) -> str | None:
+        return None if self._live else self.render().decode()
 
 
 def _export() -> ModuleType:
@@ -101,13 +111,25 @@ def _export() -> ModuleType:
     return export
 
 
+def _live(recording: Recording) -> Live:
+    from autograph_cli.widget import Live  # drawing, and a notebook
+
+    return Live(lambda: recording._recorders[-1].trace())
+
+
 def record(
-    steps: str = "first,last", *, engine: str | None = None, record: Collection[str] = (), derive: bool = False
+    steps: str = "first,last",
+    *,
+    engine: str | None = None,
+    record: Collection[str] = (),
+    derive: bool = False,
+    live: bool = False,
 ) -> Recording:
     """Record what runs within `with record() as trace:`, of PyTorch where that is loaded or gets imported in the block,
     else of autograph's engine.
 
-    `steps`, `engine` and `record` are as in `autograph run`.
+    `steps`, `engine` and `record` are as in `autograph run`. With `live`, the cell of a notebook has a page that shows
+    the last step while the block runs.
     """
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__") == "autograph_cli":
@@ -117,8 +139,10 @@ def record(
     script = cell_of(frame.f_code.co_filename) or Path(frame.f_code.co_filename).name
 
     def recorder(name: str) -> Recorder:
-        return Recorder(steps, script, derive=derive, record=record, engine=engines.connect(name), each=False)
+        return Recorder(
+            steps, script, derive=derive, record=record, engine=engines.connect(name), each=False, every=live
+        )
 
     if engine is not None or pytorch.is_loaded():
-        return Recording(recorder(engine or "torch"), frame)
-    return Recording(recorder("builtin"), frame, lambda: recorder("torch"))
+        return Recording(recorder(engine or "torch"), frame, live=live)
+    return Recording(recorder("builtin"), frame, lambda: recorder("torch"), live=live)

@@ -230,6 +230,8 @@ Seen with the same versions:
   calls that led to a graph are told of the whole graph.
 - Model Explorer (`model-explorer FILE.json`, in Chromium): layers that open in place, a search, numbers on nodes from a second file.
   `autograph render --backward -f model-explorer` is a gradient graph for it: modules are layers there, and nodes go by their `grad_fn`.
+- torchvista (`trace_model(model, inputs, export_format="html")`, 0.2.13, in Chromium): the modules of the forward pass, closed to one level, each with a sign
+  that opens it and one that tells its parameters' shapes; one file of 2.8 MB for a model of three layers. No derivative, value or line is in it.
 - Netron (`netron FILE`, in Chromium): what `torch.export.save` wrote, and what `autograph render -f onnx` did, with shapes on the arrows. The latter is the
   forward graph with the names of parameters and, in each node's description, the line; a gradient that the script takes itself is there as operations.
 """.splitlines()

@@ -5,7 +5,14 @@ from autograph_cli.export.formats.programs import LAYOUTS
 from autograph_cli.export.layout.direction import DIRECTIONS
 from autograph_cli.export.options import FLOWS, PARAMETERS, READABLE, RenderOptions
 from autograph_cli.export.picture import VIEWS
-from autograph_cli.export.rendering import FORMATS, Format, notebook_html, notebook_svg as notebook_svg, render
+from autograph_cli.export.rendering import (
+    FORMATS,
+    Format,
+    notebook_html,
+    notebook_page,
+    notebook_svg as notebook_svg,
+    render,
+)
 
 __all__ = [
     "DIRECTIONS",
@@ -19,5 +26,6 @@ __all__ = [
     "Format",
     "RenderOptions",
     "notebook_html",
+    "notebook_page",
     "render",
 ]

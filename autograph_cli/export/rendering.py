@@ -168,10 +168,16 @@ def notebook_svg(graph: Graph) -> str | None:
     return to_svg(lay_out(split(framed(build(shown, "", data=data), shown))))
 
 
-def notebook_html(trace: Trace) -> str | None:
-    """Make the page of a trace in a notebook, of its main step; None if none has a graph."""
+def notebook_page(trace: Trace) -> str | None:
+    """Make the page of a trace, of its main step; None if none has a graph."""
     step = trace.main_step()
     if step is None:
         return None
     panels = Panels(watched=trace.watched, trace=trace)
-    return in_frame(render(step, "forward", "html", title=trace.script, max_nodes=READABLE, panels=panels).decode())
+    return render(step, "forward", "html", title=trace.script, max_nodes=READABLE, panels=panels).decode()
+
+
+def notebook_html(trace: Trace) -> str | None:
+    """Make that page for the output of a notebook's cell."""
+    page = notebook_page(trace)
+    return None if page is None else in_frame(page)

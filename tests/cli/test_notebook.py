@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from autograph_cli import AutographError, record
 from autograph_cli.engines import connect
 from autograph_cli.record.graphs import pytorch
 from autograph_cli.record.run.imports import EngineFinder
+from tests.export.pages import data_of
 
 IPython = pytest.importorskip("IPython")
 
@@ -213,3 +215,43 @@ def test_a_kernel_sends_pages_and_pictures() -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
     nbclient.NotebookClient(notebook, timeout=300).execute()
     assert [sorted(out["data"]) for cell in notebook.cells for out in cell.outputs] == [*filter(None, CELLS.values())]
+
+
+LIVE = """
+import autograph_cli, autograph_cli.torch as torch
+x = torch.ones(3, requires_grad=True)
+with autograph_cli.record(live=True, record={"values"}) as made:
+    for turn in range(3):
+        (x * turn).pow(2).sum().backward()
+made
+"""
+
+
+def test_a_live_recording_shows_one_page_that_follows_the_run(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The widget of a notebook is anywidget's; here one that keeps all that it is given takes its place."""
+    pages: list[str] = []
+
+    class Widget:
+        def __setattr__(self, name: str, value: str) -> None:
+            pages.append(value)
+
+    monkeypatch.setattr("autograph_cli.widget._widget", Widget)
+    monkeypatch.setattr("autograph_cli.widget.OFTEN", 0.0)
+    monkeypatch.setattr("autograph_cli.widget.SHARE", 0)
+    shell.shell.run_cell(LIVE)
+    assert [type(each) for each in shell.shown] == [Widget], "one picture, and none of the recording itself"
+    assert pages[1::2] == ["1 step", "2 steps", "3 steps", "3 steps"]
+    for page, step in zip(pages[::2], (1, 2, 3, 3), strict=True):
+        assert data_of(page)["steps"][-1]["n"] == step
+    made = shell.shell.user_ns["made"]
+    code = LIVE.replace("live=True, ", "").replace("made\n", "quiet\n").replace("as made", "as quiet")
+    shell.shell.run_cell(code)
+    quiet = shell.shell.user_ns["quiet"]
+    assert [step.graph.to_text(details=True) for step in made.trace.steps] == [
+        step.graph.to_text(details=True) for step in quiet.trace.steps
+    ]
+
+
+def test_a_live_recording_needs_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AutographError, match=r"pip install 'autograph-cli\[notebook\]'|no notebook runs this"):
+        record(live=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,10 +31,17 @@ def traces() -> dict[str, Trace]:
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as started:
+        playwright.expect.set_options(timeout=30_000)
+        if os.environ.get("AUTOGRAPH_BROWSER") == "firefox":
+            own = Path(started.firefox.executable_path).exists()
+            system = {} if own else {"channel": "moz-firefox", "executable_path": shutil.which("firefox-esr")}
+            opened = started.firefox.launch(**system)
+            yield opened
+            opened.close()
+            return
         program = next(filter(None, map(shutil.which, (*CHROMIUM, started.chromium.executable_path))), None)
         if program is None:
             pytest.skip("no Chromium is installed: apt install chromium, or playwright install chromium")
-        playwright.expect.set_options(timeout=30_000)
         opened = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield opened
         opened.close()
@@ -51,7 +59,8 @@ def opened(browser: Any, measured_step: Any, tmp_path: Path) -> Iterator[Any]:
     script = {"penalty.py": (ROOT / "samples/penalty.py").read_text()}
     (tmp_path / "all.html").write_bytes(render(measured_step, "forward", "html", title="penalty.py", sources=script))
     context = browser.new_context(viewport={"width": 1300, "height": 850})
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    if browser.browser_type.name == "chromium":
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
     shown = context.new_page()
     said: list[str] = []
     shown.on("console", lambda message: said.append(message.text))

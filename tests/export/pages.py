@@ -10,6 +10,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from autograph_cli.export import render
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType
 from tests.export.nets import layers
@@ -72,6 +74,12 @@ def await_link(page: Any, pattern: str) -> None:
     from playwright.sync_api import expect
 
     expect(page).to_have_url(re.compile(pattern))
+
+
+def only_in_chromium(page: Any, reason: str) -> None:
+    """Skip a test in a browser that cannot be told to do what it needs."""
+    if page.context.browser.browser_type.name != "chromium":
+        pytest.skip(reason)
 
 
 def packs_of(page: str) -> list[str]:

@@ -110,47 +110,71 @@ const modulesOf = (data, svg) => {
 
   // ---------------------------------------------------------------- where everything goes
 
-  /** Points along a curve. */
+  /** Points along a curve, each with its segment and how far in that it is. */
   const along = ({ marks, at }) => {
     const points = [];
     let i = 0, x = 0, y = 0;
-    for (const mark of marks) {
+    for (const [turn, mark] of marks.entries()) {
       if (mark === "C") {
         const [x1, y1, x2, y2, x3, y3] = at.slice(i, i + 6);
         for (let t = 0.1; t < 0.95; t += 0.1) {
           const a = (1 - t) ** 3, b = 3 * t * (1 - t) ** 2, c = 3 * t * t * (1 - t), d = t ** 3;
-          points.push([a * x + b * x1 + c * x2 + d * x3, a * y + b * y1 + c * y2 + d * y3]);
+          points.push([a * x + b * x1 + c * x2 + d * x3, a * y + b * y1 + c * y2 + d * y3, turn, t]);
         }
         i += 4;
       }
       [x, y] = [at[i], at[i + 1]];
-      points.push([x, y]);
+      points.push([x, y, turn, 1]);
       i += 2;
     }
     return points;
   };
-  /** Where a curve enters a rectangle, and whether from above; null if it starts in there. */
-  const entry = (arrow, at) => {
-    const points = along(arrow);
+  const reversed = ({ marks, at }) => {
+    const back = [];
+    for (let i = at.length - 2; i >= 0; i -= 2) back.push(at[i], at[i + 1]);
+    return { marks: ["M", ...marks.slice(1).reverse()], at: back };
+  };
+  /** A curve up to where it enters a rectangle for good; null if it starts in there. */
+  const upTo = (curve, at) => {
+    const points = along(curve);
     let last = points.length - 1;
-    while (last >= 0 && within(...points[last], at)) last -= 1;
+    while (last >= 0 && within(points[last][0], points[last][1], at)) last -= 1;
     if (last < 0) return null;
-    const [x0, y0] = points[last], [x1, y1] = points[last + 1] || arrow.tip, down = y0 <= at[1] + 0.1;
-    const y = down ? at[1] : at[3], t = y1 === y0 ? 1 : Math.min(1, Math.max(0, (y - y0) / (y1 - y0)));
-    return { x: x0 + (x1 - x0) * t, y, down };
+    if (last === points.length - 1) return curve;
+    const [x0, y0] = points[last], [x1, y1, turn, t1] = points[last + 1], t0 = points[last][2] === turn ? points[last][3] : 0;
+    const y = y0 <= at[1] + 0.1 ? at[1] : at[3], share = y1 === y0 ? 1 : Math.min(1, Math.max(0, (y - y0) / (y1 - y0))), t = t0 + share * (t1 - t0);
+    const start = curve.marks.slice(0, turn).reduce((sum, mark) => sum + (mark === "C" ? 6 : 2), 0), kept = curve.at.slice(0, start);
+    const mix = (a, b) => [a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t];
+    let row = [curve.at.slice(start - 2, start)];
+    for (let i = 0; i < (curve.marks[turn] === "C" ? 3 : 1); i += 1) row.push(curve.at.slice(start + 2 * i, start + 2 * i + 2));
+    while (row.length > 1) { row = row.slice(1).map((end, place) => mix(row[place], end)); kept.push(...row[0]); }
+    return { marks: curve.marks.slice(0, turn + 1), at: kept };
+  };
+  /** What is seen of an arrow between closed frames: where it leaves the one and enters the other. */
+  const clipped = (arrow) => {
+    const { tail, head } = arrow, [from, to] = [tail.top, head.top];
+    if (arrow.clip && arrow.clip.from === from && arrow.clip.to === to) return arrow.clip;
+    const clip = { from, to, seen: arrow, out: null, into: null };
+    if (from) { const left = upTo(reversed(arrow), from.at); clip.seen = left && reversed(left); clip.out = clip.seen && clip.seen.at[0]; }
+    if (to && clip.seen) {
+      const whole = { marks: [...clip.seen.marks, "L"], at: [...clip.seen.at, ...arrow.tip.slice(0, 2)] }, met = upTo(whole, to.at);
+      clip.into = met && met.at.slice(-2);
+      clip.down = clip.into && clip.into[1] <= to.at[1] + 0.1;
+      clip.seen = met && upTo(clip.seen, [to.at[0], to.at[1] - 7, to.at[2], to.at[3] + 7]);
+    }
+    arrow.clip = clip;
+    return clip;
   };
   const point = (polygon, x, y, back) => polygon.setAttribute("points", `${x},${y} ${x - 3.2},${y + back} ${x + 3.2},${y + back}`);
   const drawArrow = (arrow, mx, my) => {
     const gone = arrow.tail.top && arrow.tail.top === arrow.head.top;
     arrow.element.classList.toggle("gone", Boolean(gone));
     if (gone) return;
-    redraw(arrow, mx, my);
-    const [x, y] = arrow.tip, met = arrow.head.top && entry(arrow, arrow.head.top.at);
-    if (met) {
-      point(arrow.polygon, mx(met.x), my(met.y), met.down ? -8 : 8);
-    } else {
-      point(arrow.polygon, mx(x), my(y), arrow.tip[3] - y);
-    }
+    const { seen, into, down } = clipped(arrow), [x, y] = arrow.tip;
+    arrow.path.classList.toggle("gone", !seen);
+    if (seen) redraw({ ...mx.along(seen), path: arrow.path }, mx, my);
+    if (into) point(arrow.polygon, mx(...into), my(into[1]), down ? -8 : 8);
+    else point(arrow.polygon, mx(x, y), my(y), arrow.tip[3] - y);
   };
   /** What a closed frame says, as far as there is room: its words are never made smaller. */
   const write = (frame, width, height) => {
@@ -161,20 +185,86 @@ const modulesOf = (data, svg) => {
     const up = (LEADING * (lines.length - lines.filter((line) => !line.classList.contains("gone")).length)) / 2;
     if (up) frame.told.setAttribute("transform", `translate(0,${up})`); else frame.told.removeAttribute("transform");
   };
-  const drawFrame = (frame, mx, my) => {
-    const shut = frame.top === frame;
+  const drawFrame = (frame) => {
+    const shut = frame.top === frame, [left, top, right, bottom] = frame.now;
     frame.element.classList.toggle("gone", Boolean(frame.top));
     frame.shut.classList.toggle("gone", !shut);
-    const [left, top, right, bottom] = span(shut ? frame.cover : frame.plate, frame.at, mx, my);
+    span(shut ? frame.cover : frame.plate, frame.now, (x) => x, (y) => y);
     if (shut) {
       write(frame, right - left, bottom - top);
       move(frame.told, (left + right) / 2, (top + bottom) / 2);
     } else {
-      const [x, , , y] = frame.words;
-      move(frame.text, mx(x) - x, my(y) - y);
+      move(frame.text, left - frame.at[0], top - frame.at[1]);
       move(frame.sign, right - frame.at[2], top - frame.at[1]);
     }
   };
+
+  // ---------------------------------------------------------------- one below the other
+
+  const MARGIN = 12;
+  const inside = (item, frame) => { for (let at = frameOf.get(item.frame || item.parent || ""); at; at = frameOf.get(at.parent)) if (at === frame) return true; return false; };
+  /** A closed frame with nothing beside it, nor beside what it is in: what is below it may be moved sideways. */
+  const alone = (frame, items) => {
+    const around = [];
+    for (let at = frame; at; at = frameOf.get(at.parent)) around.push(at);
+    const beside = ({ item, at }) => !around.includes(item) && around.some((outer) => at[1] < outer.at[3] && at[3] > outer.at[1] && !inside(item, outer));
+    return !items.some(beside);
+  };
+  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  /** Where arrows run at a height, those that neither end nor begin in a closed frame there. */
+  const passing = (frame, y) => arrows.filter(({ tail, head, tip, at }) => tail.top !== frame && head.top !== frame && (!tail.top || tail.top !== head.top) && Math.min(at[1], tip[1]) < y && Math.max(at[1], tip[1]) > y)
+    .flatMap((arrow) => { const points = along(arrow), next = points.findIndex((point) => point[1] >= y); return next > 0 ? [points[next - 1][0], points[next][0]] : []; });
+  /** Closed frames below which everything is moved sideways, so that arrows go on straight where they came in. */
+  const turnsOf = (shut, items, mx) => {
+    const turns = [];
+    for (const frame of [...shut].sort((a, b) => a.at[1] - b.at[1])) {
+      const ins = [], outs = [];
+      for (const arrow of arrows) {
+        if (arrow.tail.top === arrow.head.top) continue;
+        if (arrow.head.top === frame && clipped(arrow).into) ins.push(mx(clipped(arrow).into[0]));
+        if (arrow.tail.top === frame && clipped(arrow).out !== null) outs.push(mx(clipped(arrow).out));
+      }
+      if (!ins.length || !outs.length || !alone(frame, items)) continue;
+      const from = mean(ins), by = from - mean(outs), ends = [...ins, ...outs.map((x) => x + by)].map((x) => Math.abs(x - from)), half = Math.max(frame.size[0] / 2, Math.max(...ends) + MARGIN);
+      const free = (x) => (mx(x) < from ? mx(x) + Math.max(0, by) < from - half : mx(x) + Math.min(0, by) > from + half);
+      if (passing(frame, (frame.at[1] + frame.at[3]) / 2).every(free)) turns.push({ frame, top: frame.at[1], bottom: frame.at[3], by, from, half, before: turns.reduce((sum, turn) => sum + turn.by, 0) });
+    }
+    return turns;
+  };
+  /** A curve with more points where what is beside it moves sideways. */
+  const bending = (turns) => (curve) => {
+    const ends = turns.flatMap(({ top, bottom }) => [top, bottom]), [first, last] = [curve.at[1], curve.at[curve.at.length - 1]];
+    if (!ends.some((y) => Math.min(first, last) + 1 < y && y < Math.max(first, last) - 1)) return curve;
+    const found = [];
+    for (const [x, y] of along(curve)) {
+      const [x0, y0] = found.slice(-2);
+      if (found.length) for (const end of y > y0 ? ends : [...ends].reverse()) if (Math.min(y0, y) < end && end < Math.max(y0, y)) found.push(x0 + (x - x0) * (end - y0) / (y - y0), end);
+      found.push(x, y);
+    }
+    return { marks: found.slice(0, found.length / 2).map((_, place) => (place ? "L" : "M")), at: found };
+  };
+  /** Where everything is drawn: frames have their places, and the rest follows from its own. */
+  const straight = (shut, mx, my) => {
+    const items = boxes.filter((box) => !box.top).map((item) => { const [x, y, w, h] = item.at; return { item, at: [x - w / 2, y - h / 2, x + w / 2, y + h / 2] }; });
+    for (const frame of frames) if (!frame.top || frame.top === frame) items.push({ item: frame, at: frame.at });
+    const turns = lanes.length || bows.length ? [] : turnsOf(shut, items, mx);
+    const shift = (y) => { let by = 0; for (const turn of turns) if (y > turn.top) by = turn.before + turn.by * Math.min(1, (y - turn.top) / (turn.bottom - turn.top)); else break; return by; };
+    const plain = (at) => [mx(at[0]), my(at[1]), mx(at[2]), my(at[3])];
+    for (const { item, at } of items) { const before = plain(at), by = shift((at[1] + at[3]) / 2); Object.assign(item, { before, now: [before[0] + by, before[1], before[2] + by, before[3]] }); }
+    for (const { frame, from, half, before } of turns) Object.assign(frame.now, { 0: from + before - half, 2: from + before + half });
+    const edge = (its, key, place) => (place ? Math.max : Math.min)(...its.map(({ item }) => item[key][place]));
+    if (turns.length) for (const frame of frames.filter((each) => !each.top).reverse()) {
+      const its = items.filter(({ item }) => inside(item, frame));
+      if (its.length) for (const place of [0, 2]) frame.now[place] = edge(its, "now", place) + frame.before[place] - edge(its, "before", place);
+      frame.now[2] = Math.max(frame.now[2], frame.now[0] + frame.words[2] - frame.words[0] + HEADING + 10);
+    }
+    const left = turns.length ? edge(items, "before", 0) - edge(items, "now", 0) : 0, right = turns.length ? edge(items, "now", 2) + left - edge(items, "before", 2) : 0;
+    for (const { item } of items) { item.now[0] += left; item.now[2] += left; }
+    const moved = (x, y) => mx(x) + shift(y) + left;
+    moved.along = bending(turns);
+    return { mx: moved, w: Math.max(mx(size[0]) + right, wide), items };
+  };
+
   let bent = false;
   /** Which frames are closed, and where that puts everything: the strips that shrink, and the new size. */
   const plan = () => {
@@ -184,9 +274,8 @@ const modulesOf = (data, svg) => {
     }
     for (const box of boxes) box.top = box.frame ? frameOf.get(box.frame).top : null;
     const shut = frames.filter((frame) => frame.top === frame);
-    if (!shut.length) return { shut, mx: (x) => x, my: (y) => y, w: size[0], h: size[1] };
-    const [xs, ys] = obstacles(), mx = axis(shut, xs, 0), my = axis(shut, ys, 1);
-    return { shut, mx, my, w: Math.max(mx(size[0]), wide), h: my(size[1]) };
+    const [xs, ys] = shut.length ? obstacles() : [], same = (at) => at, my = shut.length ? axis(shut, ys, 1) : same;
+    return { shut, my, h: my(size[1]), ...straight(shut, shut.length ? axis(shut, xs, 0) : same, my) };
   };
   /** Put everything where it belongs; gives the new width and height. */
   const arrange = () => {
@@ -195,14 +284,14 @@ const modulesOf = (data, svg) => {
     bent = shut.length > 0;
     for (const box of boxes) {
       box.element.classList.toggle("gone", box.top !== null);
-      if (!box.top) move(box.element, mx(box.at[0]) - box.at[0], my(box.at[1]) - box.at[1]);
+      if (!box.top) move(box.element, mx(...box.at) - box.at[0], my(box.at[1]) - box.at[1]);
     }
-    for (const frame of frames) if (!frame.top || frame.top === frame) drawFrame(frame, mx, my); else { frame.element.classList.add("gone"); frame.shut.classList.add("gone"); }
+    for (const frame of frames) if (!frame.top || frame.top === frame) drawFrame(frame); else { frame.element.classList.add("gone"); frame.shut.classList.add("gone"); }
     for (const arrow of arrows) drawArrow(arrow, mx, my);
     for (const label of labels) {
       const there = seen(label);
       label.element.classList.toggle("gone", !there);
-      if (there) move(label.element, mx(label.x) - label.x, my(label.y) - label.y);
+      if (there) move(label.element, mx(label.x, label.y) - label.x, my(label.y) - label.y);
     }
     for (const bow of bows) {
       bow.path.classList.toggle("gone", bow.ends.some((box) => box.top));
@@ -220,8 +309,8 @@ const modulesOf = (data, svg) => {
   const fit = (width, height) => {
     const FEW = 4, TRIES = 40, PAGES = 9, given = new Set(data.closed), deepest = frames.reduce((most, frame) => Math.max(most, frame.depth), 0);
     const fits = (pages = 1) => { // the legend may be looked for
-      const { shut, mx, my } = plan(), seen = boxes.filter((box) => !box.top), ends = (place) => [...seen.map(({ at }) => at[place] + at[place + 2] / 2), ...shut.map(({ at }) => at[place + 2])];
-      const high = my(Math.max(...ends(1))), wide = mx(Math.max(...ends(0))) - mx(Math.min(...seen.map(({ at }) => at[0] - at[2] / 2), ...shut.map(({ at }) => at[0])));
+      const seen = plan().items.filter(({ item }) => !item.plate || item.top), ends = (place) => seen.map(({ item }) => item.now[place]);
+      const high = Math.max(...ends(3)), wide = Math.max(...ends(2)) - Math.min(...ends(0));
       const [room, tall] = pages > 1 ? [Math.max(width, 660), Math.max(height, 500)] : [width, height]; // several windows are not those of a phone
       return wide <= room * Math.sqrt(pages) && high <= tall * pages;
     };

@@ -39,7 +39,7 @@ const redraw = (curve, mx, my) => {
   let d = "", i = 0;
   for (const mark of curve.marks) {
     d += mark;
-    for (const end = i + (mark === "C" ? 6 : 2); i < end; i += 2) d += `${mx(curve.at[i]).toFixed(2)},${my(curve.at[i + 1]).toFixed(2)} `;
+    for (const end = i + (mark === "C" ? 6 : 2); i < end; i += 2) d += `${mx(curve.at[i], curve.at[i + 1]).toFixed(2)},${my(curve.at[i + 1]).toFixed(2)} `;
   }
   curve.path.setAttribute("d", d);
 };

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,13 +14,17 @@ from autograph_cli.export.options import RenderOptions
 from autograph_cli.export.page.lane import told_lane
 from autograph_cli.export.page.node_table import told_measured
 from autograph_cli.export.picture import whole_of
-from autograph_cli.graph import Graph, Node, Step, TensorType, Trace, step_table
+from autograph_cli.graph import Graph, Node, Pass, Step, TensorType, Trace, step_table
 from autograph_cli.graph.diff import diff
 from autograph_cli.graph.facts import USUAL, bytes_text
 from autograph_cli.graph.marks import marks_of
 from autograph_cli.graph.matching import match
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.saved_memory import kept_tensors, kept_words
+from autograph_cli.graph.views import part
+
+if TYPE_CHECKING:
+    from autograph_cli.findings import Finding
 
 WHOLE = 60_000
 """Nodes up to which a page has each one; of more, it has an outline, and other steps are not on it."""
@@ -42,6 +48,8 @@ class KeptStep(Struct, frozen=True):
     """Which of the structures it has; -1 where that is not drawn."""
     measured: dict[str, Any] | None = None
     """Its numbers, by node; None for the step that the picture was made of."""
+    place: Sequence[int] = ()
+    """Where its nodes stand in that picture's graph, unless each has its own number there."""
 
 
 def structures_of(shown: Step, trace: Trace, view: str, options: RenderOptions) -> tuple[list[KeptStep], list[Step]]:
@@ -59,22 +67,70 @@ def structures_of(shown: Step, trace: Trace, view: str, options: RenderOptions) 
         if not step.has_nodes:
             continue
         size = len(step.double or step.graph)
-        key = _structure(step, options) if several and len(step.graph) <= WHOLE else None
-        structure = 0 if step.number == shown.number else -1
-        if structure < 0 and key is not None and alike and key in keys:
-            structure = keys.index(key)
-        if structure < 0 and key is not None and size <= room:
-            room -= size
-            structure = len(drawn)
-            drawn.append(step)
-            keys.append(key)
-        own = structure >= 0 and drawn[structure].number == step.number
+        own = step.number == shown.number
+        place: Sequence[int] = ()
+        structure = 0 if own else -1
+        if not own and several and len(step.graph) <= WHOLE:
+            key = _structure(step, options)
+            if alike:
+                structure, step, place = _found(step, key, drawn, keys, options)
+            if structure < 0 and size <= room:
+                room -= size
+                own, structure = True, len(drawn)
+                drawn.append(step)
+                keys.append(key)
         measured = None
         if structure >= 0 and not own:
             numbers -= size
             structure, measured = (structure, _measured(step, view, options)) if numbers >= 0 else (-1, None)
-        found.append(KeptStep(step, _told(trace, step), structure, measured))
+        found.append(KeptStep(step, _told(trace, step), structure, measured, place))
     return found, drawn
+
+
+def replaced(findings: Sequence[Finding], steps: Sequence[KeptStep]) -> list[Finding]:
+    """Findings with the numbers that their nodes have in the pictures of their steps."""
+    places: dict[int | None, Sequence[int]] = {each.step.number: each.place for each in steps if each.place}
+    return [
+        replace(finding, nodes=tuple([place[number] for number in finding.nodes if number < len(place)]))
+        if (place := places.get(finding.step, ()))
+        else finding
+        for finding in findings
+    ]
+
+
+def _found(
+    step: Step, key: tuple[Any, ...], drawn: Sequence[Step], keys: Sequence[tuple[Any, ...]], options: RenderOptions
+) -> tuple[int, Step, Sequence[int]]:
+    """Find the structure of a step, which may number its nodes otherwise: the first step meets some leaves later."""
+    if key in keys:
+        return keys.index(key), step, ()
+    for structure, (like, its) in enumerate(zip(drawn, keys, strict=True)):
+        place = _places(like.graph, step.graph)
+        if not place:
+            continue
+        graph = _ordered(step.graph, place)
+        double = step.double and _ordered(step.double, [*place, *range(len(place), len(step.double))])
+        moved = replace(step, graph=graph, double=double, profile=None)
+        if _structure(moved, options) == its:
+            return structure, moved, place
+    return -1, step, ()
+
+
+def _places(graph: Graph, other: Graph) -> Sequence[int]:
+    """Where the nodes of the second graph stand in the first one, if each has a like there."""
+    if len(graph) > MOST_COMPARED or _kinds(graph) != _kinds(other):
+        return ()
+    pairs = match(other, graph, _types)
+    return list(pairs.values()) if len(pairs) == len(set(pairs.values())) == len(graph) else ()
+
+
+def _kinds(graph: Graph) -> Counter[tuple[str, str, str]]:
+    return Counter((node.kind, node.name, node.op) for node in graph)
+
+
+def _ordered(graph: Graph, place: Sequence[int]) -> Graph:
+    """The graph with its nodes at these places."""
+    return part(graph, sorted(range(len(place)), key=place.__getitem__), graph.roots)
 
 
 def _measured(step: Step, view: str, options: RenderOptions) -> dict[str, Any]:
@@ -91,8 +147,22 @@ def _structure(step: Step, options: RenderOptions) -> tuple[Any, ...]:
 
 
 def _bare(graph: Graph) -> Graph:
-    """A graph without what was measured of it."""
-    return replace(graph, nodes=tuple([replace(n, measured=None) if n.measured else n for n in graph]))
+    """A graph without what was measured of it; its memory is numbered as nodes come to it, leaves are in order."""
+    storages: dict[int, int] = {}
+
+    def number(storage: int | None) -> int | None:
+        return None if storage is None else storages.setdefault(storage, len(storages))
+
+    def bare(node: Node) -> Node:
+        outputs = tuple([replace(each, storage=number(each.storage)) for each in node.outputs])
+        saved = tuple([replace(each, storage=number(each.storage)) for each in node.saved])
+        return replace(node, measured=None, outputs=outputs, saved=saved)
+
+    def in_order(entry: Pass) -> Pass:
+        pairs = sorted(zip_longest(entry.inputs, entry.results), key=lambda pair: (pair[0].node, pair[0].nr))
+        return replace(entry, inputs=tuple([to for to, _ in pairs]), results=tuple([made for _, made in pairs]))
+
+    return replace(graph, nodes=tuple(map(bare, graph)), passes=tuple(map(in_order, graph.passes)))
 
 
 def told_changes(drawn: Sequence[Step]) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-// Search over all nodes, whichever view shows them: names come before operations, modules, and lines.
+// Search over all nodes, whichever view shows them: names come before operations, modules, and lines; and over the steps of the run.
 const searchOf = (page) => {
   const MOST = 60, search = get("search"), hits = get("hits"), list = get("found"), { nodes } = page.data;
   const text = (...parts) => parts.filter(Boolean).join("\n").toLowerCase();
@@ -16,27 +16,33 @@ const searchOf = (page) => {
     if (text(node.module).includes(words)) return 4;
     return page.details.text(number).includes(words) ? 5 : -1;
   };
+  /** The steps on this page that fit, which are told by their words. */
+  const stepsOf = (filters, words) => {
+    const asked = filters.filter(([field]) => field === "step"), { steps = [] } = page.data;
+    if (filters.length > asked.length || (words && !asked.length && words.length < 3)) return [];
+    return steps.filter((step) => page.scrubber.has(step.n) && step.words.toLowerCase().includes(words) && asked.every(([, its]) => String(step.n) === its));
+  };
   let found = [], at = -1;
   let sought = "";
   const seek = () => {
     if (search.value === sought) return;
     sought = search.value;
-    const filters = [], plain = search.value.trim().replace(/\b(op|module|line|shape):(\[[^\]]*\]?|\S+)/gi, (all, field, words) => { filters.push([field.toLowerCase(), words.toLowerCase()]); return ""; }).trim().toLowerCase();
+    const filters = [], plain = search.value.trim().replace(/\b(op|module|line|shape|step):(\[[^\]]*\]?|\S+)/gi, (all, field, words) => { filters.push([field.toLowerCase(), words.toLowerCase()]); return ""; }).trim().toLowerCase();
     found = [];
     if (plain || filters.length) {
       const ranked = [[], [], [], [], [], []];
       nodes.forEach((node, number) => {
-        const how = filters.every((filter) => fits(node, filter)) ? rank(node, number, plain) : -1;
+        const how = !filters.some(([field]) => field === "step") && filters.every((filter) => fits(node, filter)) ? rank(node, number, plain) : -1;
         if (how >= 0) ranked[how].push(number);
       });
-      found = ranked.flat();
+      found = [...ranked.flat(), ...stepsOf(filters, plain)];
     }
     at = -1;
     hits.textContent = search.value.trim() ? String(found.length) : "";
-    page.view.find(found);
+    page.view.find(found.filter(Number.isInteger));
     list.replaceChildren();
     for (const [turn, number] of found.slice(0, MOST).entries()) {
-      const node = nodes[number], row = make("li", list, { role: "option", id: "hit" + turn, "aria-selected": "false" }, (node.names || [])[0] || node.title);
+      const node = nodes[number] || {}, row = make("li", list, { role: "option", id: "hit" + turn, "aria-selected": "false" }, number.words || (node.names || [])[0] || node.title);
       make("small", row, {}, [node.kind === "operation" ? node.title : node.kind, node.module, node.line].filter(Boolean).join(" · "));
       row.addEventListener("pointerdown", (event) => { event.preventDefault(); at = turn; go(); unfold(false); });
     }
@@ -49,7 +55,7 @@ const searchOf = (page) => {
     for (const [turn, row] of [...list.children].entries()) row.setAttribute("aria-selected", String(turn === at));
     search.setAttribute("aria-activedescendant", "hit" + at);
     if (list.children[at]) list.children[at].scrollIntoView({ block: "nearest" });
-    page.choose([found[at]], true);
+    if (found[at].words) page.scrubber.go(found[at].n); else page.choose([found[at]], true);
   };
   const next = (by) => { if (found.length) { at = (at + by + found.length) % found.length; go(); } };
   search.addEventListener("input", soon(seek, nodes.length > 5000 ? 120 : 0));
@@ -59,5 +65,5 @@ const searchOf = (page) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") { event.preventDefault(); unfold(found.length > 0); next(event.key === "ArrowDown" ? 1 : -1); }
     if (event.key === "Escape") { search.value = ""; seek(); search.blur(); page.choose([]); }
   });
-  return { next, film: (view) => view.find(found), focus: () => search.focus() };
+  return { next, film: (view) => view.find(found.filter(Number.isInteger)), focus: () => search.focus() };
 };

@@ -13,7 +13,7 @@ from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import Placed
 from autograph_cli.export.options import FLOWS, RenderOptions
 from autograph_cli.export.page.html import Page, Sheet
-from autograph_cli.export.page.kept_steps import WHOLE, structures_of
+from autograph_cli.export.page.kept_steps import WHOLE, replaced, structures_of
 from autograph_cli.export.page.levels import RUN, Fold, levels
 from autograph_cli.export.page.run_facts import told_run
 from autograph_cli.export.picture import Picture, Whole, picture_of, whole_of
@@ -60,6 +60,7 @@ def page_of(source: Graph | Step, view: str, options: RenderOptions) -> Page:
     if len(trace.steps) > 1:
         options = replace(options, total_steps=0)  # the title stands above all steps of one structure
     steps, drawn = structures_of(source, trace, view, options)
+    options = replace(options, panels=replace(options.panels, findings=replaced(options.panels.findings, steps)))
     first, *others = [_page(step, _seen(step, view, source), options) for step in drawn]
     return replace(
         first, others=others, run=told_run(options, trace, steps, drawn), measured=[s.measured for s in steps]

@@ -139,6 +139,17 @@ def test_all_that_is_in_sight_at_first_can_be_read(open_page: Any, name: str, si
         page.keyboard.press("0")
 
 
+def test_closed_layers_stand_one_below_the_other(open_page: Any) -> None:
+    """Their insides lead sideways, which nobody sees while they are closed; what goes on below goes on straight."""
+    page = open_page("blocks")
+    at = page.locator(".shut:visible").evaluate_all("(all) => all.map((box) => box.getBoundingClientRect())")
+    middles = [each["x"] + each["width"] / 2 for each in at]
+    assert len(at) >= 12 and max(middles) - min(middles) < 2, middles
+    ends = "(all) => all.map((line) => [line.getPointAtLength(0).x, line.getPointAtLength(line.getTotalLength()).x])"
+    between = page.locator("#picture .arrow path:visible").evaluate_all(ends)[1:13]
+    assert all(abs(x0 - x1) < 1 for x0, x1 in between), between
+
+
 def test_a_model_is_closed_to_what_fits_and_opens_as_one_goes_nearer(open_page: Any) -> None:
     page = open_page("blocks")
     shut, boxes = page.locator(".shut:visible"), page.locator(BOX)

@@ -21,6 +21,7 @@ from tests.export.pages import (
     await_true,
     go_to,
     modules_page,
+    only_in_chromium,
     view_of,
 )
 
@@ -178,6 +179,7 @@ def test_links_name_a_view_and_a_node(opened: Any) -> None:
 
 
 def test_the_picture_is_copied_as_svg_and_png(opened: Any) -> None:
+    only_in_chromium(opened, "what was copied cannot be read")
     opened.click("#svg")
     opened.locator("#said", has_text="Copied as SVG").wait_for()
     svg = opened.evaluate("navigator.clipboard.readText()")
@@ -191,6 +193,7 @@ def test_the_picture_is_copied_as_svg_and_png(opened: Any) -> None:
 
 
 def test_where_the_clipboard_is_refused_the_picture_is_a_file(opened: Any) -> None:
+    only_in_chromium(opened, "WebDriver BiDi tells of no download")
     opened.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')); }")
     with opened.expect_download() as waiting:
         opened.click("#svg")
@@ -318,6 +321,7 @@ def test_the_table_of_steps_has_numbers_and_lines(opened: Any) -> None:
 
 
 def test_print_shows_the_picture_and_what_is_told(opened: Any) -> None:
+    only_in_chromium(opened, "WebDriver BiDi has no media for print")
     opened.emulate_media(media="print")
     assert not opened.locator("#search").is_visible() and not opened.locator("nav").is_visible()
     assert opened.locator("#picture svg").is_visible() and opened.locator("h1").is_visible()

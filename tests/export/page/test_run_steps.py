@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from autograph_cli.export import render
 from autograph_cli.export.options import Panels, RenderOptions
-from autograph_cli.export.page.kept_steps import structures_of, told_changes
+from autograph_cli.export.page.kept_steps import replaced, structures_of, told_changes
 from autograph_cli.export.page.lane import MOST, told_hooks, told_lane
 from autograph_cli.findings import Finding
 from autograph_cli.graph import Trace, Watched
@@ -23,7 +23,7 @@ from autograph_cli.graph.ledger import Happening, Ledger
 from autograph_cli.graph.records import Number
 from autograph_cli.record.run.runner import Target, record
 from tests.export.page.test_accessibility import violations
-from tests.export.pages import await_link, data_of, go_to
+from tests.export.pages import await_count, await_link, await_text, data_of, go_to
 
 GAN = """
 import torch
@@ -85,6 +85,39 @@ def test_the_numbers_of_each_step_are_its_own(gan: Trace) -> None:
             assert told == [node.get(fact) for node in alone], (kept.step.nth, fact)
 
 
+LATE = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+optimizer = torch.optim.Adam(net.parameters())
+for turn in range(3):
+    x = torch.rand(30, 3, requires_grad=True)
+    y = net(x)
+    (slope,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    loss = (slope.sum(1) - y.squeeze()).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_step_that_numbers_its_nodes_otherwise_has_the_same_picture(tmp_path: Path) -> None:
+    """The first step meets the parameters one by one, later ones know them from the start."""
+    (tmp_path / "late.py").write_text(LATE)
+    trace = record(Target.of(str(tmp_path / "late.py")), record={"values"})[1]
+    first, last = trace.steps
+    (one, other), drawn = structures_of(last, trace, "forward", RenderOptions())
+    assert drawn == [last] and one.step.number == first.number and one.measured is not None
+    assert not other.place and sorted(one.place) == list(range(len(first.graph))) != list(one.place)
+    alone = data_of(render(first, "forward", "html").decode())["nodes"]
+    for fact in ("value", "gradient", "norm"):
+        values, at = one.measured[fact]
+        assert [None if at[place] < 0 else values[at[place]] for place in one.place] == [n.get(fact) for n in alone]
+    finding = Finding("AG901", "", None, "", "", (), (0, 2), first.number)
+    assert [each.nodes for each in replaced([finding], [one, other])] == [(one.place[0], one.place[2])]
+
+
 def test_what_stands_on_boxes_is_drawn_for_each_step(gan: Trace) -> None:
     main = gan.main_step()
     assert main is not None
@@ -144,6 +177,17 @@ def page(browser: Any, gan: Trace, tmp_path: Path) -> Iterator[Any]:
 
 def words(page: Any) -> str:
     return str(page.text_content("#step-words"))
+
+
+def test_a_search_finds_steps(page: Any) -> None:
+    page.fill("#search", "step:2")
+    await_text(page.locator("#found li"), "^Step 2 of 8, ended by backward of g_loss")
+    page.press("#search", "Enter")
+    await_text(page.locator("#step-words"), "^Step 2 of 8")
+    page.fill("#search", "of d_loss")
+    await_count(page.locator("#found li", has_text="ended by backward of d_loss"), 4)
+    page.fill("#search", "step:99")
+    await_count(page.locator("#found li"), 0)
 
 
 def test_which_step_is_shown_is_always_said(page: Any) -> None:
