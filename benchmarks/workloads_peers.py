@@ -215,7 +215,6 @@ def ode(peer: Peer, steps: int, size: int) -> Turn:
 
 
 def particle(peer: Peer, dt: float) -> Turn:
-    """Return the eager turn: where it lands decides how many steps there are, so that JAX compiles none of it."""
     np = peer.np
 
     def landed(place: Any) -> Any:
@@ -268,12 +267,17 @@ def llsq(peer: Peer, degree: int, signs: int) -> Turn:
     return peer.of_loss(lambda x: np.sum((sign - np.sum(x * t[:, None] ** powers, 1)) ** 2) / 2, *drawn((degree,)))
 
 
+WITHOUT = {"MyGrad": ("kmeans", "ba", "ht", "particle", "saddle"), "JAX": ("particle",)}
+"""MyGrad has derivatives of the first order by one number; where a particle lands decides how many steps there are, of
+which JAX compiles none: one by one they take 66 times PyTorch's time."""
+
+
 def rows(engine: str) -> tuple[dict[str, Callable[[], Turn]], str]:
     """Return what makes the turns of each row that an engine has, and its version."""
-    peer, without = Peer(engine), ("kmeans", "ba", "ht", "particle", "saddle") if engine == "MyGrad" else ()
+    peer = Peer(engine)
     made = {
         name: lambda row=row, size=size: globals()[row.__name__](peer, *size)
         for name, (row, size) in ROWS.items()
-        if row.__name__ not in without
+        if row.__name__ not in WITHOUT.get(engine, ())
     }
     return made, importlib.metadata.version(PEERS[engine])

@@ -1,10 +1,13 @@
 """Derivatives within derivatives: a gradient by something on the way does not look through what that was made of."""
 
+import random
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from autograph_cli import torch
+from autograph_cli.torch._core.base.state import process_state
 from autograph_cli.torch._core.passes import backward_pass
 
 
@@ -78,3 +81,41 @@ def test_an_input_whose_history_was_made_anew() -> None:
     assert found.item() == pytest.approx(18.0)
     (all_of_it,) = torch.autograd.grad((base * view).sum(), w)
     assert all_of_it.tolist() == pytest.approx([144.0, 36.0])
+
+
+def cubes(tensors: list[torch.Tensor]) -> torch.Tensor:
+    """A number of copies, which may be differentiated whatever changes these tensors."""
+    return sum((x.clone() * 0.3).pow(3).sum() for x in tensors)
+
+
+def drawn_gradients(seed: int) -> list[list[float] | None]:
+    """The gradients by everything on the way, of a random program with views and changes in place."""
+    rng = random.Random(seed)
+    leaf = torch.tensor([0.5, 1.0, 1.5, 2.0], requires_grad=True)
+    made, found = [leaf * 1.0], []
+    for _ in range(12):
+        x = rng.choice(made)
+        kind = rng.randrange(6)
+        if kind == 0:
+            x[rng.randrange(3) :].mul_(1.5)
+        elif kind == 1:
+            x.add_(rng.choice(made)[:1].clone())
+        elif kind == 2 and x.shape[0] > 1:
+            made.append(x[rng.randrange(2) :])
+        elif kind == 3:
+            (by,) = torch.autograd.grad(cubes(made), x, create_graph=True, allow_unused=True)
+            made += [] if by is None else [by * 1.0]
+        else:
+            made.append(x * 0.7 + rng.choice(made)[:1])
+    total = cubes(made)
+    for x in [*made, leaf]:
+        (by,) = torch.autograd.grad(total, x, retain_graph=True, allow_unused=True)
+        found.append(None if by is None else by.tolist())
+    return found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_not_looked_through_changes_no_gradient(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = drawn_gradients(seed)
+    monkeypatch.setattr(process_state, "disordered", sys.maxsize)  # every pass looks through all there is
+    assert drawn_gradients(seed) == found
