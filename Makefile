@@ -20,7 +20,7 @@ LAYOUTS ?= 5
 .DEFAULT_GOAL := help
 SITE_ENV ?= build/venv-docs
 
-.PHONY: docs notebooks course man package release help venv demo pictures gallery snapshots operations test sanitize test-pure test-gpu test-pythons lint bench bench-gpu bench-findings bench-guard conformance conformance-update clean
+.PHONY: docs notebooks course man package release help venv demo pictures gallery snapshots operations test sanitize test-pure test-gpu test-pythons test-torches lint bench bench-gpu bench-findings bench-guard conformance conformance-update clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
@@ -168,6 +168,16 @@ conformance: $(if $(filter $(COMPARE)/bin/python,$(CONFORM)),$(COMPARE)/.install
 	$(CONFORM) -m conformance.calls check
 	$(CONFORM) -m pytest -q -p no:cacheprovider tests/engines tests/test_in_code.py
 	$(CONFORM) -m pytest -q -p no:cacheprovider tests/findings -k pytorch
+
+TORCHES ?= 2.5.1 2.9.1 2.13.0 2.14.1 2.15.0
+
+test-torches:  ## run the tests of recording under several versions of PyTorch, each in an environment of its own (several GB); TORCHES="2.9.1 2.15.0"
+	@for version in $(TORCHES); do echo "PyTorch $$version"; \
+		python=build/torches/$$version/bin/python; \
+		test -x $$python || python3 -m venv build/torches/$$version && \
+		$$python -m pip install --quiet --disable-pip-version-check torch==$$version --editable '.[test]' && \
+		$$python -m pytest -q -p no:cacheprovider tests/engines || exit 1; \
+	done
 
 conformance-update: $(if $(filter $(COMPARE)/bin/python,$(CONFORM)),$(COMPARE)/.installed) $(COMPARED)  ## the same, and keep the score and the table of docs/conformance.md
 	$(CONFORM) conformance/score.py update $(COMPARED)
