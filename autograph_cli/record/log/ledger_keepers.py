@@ -148,7 +148,7 @@ class Keepers:
                 covered |= keys
                 yield ends[-1].site, self._keeper(path, ends, [wanted[key] for key in keys], counts)
 
-    def _cycles(self, living: Sequence[Event]) -> Iterator[tuple[str, Event]]:
+    def _cycles(self, living: Sequence[Event]) -> Iterator[tuple[str, Event | None]]:
         """The nodes of custom Functions whose `ctx` has a result of their own as an attribute, and so never end."""
         wanted = {event.key for event in living}
         for node in [x for x in gc.get_objects() if type(x).__name__.endswith("Backward") and _is_node(x)]:
