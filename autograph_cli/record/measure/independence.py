@@ -204,9 +204,15 @@ def tensors(torch: Any, value: Any) -> list[Any]:
     """The tensors of floating point in a result."""
     if isinstance(value, torch.Tensor):
         return [value.detach()] if value.dtype.is_floating_point else []
-    if isinstance(value, dict):
-        value = list(value.values())
-    return [found for part in value for found in tensors(torch, part)] if isinstance(value, (tuple, list)) else []
+    return [found for part in _parts_of(value) for found in tensors(torch, part)]
+
+
+def _parts_of(value: Any) -> list[Any]:
+    """Return what a container holds, or the tensors in an object, as those of a distribution."""
+    if isinstance(value, (dict, tuple, list)):
+        return list(value.values() if isinstance(value, dict) else value)
+    own = getattr(value, "__dict__", None)
+    return [part for part in own.values() if hasattr(part, "grad_fn")] if type(own) is dict else []
 
 
 def differs(one: Any, other: Any) -> Any:
@@ -375,9 +381,11 @@ def _mixed_in(model: Model, number: int | str, given: Any, dim: int, over: int) 
 
 
 def _is_graph(model: Model, given: Any) -> bool:
-    """Return whether another input tells which rows belong together: a square of them, or pairs of their numbers."""
+    """Return whether this or another input tells which rows belong together: a square of them, or pairs of numbers."""
     others = [one for _, one in model.given if one is not given and one.dim() == 2]
     rows = given.shape[0]
+    if tuple(given.shape) == (rows, rows) and any(one.shape[0] == rows for one in others):
+        return True
     pairs = [one for one in others if not one.dtype.is_floating_point and 2 in one.shape and int(one.max()) < rows]
     return bool(pairs) or any(tuple(one.shape) == (rows, rows) for one in others)
 
@@ -508,5 +516,4 @@ def _made(model: Model, name: str) -> Source | None:
 def _with_graph(torch: Any, value: Any) -> list[Any]:
     if isinstance(value, torch.Tensor):
         return [value] if value.requires_grad else []
-    parts = list(value.values()) if isinstance(value, dict) else value
-    return [one for part in parts for one in _with_graph(torch, part)] if isinstance(parts, (tuple, list)) else []
+    return [one for part in _parts_of(value) for one in _with_graph(torch, part)]

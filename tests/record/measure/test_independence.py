@@ -103,6 +103,12 @@ PLANTED: dict[str, tuple[str, list[str], str, str]] = {
         "parameter",
         TWO,
     ),
+    "the largest of the batch": (
+        plain(TWO, "h = torch.relu(self.a(x))\nh = h / (h.max() + 1e-6)\nreturn self.b(h)"),
+        [ROWS],
+        "examples",
+        "h = h / (h.max() + 1e-6)",
+    ),
     "a scale that is detached by sign": (
         plain("self.a, self.s = nn.Linear(6, 3), nn.Parameter(torch.ones(3))", "return self.a(x) * torch.sign(self.s)"),
         [ROWS],
@@ -174,6 +180,9 @@ RIGHT: dict[str, tuple[str, list[str]]] = {
     ),
     "merged rows": (plain(TWO, "h = x.reshape(-1, 6)\nh = self.b(torch.relu(self.a(h)))\nreturn h.view(4, 5, 3)"), [TIMES]),
     "each with each": (plain("self.a = nn.Linear(6, 6)", "h = self.a(x)\nreturn h @ h.T"), [ROWS]),
+    "a distribution beside a value": (plain(TWO, "h = self.a(x)\nreturn torch.distributions.Categorical(logits=h), self.b(h)"), [ROWS]),
+    "a graph of two layers": (plain(TWO, "return self.b(g @ torch.relu(g @ self.a(x)))", "x, g"), [ROWS, "(torch.rand(8, 8) > 0.5).float()"]),
+    "the largest of each row": (plain(TWO, "h = torch.relu(self.a(x))\nreturn self.b(h / (h.amax(1, keepdim=True) + 1e-6))"), [ROWS]),
     "numbers drawn": (plain(TWO, "h = self.a(x)\nreturn self.b(h + torch.randn_like(h))"), [ROWS]),
 }  # fmt: skip
 
