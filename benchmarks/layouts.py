@@ -14,7 +14,7 @@ import io
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -135,7 +135,7 @@ def main() -> None:
     if words := missing(asked.node):
         raise SystemExit(words)
     gallery = [(ROOT / name, views) for name, (_, views) in GALLERY.items()]
-    kinds = {
+    kinds: dict[str, Callable[[], list[tuple[str, Placed]]]] = {
         "scripts": lambda: [each for script in asked.scripts for each in drawn(script.resolve())],
         "gallery": lambda: [each for script, views in gallery for each in drawn(script, views)],
         "random": lambda: [

@@ -61,7 +61,7 @@ class _Writer:
         for primitive in self.of.get("frame", ()):
             self.on_ground(primitive, f"title_{primitive.key}")
         for role in ("title", "formula", "sample"):
-            for primitive in self.of.get(role, ()):  # type: ignore[call-overload]
+            for primitive in self.of.get(role, ()):
                 self.outside(primitive)
 
     def cluster(self, primitive: Primitive) -> None:

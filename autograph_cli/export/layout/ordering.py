@@ -175,9 +175,12 @@ def _uncross(web: Web, fixed: Container[int], fine: _Fine | None, *, quick: bool
             break
         down = sweep % 2 == 0
         near = web.above if down else web.below
-        parts = fine and (fine.above if down else fine.below)
+        parts = None if fine is None else fine.above if down else fine.below
         for points in free if down else reversed(free):
-            wanted = {number: _median(_seen(near[number], position, parts and parts[number])) for number in points}
+            wanted = {
+                number: _median(_seen(near[number], position, None if parts is None else parts[number]))
+                for number in points
+            }
             _sort_some(points, wanted)
             _number(points, position)
         if size <= SMALL and not quick:
@@ -225,7 +228,9 @@ def _sort_some(points: list[int], wanted: dict[int, float | None]) -> None:
 
 def _swap(web: Web, position: list[int], free: Sequence[list[int]], fine: _Fine | None, *, even: bool) -> None:
     """Swap neighbours as long as that saves crossings; at first also where it makes no difference, if `even`."""
-    sides = (web.above, fine and fine.above), (web.below, fine and fine.below)
+    sides: tuple[tuple[list[list[int]], list[list[float]] | None], ...] = ((web.above, None), (web.below, None))
+    if fine is not None:
+        sides = ((web.above, fine.above), (web.below, fine.below))
     for turn in range(4):
         least = 0 if even and turn == 0 else 1
         swapped = False
@@ -234,8 +239,8 @@ def _swap(web: Web, position: list[int], free: Sequence[list[int]], fine: _Fine 
                 a, b = points[left], points[left + 1]
                 saved = 0
                 for near, parts in sides:
-                    its = _seen(near[a], position, parts and parts[a])
-                    others = _seen(near[b], position, parts and parts[b])
+                    its = _seen(near[a], position, None if parts is None else parts[a])
+                    others = _seen(near[b], position, None if parts is None else parts[b])
                     saved += _pairs(its, others) - _pairs(others, its)
                 if saved >= least and (saved or web.above[a] or web.below[a]):
                     points[left], points[left + 1] = b, a
