@@ -79,7 +79,7 @@ class Recording:
     def render(self, path: str | Path | None = None, view: str = "forward", **options: Any) -> bytes:
         """Draw the last step; the name of the file at `path` says the format. Options are those of `export.render`."""
         ending = "svg" if path is None else Path(path).suffix.lstrip(".") or "svg"
-        drawn: bytes = _export().render(self.step, view=view, format=options.pop("format", ending), **options)
+        drawn: bytes = _drawing().export.render(self.step, view=view, format=options.pop("format", ending), **options)
         if path is not None:
             store.write(Path(path), drawn)
         return drawn
@@ -98,23 +98,22 @@ class Recording:
     def _repr_html_(self) -> str | None:
         if self._live:  # its picture is in the cell already
             return None
-        page: str | None = _export().notebook_html(self.trace)
+        page: str | None = _drawing().export.notebook_html(self.trace)
         return page
 
     def _repr_svg_(self) -> str | None:
         return None if self._live else self.render().decode()
 
 
-def _export() -> ModuleType:
-    from autograph_cli import export  # drawing, which not every caller asks for
+def _drawing() -> ModuleType:
+    from autograph_cli import widget  # drawing, which not every caller asks for
 
-    return export
+    return widget
 
 
 def _live(recording: Recording) -> Live:
-    from autograph_cli.widget import Live  # drawing, and a notebook
-
-    return Live(lambda: recording._recorders[-1].trace())
+    live: Live = _drawing().Live(lambda: recording._recorders[-1].trace())
+    return live
 
 
 def record(

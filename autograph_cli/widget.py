@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
-from autograph_cli import AutographError
+from autograph_cli import AutographError, export
 from autograph_cli.graph import GraphError, Trace
 from autograph_cli.record.log.steps import Progress
 
@@ -37,8 +37,6 @@ class Live:
 
     def show(self, trace: Trace) -> None:
         """Show the page of this trace, or say why there is none."""
-        from autograph_cli import export  # drawing, which not every caller asks for
-
         try:
             page = export.notebook_page(trace)
         except (AutographError, GraphError) as error:
