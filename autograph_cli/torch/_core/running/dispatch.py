@@ -404,10 +404,8 @@ def attach(
 ) -> Node:
     """Make the node of an operation and hang the outputs on it; `number` was drawn before its edges were asked for,
     `kinds` are the arguments' classes, where they are known."""
-    if not op.multiple:
-        check_differentiable(outputs[0]._ag_raw.dtype)
-    if not op.complex_gradient and any(dtypes.CATEGORY[t._ag_raw.dtype] == dtypes.COMPLEX for t in outputs):
-        raise RuntimeError(f"{op.name} does not support automatic differentiation for outputs with complex dtype.")
+    if op.multiple or dtypes.CATEGORY[outputs[0]._ag_raw.dtype] != dtypes.FLOATING:
+        _check_results(op, outputs)
     node: Node = _new(op.node)
     # PyTorch's node for a derivative that does not exist has only the edges that need one.
     node._ag_edges = edges if op.has_derivative else tuple(filter(None, edges))
@@ -446,6 +444,14 @@ def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...])
             if t is not None and t._ag_edge.__class__ is View and t.requires_grad:
                 return True
     return False
+
+
+def _check_results(op: Operation, outputs: Any) -> None:
+    """Raise PyTorch's error where a result has a dtype that the operation does not differentiate."""
+    if not op.multiple:
+        check_differentiable(outputs[0]._ag_raw.dtype)
+    if not op.complex_gradient and any(dtypes.CATEGORY[t._ag_raw.dtype] == dtypes.COMPLEX for t in outputs):
+        raise RuntimeError(f"{op.name} does not support automatic differentiation for outputs with complex dtype.")
 
 
 def check_differentiable(dtype: Any) -> None:
