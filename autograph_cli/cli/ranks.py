@@ -162,7 +162,7 @@ class Watch:
         self.folder, self.size, self.pids, self.timeout = folder, size, pids, timeout
         self.fault: Fault | None = None
         self._told = 0.0
-        """When the ranks were told to stop."""
+        """The time at which the ranks were told to stop."""
         self._launcher = _launcher_of(folder)
 
     def until_ended(self, ended: Callable[[int], int | None]) -> dict[int, int]:

@@ -27,7 +27,7 @@ class Formula(Struct, frozen=True):
     """The SymPy expression."""
     pass_id: int | None = None
     inexact: bool = False
-    """Whether an operation without a rule is in it, or in what it stands on."""
+    """True if it holds, or stands on, an operation without a rule."""
 
     def __str__(self) -> str:
         return f"{self.name} = {self.text}"

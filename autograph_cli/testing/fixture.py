@@ -1,4 +1,4 @@
-"""What `graph_snapshot` is: equal to a tensor whose graph is the one that was kept."""
+"""The fixture `graph_snapshot`: equal to a tensor whose graph is the one that was kept."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class GraphSnapshot:
         self._counts: Counter[str] = Counter() if counts is None else counts
         self._settings = project.load(root)
         self.outcome: Outcome | None = None
-        """What came of the last comparison."""
+        """The result of the last comparison."""
 
     def __call__(self, value: Any = None, *, name: str = "") -> GraphSnapshot | InlineSnapshot:
         """The snapshot under a name of its own instead of a number: `assert graph_snapshot("after") == loss`; or, of a

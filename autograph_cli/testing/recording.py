@@ -36,7 +36,7 @@ class RecordingError(AutographError):
 
 
 class Recording(Struct, frozen=True):
-    """What one run of a script left: its trace, and lines on values and formulas where these were asked for."""
+    """The result of one run: its trace, and lines on values and formulas where these were asked for."""
 
     trace: Trace
     values: tuple[str, ...] = ()

@@ -94,7 +94,7 @@ def _faults(graph: Graph, order: int) -> Iterator[str]:
 
 
 class Listening:
-    """What was applied while the script ran, in the order of the first calls."""
+    """Collects what was applied while the script ran, in the order of the first calls."""
 
     torch: Any
     engine: Connect

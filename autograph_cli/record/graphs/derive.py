@@ -30,7 +30,7 @@ Made = tuple[Callable[[], Graph | None] | None, str | None]
 
 
 def not_chosen(step: int) -> str:
-    """That the derivative graph of a step was not made, and how to get it."""
+    """Return the note that the derivative graph of a step was not made, and how to get it."""
     return (
         "not made for this step: the script asked for first derivatives only; of a step that is named by number it is "
         f"made (render FILE.py --step {step + 1}, run --steps {step + 1})"

@@ -1,4 +1,4 @@
-"""What the event log may forget: events that no step hangs on which is wanted still, and nothing that lives."""
+"""Forgets events of the log on which no step depends that is still wanted, and nothing that lives."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ CALLS = 1_000
 
 @dataclass(slots=True)
 class Limits:
-    """How much may gather in a log before some is forgotten: what is there still then doubles them."""
+    """The most that may gather in a log before some is forgotten; what is left then doubles it."""
 
     events: int = LIMIT
     """Within a step."""
     between: int = BATCH
-    """When a step ends."""
+    """The most when a step ends."""
     calls: int = CALLS
 
 

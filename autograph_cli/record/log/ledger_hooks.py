@@ -55,7 +55,7 @@ class _Hook:
 
 
 class Hooks:
-    """Those of one run. `guarded` calls what must not disturb the script, `hears` tells whether hooks are looked at."""
+    """The hooks of one run. `guarded` calls what must not disturb the script; `hears` is true if hooks are heard."""
 
     def __init__(
         self, log: EventLog, parameters: Parameters, guarded: Callable[..., Any], hears: Callable[[], bool]

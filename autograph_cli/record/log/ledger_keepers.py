@@ -1,4 +1,4 @@
-"""Who keeps graphs of earlier steps alive: nodes that live on, and the variables and containers that lead to them."""
+"""The keepers of graphs of earlier steps: nodes that live on, and the variables and containers that lead to them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Keepers:
         self._log, self._line = log, line
         self._places: dict[tuple[str, Site | None], _Place] = {}
         self.last = 0
-        """How many events there were when the last backward call began."""
+        """The number of events when the last backward call began."""
         self._found: list[tuple[Site | None, Keeper]] = []
 
     def begins(self, kind: str) -> None:

@@ -28,18 +28,18 @@ _SMALL = 1e-2
 
 
 class Checked(Struct, frozen=True):
-    """How the derivatives of one order came out."""
+    """The result of checking the derivatives of one order."""
 
     name: str
     order: int
     error: float
     """The worst relative error, of the numbers that were varied."""
     worst: str = ""
-    """Which number it is of, and both values; empty where all are right."""
+    """The number that it belongs to, and both values; empty if all are right."""
     kinks: int = 0
     """Numbers where the derivative from the left is not that from the right; they are not compared."""
     kink: str = ""
-    """Which the first of these is, with both derivatives."""
+    """The first of these, with both derivatives."""
     compared: int = 0
     wanted: int = 0
     """So many numbers were compared, of so many: fewer where the time was over."""
@@ -109,9 +109,9 @@ class Call:
         self.inputs = {names.get(key, f"input {position}"): x for position, (key, x) in enumerate(varied.items())}
         """The tensors that are varied, and how they are called."""
         self.weights: dict[int, Any] = {}
-        """What the outputs are multiplied by, which is the gradient that comes in when they are differentiated."""
+        """The factors of the outputs, which are the gradients that come in when they are differentiated."""
         self.singular = False
-        """Whether a number was met that is infinite or none, which is left out."""
+        """True if an infinite number or NaN was met, which is left out."""
         if not self.inputs:
             raise CannotCheck("no input of it is a tensor of floating numbers")
 

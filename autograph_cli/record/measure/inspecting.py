@@ -23,7 +23,7 @@ LEVELS = 2
 _NEAR = 5
 _LISTED = 20
 Facts = dict[str, Any]
-"""What is told, by name: a text, a number, a truth value, None, or a list of texts."""
+"""The facts by name: a text, a number, a truth value, None, or a list of texts."""
 
 
 class UnknownName(AutographError):

@@ -23,12 +23,12 @@ SECONDS = 10.0
 
 
 class Point(Struct, frozen=True):
-    """What a node computes, and the arguments that it was given."""
+    """The function of a node, and the arguments that it was given."""
 
     function: Callable[..., Any]
     given: Given
     custom: bool
-    """Whether it is a custom Function, whose second derivative is checked too, and whose matrices may be any."""
+    """True if it is a custom Function, whose second derivative is checked too, and whose matrices may be any."""
 
 
 class _Here(threading.local):

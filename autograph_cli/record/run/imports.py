@@ -61,7 +61,7 @@ class EngineFinder(Loader):
     def __init__(self) -> None:
         self._opened: list[ModuleType] = []
         self._spawning: tuple[Any, Any] | None = None
-        """What starts processes, and what it told them before."""
+        """The module that starts processes, and its function that prepares them, as it was before."""
         self._names = PublicNames(tuple(SERVED.values()), self._show)
 
     def find_spec(

@@ -1,4 +1,4 @@
-"""Which of the processes that run a script this one is."""
+"""The place of this process among those that run a script."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _STARTED_BY = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS_PER_NODE"),
 )
-"""By which variables of the environment a process knows its rank, how many there are, and how many on its machine."""
+"""The variables of the environment for a process's rank, the number of ranks, and the number on its machine."""
 
 
 class Placement(Struct, frozen=True):
-    """Which of the processes that run a script this one is."""
+    """The place of this process among those that run a script."""
 
     rank: int
     size: int
     local: int = 0
-    """How many are on this machine."""
+    """The number of ranks on this machine."""
 
     @classmethod
     def here(cls, environment: Mapping[str, str] = os.environ) -> Placement | None:

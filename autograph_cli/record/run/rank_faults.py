@@ -1,4 +1,4 @@
-"""What keeps several ranks from ending: one that failed, one that others wait for in vain, or a standstill."""
+"""Finds what keeps several ranks from ending: one that failed, one that others wait for in vain, or a standstill."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Begun(Struct, frozen=True):
 
 
 class State(Struct, frozen=True):
-    """Where a rank is, as far as it has told."""
+    """The state of a rank, as far as it has told."""
 
     rank: int
     phase: str = "starting"
@@ -39,10 +39,10 @@ class State(Struct, frozen=True):
     at: str = ""
     """The line of its script."""
     moved: float = 0.0
-    """When that was another one, or another collective was begun."""
+    """The time when its line last changed, or a collective began."""
     failure: str = ""
     code: int | None = None
-    """How its process ended: the exit code, or less than 0 the signal."""
+    """The exit code of its process, or, if less than 0, the signal that ended it."""
     groups: Mapping[str, Begun] = field(default_factory=dict)
 
     @property
