@@ -51,7 +51,7 @@ def _count_alone() -> int:
 
 
 _ALONE = _count_alone()
-"""How often a token is referred to that only its note keeps."""
+"""The reference count of a token that only its note keeps."""
 
 
 def _token(node: Any) -> Any:
