@@ -22,7 +22,7 @@ class Layer(Struct, frozen=True):
     data: Edge
     leaf: Edge
     given: int
-    """How many numbers it takes of each example, or each place, as far as its weights mix them."""
+    """The count of numbers that it takes of each example, or each place, as far as its weights mix them."""
     made: int
 
 

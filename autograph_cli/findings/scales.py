@@ -184,7 +184,7 @@ def _diverges(seen: Seen) -> Iterator[Found]:
 
 
 def _loss(values: Values | None) -> float:
-    """How large a loss is; one that falls below zero does not grow."""
+    """Return the size of a loss; one that falls below zero does not grow."""
     text = "".join(values.whole).strip() if values is not None else ""
     return 0.0 if text.startswith("-") else largest(values) or 0.0
 

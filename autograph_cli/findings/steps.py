@@ -1,4 +1,4 @@
-"""What goes on from step to step: graphs that grow, and graphs of gradients that nobody differentiates."""
+"""Findings from step to step: graphs that grow, and graphs of gradients that nobody differentiates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a script could do with less: work that comes out the same in each step, and memory kept for backward."""
+"""Savings that a script could make: work that comes out the same in each step, and memory kept for backward."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ LINES = (
 _LARGE_STEP = 1e-3
 """A usual ratio of an update to what it changes."""
 _ROOM = 1e3
-"""How much smaller than the least norm a mean may be to be seen."""
+"""The factor by which a mean may be below the least norm and still be seen."""
 MOST = 200
 """Parameters that are drawn."""
 

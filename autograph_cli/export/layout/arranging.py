@@ -1,4 +1,4 @@
-"""Where everything on one level of a picture is: the whole picture, or the inside of one frame."""
+"""The layout of one level of a picture: the whole picture, or the inside of one frame."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from autograph_cli.export.style import text_width
 BARE, RISE, CROWDED = 18.0, 25.0, 34.0
 """The least height between two rows: with no label at the arrows between them, with a few, and with many aside."""
 FEW, ALMOST = 2, 2.0
-"""How many are few, and by how many points an arrow leads aside that counts as straight."""
+"""The most arrows that count as few, and the most points aside that count as straight."""
 BESIDE_LABEL = 14.0
 """The length of an arrow before and after its label, taken together, in a picture to the right."""
 SLOPE, HIGHEST = 0.04, 36.0
-"""How much higher it gets for each point that an edge leads aside, and by how much at most."""
+"""The height added for each point that an edge leads aside, and the most that is added."""
 PAD, BETWEEN, HEADING = 10.0, 10.0, 22.0
 """Inside a band, between two bands, and the height of a band's title."""
 FRAME_PAD, FRAME_HEADING, FRAME_TITLE = 7.0, 16.0, 10
@@ -73,7 +73,7 @@ class Arranged(Struct, frozen=True):
     right: float
     height: float = 0.0
     title: float = 0.0
-    """Where the title of a frame starts."""
+    """The point at which the title of a frame starts."""
 
 
 def order(plan: Plan) -> int:

@@ -74,7 +74,7 @@ class FusedMBConvConfig(_MBConvConfig):
 
 
 class _Block(nn.Module):
-    """What both kinds of blocks share: layers, and what goes around them."""
+    """The part that both kinds of blocks share: layers, and what goes around them."""
 
     def _finish(self, cnf: _MBConvConfig, layers: list[nn.Module], probability: float) -> None:
         self.use_res_connect = cnf.stride == 1 and cnf.input_channels == cnf.out_channels
