@@ -37,7 +37,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 EAGER = {"TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
 NEAR = 12
-"""So many steps are recorded at once, to find the first that parts."""
+"""The most steps that are recorded at once, to find the first that parts."""
 GROWN = 1e-4
 """Behind rounding that has grown so far a fault may hide: the operations are recomputed in float64."""
 CODES = {"equal": 0, "rounding": 0, "parted": 1, "incomparable": 3}

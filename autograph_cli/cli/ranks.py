@@ -30,10 +30,10 @@ OVER = "over"
 """The file by which rank 0 tells the others that all is written."""
 _EVERY = 0.05
 _TO_SAVE = 60.0
-"""So many seconds a rank that is told to stop may take to write its part, which it must have begun within a few."""
+"""The seconds that a rank that is told to stop has to write its part, which it must have begun within a few."""
 _TO_BEGIN = 3.0
 _TO_END = 10.0
-"""So many seconds a run may take to end that was interrupted."""
+"""The seconds that an interrupted run has to end."""
 
 
 class RanksError(AutographError):

@@ -124,7 +124,7 @@ class Inside(Protocol):
 
 
 class CannotDerive(Exception):
-    """Why no derivative graph was made, as a sentence."""
+    """The reason why no derivative graph was made, as a sentence."""
 
 
 class Listener(Protocol):
@@ -195,7 +195,7 @@ class Listener(Protocol):
         next: tuple[Output | None, ...],
         args: tuple[Output, ...],
     ) -> None:
-        """There is a node that was made before the engine was listened to."""
+        """A node is found that was made before the engine was listened to."""
 
     living: bool
     """True if such nodes are put into `known` as they are, and not told of; leaves are told of."""

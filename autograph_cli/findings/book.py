@@ -14,7 +14,7 @@ from autograph_cli.graph.cuts import LISTED
 from autograph_cli.graph.ledger import Happening, Ledger, Module
 
 OFTEN = 2
-"""So often something must be seen for it to be a habit of the loop."""
+"""The times that something must be seen to be a habit of the loop."""
 
 
 class Turn(Struct, frozen=True):

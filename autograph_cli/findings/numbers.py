@@ -17,13 +17,13 @@ VANISHED, EXPLODED = 1e-7, 1e4
 """The ratio of the largest gradients of two parameters in one chain below which, or the number above which, it is
 told."""
 DEEP = 4
-"""So many layers there must be for their gradients to be compared."""
+"""The fewest layers whose gradients are compared."""
 ROUNDING = 1e-4
 """A sum that is smaller than this part of what it is made of may be rounding."""
 _LARGE = {"float16": 256.0, "bfloat16": 1e19, "float32": 1e19, "complex64": 1e19, "float64": 1e154, "complex128": 1e154}
 """The numbers, in round figures, above which a square is infinite in these types."""
 MANY = 16
-"""So many numbers must be zero for a layer to be dead."""
+"""The fewest zeros of a dead layer."""
 
 
 def not_finite(values: Values | None) -> str:

@@ -39,7 +39,7 @@ class Found(Struct, frozen=True):
     remedy: str = ""
     """The change to make, if it is not the same for all that the rule finds."""
     reason: str = ""
-    """Why, likewise."""
+    """The reason, if it is not the same for all that the rule finds."""
     covers: tuple[str, ...] = ()
     """The parameters whose missing gradients it explains: no other finding tells of them."""
     about: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from autograph_cli.graph.cuts import LISTED, behind
 from autograph_cli.record.names.bindings import Script
 
 FEWEST = 4
-"""So many steps or calls are a loop."""
+"""The fewest steps or calls of a loop."""
 
 
 def _by_line(graph: Iterable[Node]) -> Counter[tuple[Source, str]]:

@@ -10,7 +10,7 @@ from autograph_cli.graph import GraphError
 
 
 class FormulaError(GraphError):
-    """Why there are no formulas, as a sentence."""
+    """The reason why there are no formulas, as a sentence."""
 
 
 class Formula(Struct, frozen=True):

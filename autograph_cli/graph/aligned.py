@@ -16,10 +16,10 @@ from autograph_cli.graph.records import Edge, Exact, Flow, Graph, Node
 
 Level = Literal["same", "rounding", "parted", "unknown"]
 SHARP, USUAL, LOOSE, OTHER = 8, 64, 100, 1_000
-"""By so many units of the dtype two results may differ: of the same kernel on the same numbers, of two kernels, of two
-ways to compute the same, and of these on two engines."""
+"""The units of the dtype by which two results may differ: of the same kernel on the same numbers, of two kernels, of
+two ways to compute the same, and of these on two engines."""
 AMPLIFIED = 100
-"""By how much an operation may enlarge the relative difference of what it is given."""
+"""The factor by which an operation may enlarge the relative difference of its arguments."""
 
 COARSE, AMPLIFIED_COARSE = 1e-3, 20
 """Kernels add up numbers of 16 bits in more: they round once, and 100 times what that is would be any number."""

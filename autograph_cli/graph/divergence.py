@@ -277,7 +277,7 @@ def _spread(aligned: Aligned, *, noise: bool = False) -> Iterator[Spread]:
 
 
 def _carried(aligned: Aligned) -> Iterator[tuple[str, float]]:
-    """By how much leaves may differ in the steps that come: by what their gradients do, and what they do already."""
+    """Yield how much leaves may differ in the steps to come: as their gradients do, and as they do already."""
     yield from ((each.name, each.relative) for each in _spread(aligned, noise=True))
     for (number, _), found in aligned.results.items():
         if aligned.old[number].kind == "leaf" and math.isfinite(found.relative):

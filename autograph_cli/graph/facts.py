@@ -18,7 +18,7 @@ LONGEST, MOST_LINES = 56, 12
 MOST_ROWS = 6
 """Rows of a small matrix that stand below each other; more follow on a line."""
 FEW = 6
-"""So many numbers stand at an arrow."""
+"""The most numbers that stand at an arrow."""
 USUAL = ("shapes", "names", "arguments")
 """The facts that are shown by default."""
 _REAL = re.compile(r"-?(\d[\d.]*(e[-+]?\d+)?|inf)|nan", re.ASCII)

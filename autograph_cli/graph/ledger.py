@@ -13,7 +13,7 @@ from collections.abc import Collection
 from autograph_cli.graph.source import Record, Source
 
 SAMPLE = 1 << 14
-"""So many numbers of a parameter are compared before and after a step; of larger ones, a part."""
+"""The most numbers of a parameter that are compared before and after a step; of larger ones, a part."""
 
 
 class Parameter(Record, frozen=True):
@@ -79,7 +79,7 @@ class Hook(Record, frozen=True):
     returned: tuple[float, ...] = ()
     """The norms of what went on, after it had returned or changed it, of the same calls."""
     factors: tuple[float | None, ...] = ()
-    """By what it multiplied what it was given, of the same calls; None where that is no one number."""
+    """The factor by which it multiplied its argument, in the same calls; None if there is no one number."""
 
 
 class Keeper(Record, frozen=True):

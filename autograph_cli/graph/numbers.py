@@ -188,7 +188,7 @@ def _patterns(kind: str) -> Any:
 
 @functools.lru_cache(256)
 def _signs(pattern: int, count: int, kind: str) -> Any:
-    """So many signs of a pattern, as numbers of this type."""
+    """Return `count` signs of a pattern, as numbers of this type."""
     with np.errstate(over="ignore"):
         places = np.arange(1, count + 1, dtype=np.uint64)
         for factor, shift in _MIXING:

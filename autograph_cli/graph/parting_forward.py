@@ -80,7 +80,7 @@ class Forward:
             self.causes[one.id] = frozenset(handed_on)
 
     def _handed_on(self, one: Node, other: Node) -> set[int]:
-        """Why what two nodes were given is not the same."""
+        """Return the nodes that make the arguments of two nodes differ."""
         pairs = zip(one.args, other.args, strict=False)
         found = [self.causes.get(mine.node, ()) for mine, its in pairs if self.aligned.like(mine, its)]
         return {number for numbers in found for number in numbers}

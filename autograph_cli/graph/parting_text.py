@@ -18,7 +18,7 @@ from autograph_cli.graph.records import Edge, Graph, Measured, Node, Source
 from autograph_cli.graph.views import walk
 
 MOST = 8
-"""So many gradients are listed."""
+"""The most gradients that are listed."""
 Names = tuple[str, str]
 """The names of both runs."""
 

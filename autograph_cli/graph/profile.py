@@ -147,7 +147,7 @@ GROUPS: dict[str, Key] = {
     "module": lambda graph, cost: dict.fromkeys(module_paths(graph, cost.node) or (NOWHERE,)),
     "order": lambda graph, cost: (f"order {cost.order}",),
 }
-"""By what costs are summed up; a module has what those in it cost as well."""
+"""The groups by which costs are summed up; a module includes the costs of the modules in it."""
 SORTS = ("time", "flops", "made", "kept")
 
 

@@ -179,8 +179,8 @@ class Measured(Record, frozen=True):
     exact: tuple[Exact | None, ...] = ()
     """The numbers of its outputs."""
     deviation: tuple[Number | None, ...] = ()
-    """By how much its results are off from those in float64, and the gradients that it sent on, in the first call that
-    ran it; relative to the largest number."""
+    """The error of its results against float64, and of the gradients that it sent on, in the first call that ran it;
+    relative to the largest number."""
     flows: tuple[Flow, ...] = ()
     """The gradients that each backward call gave to it and that it sent on, in the order of the calls."""
 

@@ -44,7 +44,7 @@ class Snapshot(Struct, frozen=True):
     digests: tuple[str, ...] = ()
     """The digests of the first step, one a line."""
     ranks: int = 1
-    """On so many ranks the script ran; of those with the same graphs a section is there once."""
+    """The number of ranks that ran the script; of those with the same graphs a section is there once."""
     collectives: tuple[str, ...] = ()
     """The collectives of the ranks, one a line, in order: names of tensors stand in brackets."""
     engine: str = "builtin"

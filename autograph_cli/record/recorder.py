@@ -45,7 +45,7 @@ SLOW = 0.5
 COSTLY = 1e-4
 """The seconds for each operation from which on an engine is not followed in each step."""
 DERIVING = 3
-"""So many times what it costs to follow a step it costs to make its derivative graph, about."""
+"""The cost of making a step's derivative graph, about, as a multiple of the cost of following the step."""
 _MOST_COUNTED = 64
 """The most sets of parameters for which the last count of memory is remembered."""
 

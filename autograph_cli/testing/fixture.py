@@ -24,7 +24,7 @@ from autograph_cli.testing import inline, settings as project
 from autograph_cli.testing.files import SUFFIX, Mode, Outcome, Status, in_ci, load, settle
 
 FEW = 4
-"""So many sentences stand in the assertion itself, which pytest cuts short; all are in a section of their own."""
+"""The most sentences in the assertion itself, which pytest cuts short; all are in a section of their own."""
 View = Literal["graph", "forward", "backward", "double_backward"]
 _CUTS: dict[str, Callable[[Graph], Graph]] = {
     "graph": lambda graph: graph,

@@ -26,7 +26,7 @@ from autograph_cli.testing import seeds, sweeps
 from autograph_cli.testing.dtypes import drawn_alike
 
 _FEW = 16
-"""So many elements of a tensor are written out; of more, a summary."""
+"""The most elements of a tensor that are written out; of more, a summary."""
 _END = b"\n"
 """Ends an answer that is whole."""
 

@@ -43,7 +43,7 @@ class Settings(Struct, frozen=True):
     engine: str = "builtin"
     """The engine that runs scripts: builtin, torch or auto."""
     tolerance: float = TOLERANCE
-    """By how much values may differ, relative to their size."""
+    """The most that values may differ, relative to their size."""
     arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The arguments of scripts, by their path from the folder."""
 

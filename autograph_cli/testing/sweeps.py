@@ -24,7 +24,7 @@ _running: set[subprocess.Popen[str]] = set()
 
 
 class SweepError(AutographError):
-    """There are no processes to spread items over."""
+    """No processes to spread items over."""
 
 
 def pool(jobs: int = 1, over_mpi: bool = False) -> AbstractContextManager[Executor | None]:

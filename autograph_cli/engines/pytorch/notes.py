@@ -11,7 +11,7 @@ from autograph_cli.engines.pytorch.private import history, sequence_number
 from autograph_cli.engines.pytorch.saved import Looked
 
 LEAST = 1_000
-"""So many notes are kept before those of dead nodes are looked for."""
+"""The notes that are kept before those of dead nodes are looked for."""
 
 
 class Note:

@@ -32,7 +32,7 @@ PAD, BETWEEN, HEADING = 10.0, 10.0, 22.0
 FRAME_PAD, FRAME_HEADING, FRAME_TITLE = 7.0, 16.0, 10
 """Inside a frame, the height of its title, and the title's font size."""
 ASIDE = 30.0
-"""From so much room above and below on, a box does not be amid its row."""
+"""The room above and below from which on a box does not stand amid its row."""
 ENTRY, STRAIGHT_ENTRY = 11.0, 3.0
 """The least height between the border of a frame, or its title, and the next row, where an arrow passes, and where all
 of them pass straight."""
@@ -68,7 +68,7 @@ class Arranged(Struct, frozen=True):
     lines: tuple[Line, ...]
     """The courses of its wires."""
     bounds: tuple[tuple[float, float], ...]
-    """From where to where each band reaches, the highest first."""
+    """The upper and lower end of each band, the highest first."""
     left: float
     right: float
     height: float = 0.0

@@ -92,7 +92,7 @@ def in_columns(placed: Placed, way: Direction = DOWN) -> Placed:
 
 
 def _extent(placed: Placed) -> tuple[float, float]:
-    """From where to where the graph itself reaches, without title and legend."""
+    """Return the upper and lower end of the graph itself, without title and legend."""
     tops = [position.y - position.height / 2 for position in placed.positions]
     ends = [position.y + position.height / 2 for position in placed.positions]
     tops += [plate.top for plate in placed.plates] + [lane.top for lane in placed.lanes]
@@ -204,7 +204,7 @@ def _sides(
 def _needed(
     plate: Plate, ends: Sequence[tuple[float, float, float]], top: float, way: Direction
 ) -> tuple[float, float]:
-    """From where to where a frame that is broken reaches around what is in it, and its title."""
+    """Return the left and right end that a broken frame needs around its content and its title."""
     inner = [
         (left, right)
         for left, y, right in ends

@@ -12,7 +12,7 @@ GAP, NARROW = 20.0, 9.0
 """Points between two boxes, and between two lines or a line and a box."""
 
 LONG = 1_000
-"""As many boxes as stand, for all that the inside of a frame knows, on the way to one of its ports."""
+"""The number of boxes that count, inside a frame, for those on the way to one of its ports."""
 
 Aside = Mapping[tuple[int, int], float]
 

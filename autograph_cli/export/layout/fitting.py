@@ -172,12 +172,12 @@ def _cost(placed: Placed) -> float:
 
 
 def excess(placed: Placed) -> float:
-    """By how much a picture is too big for a page, at most 1 if it fits."""
+    """Return the factor by which a picture is too big for a page, at most 1 if it fits."""
     return max(_shrunk(placed), placed.height * min(1.0, WIDE / placed.width) / HIGH)
 
 
 def _shrunk(placed: Placed) -> float:
-    """By how much the text of a picture is too small where it is as wide as a page, at most 1 if it can be read."""
+    """Return the factor by which text is too small if the picture is as wide as a page, at most 1 if it can be read."""
     return SMALLEST / (min(SUBTITLE, TITLE) * min(1.0, WIDE / placed.width))
 
 

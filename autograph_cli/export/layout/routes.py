@@ -27,7 +27,7 @@ FARTHER = 60
 WORSE = 100.0
 """The cost of covering another label, beside that of being on another line."""
 CROWDED = 120
-"""From so many lines between two rows on, labels no longer keep clear of all of them, for that takes the square."""
+"""The lines between two rows from which on labels no longer keep clear of all of them, which takes the square."""
 
 
 class Row(Struct, frozen=True):

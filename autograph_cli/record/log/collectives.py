@@ -17,7 +17,7 @@ from autograph_cli.record.log.events import LEAF, BackwardEvent
 from autograph_cli.record.names.source_locations import Site, site_of
 
 LAST = 256
-"""So many are known of steps that were not kept."""
+"""The most collectives that are known of steps that were not kept."""
 
 
 @dataclass(slots=True)

@@ -251,7 +251,7 @@ class EventLog:
         next: tuple[Output | None, ...],
         args: tuple[Output, ...],
     ) -> None:
-        """There is a node of which nothing was told when it was made."""
+        """Note a node that was made before the engine was listened to."""
         self.count = count = self.count + 1
         event = self.known[number] = Earlier(count, number, OPERATION, ref, cls, like, next, args)
         self.thread.step.events.append(event)

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from autograph_cli.record.log.event_log import EventLog
 
 LIMIT = 10_000
-"""So many events may gather in one step before those of dead nodes are forgotten."""
+"""The events that may gather in one step before those of dead nodes are forgotten."""
 BATCH = 250
-"""So many events may be left over when a step ends."""
+"""The events that may be left over when a step ends."""
 MOST_OVER = 4
-"""So many steps that others may hang on are looked through at once; what is older waits for a `sweep`."""
+"""The most steps that others may depend on that are looked through at once; older ones wait for a `sweep`."""
 CALLS = 1_000
-"""So many backward calls may gather in one step before those that made nothing are forgotten, the newest apart."""
+"""The backward calls that may gather in one step before those that made nothing are forgotten, the newest apart."""
 
 
 @dataclass(slots=True)

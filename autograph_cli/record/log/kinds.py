@@ -17,10 +17,10 @@ ALL_UNTIL, EACH = 16, 64
 """The first steps of a kind that may each be its last, and the distance between such steps after them, where following
 costs something and the loops do not tell. Beyond 1,024 steps the distance grows, to at most a sixteenth of them."""
 FREE, SHARE = 0.5, 0.05
-"""As long as following has cost less than so many seconds, or this share of the time of the run, every step is followed
-of which it is not sure that it is not the last."""
+"""The seconds, and the share of the run's time, that following may have cost for every step to be followed that may be
+the last."""
 MOST = 8
-"""So many kinds are told apart; the steps that end elsewhere are of one more."""
+"""The most kinds that are told apart; the steps that end elsewhere are of one more."""
 _OTHER = ()
 Sites = tuple[Site, ...]
 
@@ -54,13 +54,13 @@ class Kind:
     widest: int = 1
     """The same of the last two, of which it is the longer."""
     asks: int = ALL_UNTIL // 2
-    """As which of them the loops are asked how many come."""
+    """The count at which the loops are next asked how many steps are left."""
     left: Left | None = None
     """The answer of the loops."""
     told: int = 0
-    """As which one they said so."""
+    """The count at which the loops gave that answer."""
     heard: tuple[int, Left | None] | None = None
-    """As which one they said so first, and what."""
+    """The count at which the loops first answered, and the answer."""
     awaited: bool = False
     """True if the next one is the last, by that answer."""
     followed: int = 0

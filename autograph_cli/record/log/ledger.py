@@ -27,9 +27,9 @@ from autograph_cli.record.names.source_locations import Site, script_frames, sit
 from autograph_cli.record.names.variables import attributes_of, variables_of
 
 WHOLE = 16
-"""In so many steps everything is heard: what goes wrong in training does so from the first steps on."""
+"""The steps in which everything is heard: faults of training show from the first steps on."""
 MOST = 800
-"""So many happenings at most."""
+"""The most happenings."""
 _NO_HOLDERS = (ModuleType, FunctionType, type)
 _LONGEST = 64
 """Longer containers are not looked through for optimizers."""
@@ -338,7 +338,7 @@ class Books:
         self._running[len(running) :] = [(self._tick(), self.parameters.set_of(self.parameters.ready()))]
 
     def ends(self, call: BackwardCall, entry: BackwardEvent) -> None:
-        """It is over."""
+        """Note that the call is over."""
         if len(self._running) <= 1:
             self._hooks.end()
         if not self._running:

@@ -21,11 +21,11 @@ from autograph_cli.record.names.source_locations import Site, script_frames, sit
 from autograph_cli.record.names.variables import attributes_of, variables_of
 
 GROWING = 4
-"""So many backward calls in turn must have begun with more than the one before."""
+"""The backward calls in a row that must have begun with more than the one before."""
 TURNS = 6
-"""So many turns of a loop must be kept that no backward call ever ran."""
+"""The turns of a loop that must be kept and that no backward call ever ran."""
 FARTHEST, OBJECTS = 6, 20_000
-"""So many containers and objects deep is looked, and at so many things."""
+"""The depth to which containers and objects are looked into, and the most things that are looked at."""
 Line = Callable[[Site | None], Source | None]
 _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
 _HOLDERS = (dict, *_CONTAINERS)

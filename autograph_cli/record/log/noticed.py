@@ -14,11 +14,11 @@ from autograph_cli.record.names.source_locations import Site
 from autograph_cli.record.names.variables import parameters_in
 
 FEW = 16
-"""So many steps are watched for stale gradients: who forgets to zero them does so from the second step on."""
+"""The steps that are watched for stale gradients: who forgets to zero them does so from the second step on."""
 CALLS = 64
-"""So many backward calls at most."""
+"""The most backward calls that are watched."""
 MANY = 2
-"""So many calls in turn that add to older gradients are told."""
+"""The calls in a row that must add to older gradients to be told."""
 
 
 @dataclass(slots=True)

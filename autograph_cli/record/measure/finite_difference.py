@@ -14,14 +14,14 @@ import numpy as np
 from msgspec import Struct, field
 
 STEPS = (1e-5, 1e-6, 1e-3, 1e-2)
-"""By how much a number is varied. Where the first step disagrees, a smaller one tells curvature and a kink close by
-from an error, and larger ones tell the rounding of a function that computes in float32 on the way."""
+"""The steps by which a number is varied. Where the first step disagrees, a smaller one tells curvature and a kink close
+by from an error, and larger ones tell the rounding of a function that computes in float32 on the way."""
 TOLERANCES = (1e-4, 1e-4, 1e-3, 1e-3)
-"""By how much a derivative may differ from the difference quotient of each step, relative to the larger."""
+"""The most that a derivative may differ from the difference quotient of each step, relative to the larger."""
 ELEMENTS = 24
-"""So many numbers of the inputs are varied at most, spread over all of them."""
+"""The most numbers of the inputs that are varied, spread over all of them."""
 _SIDES = 1e-3
-"""By how much the derivatives from the left and from the right differ at a kink, at least."""
+"""The least difference between the derivatives from the left and from the right at a kink."""
 _ROUNDING = 1e-15
 _SMALL = 1e-2
 """Below this a step may be large beside a number."""
@@ -42,9 +42,9 @@ class Checked(Struct, frozen=True):
     """The first of these, with both derivatives."""
     compared: int = 0
     wanted: int = 0
-    """So many numbers were compared, of so many: fewer where the time was over."""
+    """The numbers to compare; `compared` is less if the time was over."""
     unchecked: str = ""
-    """Why this order was not compared, where a lower one was."""
+    """The reason why this order was not compared, if a lower one was."""
 
     @property
     def good(self) -> bool:
@@ -53,7 +53,7 @@ class Checked(Struct, frozen=True):
 
 
 class CannotCheck(Exception):
-    """Why a function cannot be checked, as a sentence."""
+    """The reason why a function cannot be checked, as a sentence."""
 
 
 class OutOfTime(CannotCheck):

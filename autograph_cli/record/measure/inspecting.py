@@ -19,7 +19,7 @@ from autograph_cli.record.measure.values import summary
 from autograph_cli.record.names.variables import tensors_in
 
 LEVELS = 2
-"""So deep the backward graph of a tensor is shown."""
+"""The levels of a tensor's backward graph that are shown."""
 _NEAR = 5
 _LISTED = 20
 Facts = dict[str, Any]
@@ -27,7 +27,7 @@ Facts = dict[str, Any]
 
 
 class UnknownName(AutographError):
-    """There is no tensor of this name."""
+    """No tensor has this name."""
 
 
 def tensors_of(scope: Mapping[str, Any], cls: type) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class Watch:
                 self._updated(known, leaf)
 
     def ends(self, leaves: Iterable[tuple[str, Any, Any]], step: int) -> None:
-        """It is over: the leaves that it gave a gradient, with names and gradients."""
+        """Look at the leaves that a backward call gave a gradient, with names and gradients."""
         if step % self._every:
             return
         for name, leaf, grad in leaves:

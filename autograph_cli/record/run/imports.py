@@ -125,7 +125,7 @@ class EngineFinder(Loader):
 
 
 class _Refusal(Loader):
-    """For what is installed and cannot be imported: a library that only asks whether it is there gets its answer."""
+    """Refuses to import modules that are installed; a library that only asks whether they exist gets its answer."""
 
     def create_module(self, spec: ModuleSpec) -> None:
         return None

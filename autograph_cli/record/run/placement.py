@@ -13,7 +13,7 @@ from msgspec import Struct
 FOLDER, PARENT = "AUTOGRAPH_RANKS", "AUTOGRAPH_RANKS_PARENT"
 """The environment's names for the folder that the ranks share, and for the process that looks after them all."""
 TIMEOUT = 1800.0
-"""So many seconds a rank may stand still: as long as PyTorch waits in a collective."""
+"""The seconds that a rank may stand still: as long as PyTorch waits in a collective."""
 _STARTED_BY = (
     ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"),  # torchrun
     ("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),

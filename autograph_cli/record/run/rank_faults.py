@@ -15,9 +15,9 @@ from msgspec import Struct, field
 from autograph_cli.graph.ranks import words
 
 STILL = 3.0
-"""So many seconds ranks stand still before what they wait for is taken to come no more."""
+"""The seconds that ranks stand still before they are taken to wait in vain."""
 NAMED = 8
-"""So many ranks are named with their lines."""
+"""The most ranks that are named with their lines."""
 
 
 class Begun(Struct, frozen=True):
@@ -79,13 +79,13 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 class Fault(Struct, frozen=True):
-    """Why the ranks cannot go on, in one sentence; `rank` is to blame, where one is."""
+    """The reason why the ranks cannot go on, in one sentence; `rank` is to blame, if any is."""
 
     said: str
     rank: int | None = None
 
     def text(self) -> str:
-        """It as the file has it by which the ranks are told to stop."""
+        """Return the text of the file by which the ranks are told to stop."""
         return json.dumps({"said": self.said, "rank": self.rank})
 
 

@@ -33,7 +33,7 @@ class _MBConvConfig:
 
     @staticmethod
     def adjust_channels(channels: int, width_mult: float, min_value: int | None = None) -> int:
-        """So many channels in a model that is wider by this factor."""
+        """Return the number of channels in a model that is wider by this factor."""
         return _make_divisible(channels * width_mult, 8, min_value)
 
 
