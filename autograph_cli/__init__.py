@@ -56,7 +56,7 @@ def __getattr__(name: str) -> Any:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What `%load_ext autograph_cli` calls: adds the cell magic `%%autograph`."""
+    """Add the cell magic `%%autograph`; `%load_ext autograph_cli` calls this."""
     importlib.import_module("autograph_cli.cli.notebook").load(shell)
 
 
@@ -68,7 +68,7 @@ class _Callable(ModuleType):
 
 
 class AutographError(Exception):
-    """What a person did wrong, in one clear sentence; `exit_code` is what the command ends with.
+    """An error that the user can mend, told in one sentence; `exit_code` is the exit code of the command.
 
     >>> from pathlib import Path
     >>> from autograph_cli.record.run.store import load

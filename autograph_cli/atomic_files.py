@@ -27,7 +27,7 @@ _LEFTOVER = re.compile(rf"{re.escape(_PREFIX)}[0-9a-f]{{12}}{re.escape(_SUFFIX)}
 _unfinished: set[str] = set()
 """Files and folders that must not stay, of all threads."""
 _making = threading.RLock()
-"""Who makes one holds it; it is not given back before the process is ended."""
+"""The lock held while one is made; an ending process never gives it back."""
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ VIEWS = ("forward", "backward", "double-backward")
 
 
 class Recording:
-    """What a block made, once it is over: its trace, and pictures of it."""
+    """The trace of a block, once it is over, and pictures of it."""
 
     def __init__(
         self, recorder: Recorder, frame: FrameType, late: Callable[[], Recorder] | None = None, *, live: bool = False
@@ -32,7 +32,7 @@ class Recording:
         self._late, self._live = late, live and _live(self)
         self._awaited: pytorch.Awaited | None = None
         self.trace = graph.Trace(recorder.script)
-        """What was recorded; empty until the block has ended."""
+        """The recorded trace; empty until the block has ended."""
 
     def __enter__(self) -> Recording:
         self._start(self._recorders[0])

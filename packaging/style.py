@@ -1,7 +1,7 @@
-"""Hold the words of pages, and the docstrings of folders, to the budget of faults in `style.json`.
+"""Hold the words of pages, and the docstrings of the package, to the budget of faults in `style.json`.
 
 Fails where one has more. The budget goes down by itself; a page that is not in it may have none. `-v PAGE` lists the
-faults of a page or a folder."""
+faults of a page or of `autograph_cli`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BUDGET = ROOT / "style.json"
 PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/how-to/*.md", "docs/course/*.md")
-FOLDERS = ("autograph_cli/torch",)
-"""Folders whose docstrings are held to it; the others follow."""
+PACKAGE = "autograph_cli"
 LONGEST = 32
 """Words that a sentence, or a part of it between colons and semicolons, may have; code is one word, brackets none."""
 RULES = {
@@ -31,7 +30,10 @@ RULES = {
     ),
 }
 """The name of each fault, and the pattern that finds it in a sentence."""
-CLAUSE = re.compile(r"(?:What|Whatever|Whether|That|Those|Of|How|Which|Who|When|Where|If|By which|In which)\b")
+CLAUSE = re.compile(
+    r"(?:What|Whatever|Whether|That|Those|Of|How|Which|Who|When|Where|If|Why|So|Such|It|There"
+    r"|(?:As|At|By|For|From|In|On|To|Up to|With) (?:what|which|where|whom|how|so|such|many|much|long))\b"
+)
 """Beginnings of docstrings that are neither a verb nor a thing."""
 
 
@@ -73,11 +75,11 @@ def docstring_faults(source: str) -> Iterator[tuple[int, str, str]]:
 
 
 def found() -> dict[str, list[tuple[str, str, str]]]:
-    """The faults of each page and folder that has any, with the file and line of each."""
+    """The faults of each page, and of the package, that has any, with the file and line of each."""
     pages = {page: [page] for pattern in PAGES for page in ROOT.glob(pattern)}
-    folders = {ROOT / folder: sorted((ROOT / folder).rglob("*.py")) for folder in FOLDERS}
+    package = {ROOT / PACKAGE: sorted((ROOT / PACKAGE).rglob("*.py"))}
     every: dict[str, list[tuple[str, str, str]]] = {}
-    for files, check in ((pages, faults), (folders, docstring_faults)):
+    for files, check in ((pages, faults), (package, docstring_faults)):
         for page in sorted(files):
             for file in files[page]:
                 for line, name, sentence in check(file.read_text("utf-8")):

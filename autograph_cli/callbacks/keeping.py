@@ -1,4 +1,4 @@
-"""What the callbacks of all trainers do: record a training, and keep its trace however it ends."""
+"""The part that callbacks of all trainers share: record a training, and keep its trace however it ends."""
 
 from __future__ import annotations
 

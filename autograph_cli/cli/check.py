@@ -42,7 +42,7 @@ class Verdict(Struct, frozen=True):
     name: str
     orders: tuple[Checked, ...] = ()
     unchecked: str = ""
-    """Why it was not checked."""
+    """The reason why it was not checked."""
     because: tuple[str, ...] = ()
     """The nodes in it that are wrong, and where a gradient is cut."""
 

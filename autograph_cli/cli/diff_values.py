@@ -37,7 +37,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 EAGER = {"TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
 NEAR = 12
-"""So many steps are recorded at once, to find the first that parts."""
+"""The most steps that are recorded at once, to find the first that parts."""
 GROWN = 1e-4
 """Behind rounding that has grown so far a fault may hide: the operations are recomputed in float64."""
 CODES = {"equal": 0, "rounding": 0, "parted": 1, "incomparable": 3}
@@ -55,7 +55,7 @@ class Side(Struct, frozen=True):
 
 
 class Way(Struct, frozen=True):
-    """How a script is run."""
+    """The way to run a script."""
 
     engine: str = "builtin"
     executable: str = ""
@@ -160,7 +160,7 @@ def _ranks(name: str, revision: str | None, way: Way, ranks: int | None, goal: P
 
 
 def compare_ranks(pairs: Sequence[tuple[Side, Side]]) -> Divergence:
-    """How the numbers compare on the rank that parts first, with what is to be said of the others."""
+    """Return the divergence of the rank that parts first, with a note on the others."""
     found = [divergence(*(side.trace for side in pair)) for pair in pairs]
     numbers = [pair[0].trace.rank for pair in pairs]
     parted = [number for number, each in zip(numbers, found, strict=True) if each.verdict == "parted"]
@@ -229,8 +229,8 @@ def _said(text: str) -> str:
 
 
 def compare(sides: Sequence[Side]) -> Divergence:
-    """How the numbers of two runs compare; what parts is run once more, to see that it is the same each time, and so is
-    rounding that has grown, each operation recomputed."""
+    """Return how the numbers of two runs compare. A run that parts, or whose rounding has grown, is repeated to see
+    that it is the same each time, with each operation recomputed."""
     found, traces = _narrowed(sides)
     if found.verdict == "rounding" and (found.blurred or found.largest > GROWN):
         runs = _each(sides, lambda each: None if each.run is None else each.run(COMPARED, "deviation"))
@@ -314,7 +314,7 @@ def _narrowed(sides: Sequence[Side]) -> tuple[Divergence, list[Trace]]:
 
 
 def content(found: Divergence, sides: Sequence[Side], form: str) -> bytes:
-    """How the numbers of two runs compare, as `text`, `json` or `svg`."""
+    """Write how the numbers of two runs compare, as `text`, `json` or `svg`."""
     names = sides[0].name, sides[1].name
     if form == "svg":
         return parted_side_by_side(found, names)

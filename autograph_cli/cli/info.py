@@ -21,7 +21,7 @@ NEEDED = ("numpy", "ml_dtypes", "click", "rich", "pygments", "graphviz", "graphv
 OPTIONAL = ("torch",)
 SYSTEM_LAYOUT = ("dot",)
 TAPE = Path(autograph_cli.__file__).parent / "torch" / "_core" / "running" / "fast_tape"
-"""Where the compiled tape is, without the ending that names Python and platform; its source ends with `.pyx`."""
+"""The file of the compiled tape, without the ending that names Python and platform; its source ends with `.pyx`."""
 
 
 @click.command

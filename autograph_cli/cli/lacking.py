@@ -12,7 +12,7 @@ from autograph_cli.record.run.runner import Target, TargetError
 from autograph_cli.record.run.scan import Missing, scan
 
 _NAMED = 3
-"""How many names the short warning has room for."""
+"""The most names that the short warning lists."""
 
 
 def _other_engine() -> str:

@@ -47,7 +47,7 @@ class Real(click.FloatRange):
 
 
 class StepsType(click.ParamType[str]):
-    """Which steps to record: `first`, `last`, `all`, `3`, `10:20`, or several of them with commas."""
+    """The steps to record: `first`, `last`, `all`, `3`, `10:20`, or several of them with commas."""
 
     name = "steps"
 

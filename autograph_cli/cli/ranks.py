@@ -30,10 +30,10 @@ OVER = "over"
 """The file by which rank 0 tells the others that all is written."""
 _EVERY = 0.05
 _TO_SAVE = 60.0
-"""So many seconds a rank that is told to stop may take to write its part, which it must have begun within a few."""
+"""The seconds that a rank that is told to stop has to write its part, which it must have begun within a few."""
 _TO_BEGIN = 3.0
 _TO_END = 10.0
-"""So many seconds a run may take to end that was interrupted."""
+"""The seconds that an interrupted run has to end."""
 
 
 class RanksError(AutographError):
@@ -162,7 +162,7 @@ class Watch:
         self.folder, self.size, self.pids, self.timeout = folder, size, pids, timeout
         self.fault: Fault | None = None
         self._told = 0.0
-        """When the ranks were told to stop."""
+        """The time at which the ranks were told to stop."""
         self._launcher = _launcher_of(folder)
 
     def until_ended(self, ended: Callable[[int], int | None]) -> dict[int, int]:

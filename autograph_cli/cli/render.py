@@ -141,7 +141,7 @@ def _named(output: str, asked: str | None) -> str | None:
 
 
 class Destination(Struct, frozen=True):
-    """Where the pictures go: stdout, or a path, and in which format; `here` is where the command was given."""
+    """The output of pictures: stdout or a path, and the format; `here` is the folder where the command was given."""
 
     here: Path
     path: Path | None

@@ -18,7 +18,7 @@ from autograph_cli.record.log.kinds import ALL_UNTIL
 from autograph_cli.record.run.store import has_graph
 
 MOST = 12
-"""So many leaves or roots are named; of more, their number is told."""
+"""The most leaves or roots that are named; of more, the report gives their number."""
 NOT_FOLLOWED = ", the last one that was followed: the loop did not tell which is the last, {} (--steps {} keeps it)"
 
 AFTER = ", {}: drawn by --step last"

@@ -176,7 +176,7 @@ def steps_of(asked: str | None, record: Collection[str]) -> str:
 
 
 class Recording(Struct, frozen=True):
-    """How a script is recorded, and where its trace goes."""
+    """The options for recording a script, and the place of its trace."""
 
     steps: str
     record: tuple[str, ...]
@@ -187,7 +187,7 @@ class Recording(Struct, frozen=True):
     quiet: bool
     output: Path | None
     folder: Path
-    """Where the command was given: the script may go elsewhere."""
+    """The folder where the command was given: the script may change its own."""
 
 
 def _run(target: runner.Target, asked: Recording, place: Placement | None, shared: Path | None) -> runner.Session[int]:

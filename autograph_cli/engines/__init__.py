@@ -1,4 +1,4 @@
-"""How a recorder hears an engine: one protocol, and the engines that speak it."""
+"""The engines that a recorder can hear, and the protocol that they share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from autograph_cli.engines.protocol import Connect
 
 NAMES = ("builtin", "torch", "auto")
-"""What `--engine` takes: the engine of this package, the PyTorch that is installed, or that one where there is one."""
+"""The values of `--engine`: the engine of this package, the installed PyTorch, or PyTorch if there is one."""
 _NOT_INSTALLED = "PyTorch is not installed here: pip install torch, or take --engine builtin."
 
 _NOT_IMPORTED = "This PyTorch cannot be recorded ({}): take PyTorch 2.5 or newer, or --engine builtin."

@@ -1,4 +1,4 @@
-"""How a recorder hears an engine: the events that it is told of, and the facts that it may ask for.
+"""The protocol between a recorder and an engine: the events that it tells, and the facts that it answers.
 
 An engine tells plain data: numbers, classes, types, and weak references to what may die. So what a recorder writes down
 holds no tensor and no node. A node is known by its sequence number, which is never negative and unique in a process;
@@ -80,7 +80,7 @@ class BackwardCall(Protocol):
     keeps_graph: bool
     create_graph: bool
     inputs: Any
-    """What the roots are differentiated by; None: by all leaves."""
+    """The tensors that the roots are differentiated by; None for all leaves."""
     ran: list[Any]
     """The nodes that it ran, in order."""
     found: Any
@@ -103,7 +103,7 @@ class CollectiveCall(Struct, frozen=True):
     """The number of the call in its group, or with its peer, from 1."""
     tensors: Sequence[Any]
     bytes: int
-    """What this rank gives."""
+    """The bytes that this rank gives."""
     peer: int | None = None
     """The other rank of a call between two, which is no collective."""
 
@@ -124,11 +124,11 @@ class Inside(Protocol):
 
 
 class CannotDerive(Exception):
-    """Why no derivative graph was made, as a sentence."""
+    """The reason why no derivative graph was made, as a sentence."""
 
 
 class Listener(Protocol):
-    """What an engine tells. All is told under `lock`, in the thread in which it happens."""
+    """The listener that an engine tells. All is told under `lock`, in the thread in which it happens."""
 
     lock: Any
     known: dict[int, Any]
@@ -138,7 +138,7 @@ class Listener(Protocol):
     drawn: ById[Drawn]
     """The tensors that were made from nothing, by id."""
     count: int
-    """How many events were noted."""
+    """The number of events that were noted."""
 
     def here(self) -> Any:
         """Return the notes on what is going on in this thread."""
@@ -195,10 +195,10 @@ class Listener(Protocol):
         next: tuple[Output | None, ...],
         args: tuple[Output, ...],
     ) -> None:
-        """There is a node that was made before the engine was listened to."""
+        """A node is found that was made before the engine was listened to."""
 
     living: bool
-    """Whether such nodes are put among what is `known` as they are, and not told of; leaves are."""
+    """True if such nodes are put into `known` as they are, and not told of; leaves are told of."""
 
     def leaf(self, number: int, variable: Any, cls: type, like: Any) -> int:
         """A node of this number adds up the gradient of a leaf; the answer is the number by which the leaf is known."""
@@ -238,7 +238,7 @@ class Listener(Protocol):
         that were told of it."""
 
     def absorbed(self, outputs: Iterable[Output]) -> None:
-        """How these were changed outside of autograd is part of the operation that is told next."""
+        """Forget changes of these outside of autograd: the operation that is told next includes them."""
 
     def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
         """An operation was told; what was told after event `newest` came with it. Only where the engine is
@@ -254,7 +254,7 @@ class Listener(Protocol):
         """The ranks of a group are about to exchange tensors."""
 
     changed: bool
-    """Whether a tensor with a gradient was changed outside of autograd, so that it is asked what tensors are `now`."""
+    """True if a tensor with a gradient was changed outside of autograd, so that `now` is asked what tensors are."""
 
     def minds(self, tensor: Any) -> bool:
         """Return whether a change of a tensor with a gradient, outside of autograd, is told as an operation without a
@@ -277,15 +277,15 @@ class Events(Protocol):
     """The events that a connection tells, and when."""
 
     name: str
-    """How traces call it."""
+    """The engine's name in traces."""
     version: str
     """Its version, unless it is that of this package."""
     cost: float
     """The seconds that it takes to follow an operation, about."""
     folders: tuple[str, ...]
-    """Where the engine's own code is, beside this package."""
+    """The folders of the engine's own code, beside this package."""
     measured: bool
-    """Whether the listener is told of what was `made`."""
+    """True if the listener is told of what was `made`."""
     telling: tuple[str, ...]
     """The methods by which the listener is told."""
     replaced: dict[str, Any]
@@ -302,7 +302,7 @@ class Events(Protocol):
         """Tell it no more."""
 
     def follow(self, on: bool) -> None:
-        """Whether the listener follows what comes now; it may be told all the same, if that costs nothing."""
+        """Set whether the listener follows what comes now; it may be told all the same, if that costs nothing."""
 
     def listening(self) -> AbstractContextManager[None]:
         """Tell the listener within the block only; who listened before does so again after it."""
@@ -508,7 +508,7 @@ class Engine(Events, NodeFacts, TensorFacts, Measuring, Protocol):
 
 
 class Connect(Protocol):
-    """What connects a recorder to an engine."""
+    """Connects a recorder to an engine."""
 
     tensor: type
     """The class of tensors."""

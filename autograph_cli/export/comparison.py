@@ -29,11 +29,11 @@ from autograph_cli.graph.names import visible
 from autograph_cli.graph.parting_front import front
 
 SMALL_GRAPH = 24
-"""Up to so many nodes nothing is folded."""
+"""The most nodes of a graph in which nothing is folded."""
 DIFFERENT: tuple[Style, ...] = ("added", "removed", "changed")
 Side = Literal["before", "after"]
 SIDE_OF: dict[Style, Side] = {"removed": "before", "added": "after"}
-"""On which side alone a box is seen."""
+"""The side on which alone a box is seen."""
 BETWEEN = 24.0
 """Points between pictures beside each other."""
 _WORDS: dict[Style, str] = {**LEGEND, **{style: style for style in DIFFERENT}, "folded": "unchanged"}

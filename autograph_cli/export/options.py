@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 READABLE = 200
 """Boxes that a person still finds the way among."""
 PARAMETERS = {None: None, "inline": True, "boxes": False}
-"""How the leaves of a picture are drawn, and the default."""
+"""The choices for drawing the leaves of a picture, and the default."""
 FLOWS = ("gradient", "data")
 """The edges that arrows between derivatives may follow: the default first."""
 
@@ -35,7 +35,7 @@ class Panels(Struct, frozen=True):
 
 
 class Flag(Struct, frozen=True):
-    """How a command line asks for a field, and what its help says."""
+    """The option of a command line for a field, and its help."""
 
     help: str
     choices: Collection[str] = ()
@@ -50,7 +50,7 @@ class Flag(Struct, frozen=True):
 
 
 class RenderOptions(Struct, frozen=True, kw_only=True):
-    """How a graph is drawn, whatever the view and the format. A field with a `Flag` is an option of commands."""
+    """The options for drawing a graph, in any view and format. A field with a `Flag` is an option of commands."""
 
     roots: tuple[str, ...] | None = None
     """Only what these hang on."""
@@ -75,8 +75,8 @@ class RenderOptions(Struct, frozen=True, kw_only=True):
             default=READABLE,
         ),
     ] = None
-    """Where a picture has more boxes, loops are rolled if that makes it much smaller, equal modules in a row are drawn
-    once, modules closed from the inside out, and chains folded, as far as it takes."""
+    """The most boxes in a picture. Above it, loops are rolled if that makes it much smaller, equal modules in a row are
+    drawn once, modules closed from the inside out, and chains folded, as far as it takes."""
     roll: Annotated[
         bool | None, Flag("Draw one turn of each loop; unless told, where it makes a picture much smaller.")
     ] = None
@@ -121,7 +121,7 @@ class RenderOptions(Struct, frozen=True, kw_only=True):
     title: str = ""
     """The script; the title of a picture says the view, the roots and the step too."""
     total_steps: int = 0
-    """How many steps the script made."""
+    """The number of steps that the script made."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Scripts by their names in the graph, for a page to show."""
     panels: Panels = field(default_factory=Panels)

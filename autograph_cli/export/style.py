@@ -1,4 +1,4 @@
-"""How things look: shape, colour and line for each kind, told apart in grey as well; and how big they are."""
+"""The look of pictures: shape, colour and line for each kind, told apart in grey as well; and the sizes."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ BANDS = (
 PAPER, FRAME_LINE = "#FFFFFF", "#A9ADB5"
 """The ground of a picture, and the border of a frame."""
 SHADE = (1.0, 0.965, 0.93, 0.95, 0.91)
-"""How light a ground is within so many frames, the last two in turn."""
+"""The lightness of a ground within so many frames, the last two in turn."""
 
 SLANT = 9.0
-"""How far a parallelogram leans, in points."""
+"""The slant of a parallelogram, in points."""
 
 _WIDTHS = (("ijl.,:;|!'", 0.32), ("()[]{}frt/\\- ", 0.42), ("mMW@%w", 0.98), ("_=+*#<>~0123456789", 0.66))
 

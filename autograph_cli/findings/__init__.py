@@ -1,4 +1,4 @@
-"""What an expert would see in a trace: findings with a code, a line, facts, a reason and a remedy."""
+"""Findings that an expert would see in a trace, with a code, a line, facts, a reason and a remedy."""
 
 from autograph_cli.findings.explain import RULES, explain
 from autograph_cli.findings.records import Finding, Rule

@@ -14,7 +14,7 @@ from autograph_cli.graph.cuts import LISTED
 from autograph_cli.graph.ledger import Happening, Ledger, Module
 
 OFTEN = 2
-"""So often something must be seen for it to be a habit of the loop."""
+"""The times that something must be seen to be a habit of the loop."""
 
 
 class Turn(Struct, frozen=True):
@@ -49,11 +49,11 @@ class Book:
         return self.sets[happening.given]
 
     def gave(self, happening: Happening) -> frozenset[int]:
-        """Those to which a backward call gave a gradient that was not zero."""
+        """Return the parameters to which a backward call gave a gradient that was not zero."""
         return self.given(happening) - self.sets[happening.zero]
 
     def ready(self, happening: Happening) -> frozenset[int]:
-        """Those that had a gradient which was not zero."""
+        """Return the parameters that had a gradient which was not zero."""
         return self.sets[happening.ready]
 
     def of(self, *kinds: str) -> list[Happening]:

@@ -1,4 +1,4 @@
-"""Where the gradient of a leaf ends, though what is computed from it goes on to a result."""
+"""Finds where the gradient of a leaf ends, though results are computed from it further on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REMEDIES: dict[Kind, str] = {
 }
 _REENTRANT = "A checkpoint with use_reentrant=True records nothing where none of its inputs requires a gradient."
 _WORDS: dict[str, Kind] = {"detach": "detached", ".data": "detached", "an integer": "whole", "torch.": "unrecorded"}
-"""What the causes in the text of a line have in them, where it is no plain number."""
+"""Words in the causes that a line's text shows, and the kind they mean; without any it is a plain number."""
 
 
 class Ending(Struct, frozen=True):

@@ -63,7 +63,7 @@ RULES: tuple[Rule, ...] = (
 )
 """By importance; the first digit of a code is its family."""
 _NUMBERS = re.compile(r"%\d+|(?<=\d)\[[\d, ]*\]|(?<![\w.:\[])-?\d[\d.]*(?:e[+-]?\d+)?")
-"""What differs from step to step: numbers of what has no name, sizes, and values."""
+"""The parts that differ from step to step: numbers of nameless tensors, sizes, and values."""
 _IGNORED = re.compile(r"#\s*autograph:\s*ignore(?:\[([\w\s,]*)\])?")
 
 

@@ -1,4 +1,4 @@
-"""What the text of a custom Function tells: where it keeps tensors, what its backward reads and cuts."""
+"""Reads the text of a custom Function: where it keeps tensors, what its backward reads and cuts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PIECEWISE = frozenset(
 _PLAIN = frozenset(
     ("shape", "size", "numel", "dim", "ndim", "len", "dtype", "device", "item", "int", "float", "stride")
 )
-"""What makes a plain value of a tensor."""
+"""The names that make a plain value of a tensor."""
 
 
 class FunctionText(Struct, frozen=True):

@@ -30,7 +30,7 @@ def _influences(seen: Seen) -> Iterator[Found]:
 
 
 _CAUSES = ("AG506", "AG510")
-"""Those that tell of an operation by which examples come together."""
+"""The rules that tell of an operation by which examples come together."""
 _LEAK = "A model that sees what it is to predict learns to copy it, and has nothing to copy where it is used."
 _ONE_WAY = (
     "Let a time take in nothing later: a causal mask, layers of one direction, convolutions that are padded before the "

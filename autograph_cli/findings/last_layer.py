@@ -40,7 +40,7 @@ _DIFFERENCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
 _LOGITS = "binary_cross_entropy_with_logits"
 _PROBABILITIES = ("softmax", "_softmax", "sigmoid")
 PART = 0.05
-"""Such a part of what the targets span must be out of reach."""
+"""The part of the targets' span that must be out of reach."""
 ROUNDING = 1e-3
 
 

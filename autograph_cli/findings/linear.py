@@ -22,7 +22,7 @@ class Layer(Struct, frozen=True):
     data: Edge
     leaf: Edge
     given: int
-    """How many numbers it takes of each example, or each place, as far as its weights mix them."""
+    """The count of numbers that it takes of each example, or each place, as far as its weights mix them."""
     made: int
 
 
@@ -44,7 +44,7 @@ def layer_of(seen: Seen, node: Node) -> Layer | None:
 
 
 def saved_groups(node: Node) -> str:
-    """In how many groups a convolution goes; 1 of all else."""
+    """Return the number of groups of a convolution; 1 for all else."""
     found = [saved.value for saved in node.saved if saved.name in ("_saved_groups", "groups")]
     found += [value for name, value in node.constants if name == "groups"]
     return next(iter(found), "1")

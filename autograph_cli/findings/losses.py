@@ -18,7 +18,7 @@ _TWICE = {
     "binary_cross_entropy_with_logits": ("sigmoid",),
     "logsumexp": ("softmax", "_softmax"),
 }
-"""What takes any numbers and does the same to them once more."""
+"""The losses that take any numbers, and the operations that they repeat."""
 _SUMS = ("sum", "nansum", "cumsum")
 _EXACT = {"float16": 2_048, "bfloat16": 256}
 """Up to here whole numbers are exact: what is added to more is rounded to it."""

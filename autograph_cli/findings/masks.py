@@ -69,7 +69,7 @@ def _added(seen: Seen, node: Node) -> Iterator[Edge]:
 
 
 def zeros_in(values: Values | None) -> int:
-    """How many of the numbers are zero; 0 where that is not known."""
+    """Return the number of zeros; 0 if it is not known."""
     if values is None:
         return 0
     return values.zeros or sum(number == "0" for line in values.whole for number in re.findall(r"[^\s,\[\]]+", line))

@@ -1,4 +1,4 @@
-"""What the recorded numbers tell: where NaN is born, gradients that vanish or explode, dead units."""
+"""Findings from recorded numbers: where NaN is born, gradients that vanish or explode, dead units."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ VANISHED, EXPLODED = 1e-7, 1e4
 """The ratio of the largest gradients of two parameters in one chain below which, or the number above which, it is
 told."""
 DEEP = 4
-"""So many layers there must be for their gradients to be compared."""
+"""The fewest layers whose gradients are compared."""
 ROUNDING = 1e-4
 """A sum that is smaller than this part of what it is made of may be rounding."""
 _LARGE = {"float16": 256.0, "bfloat16": 1e19, "float32": 1e19, "complex64": 1e19, "float64": 1e154, "complex128": 1e154}
-"""What has no square in these types, in round numbers."""
+"""The numbers, in round figures, above which a square is infinite in these types."""
 MANY = 16
-"""So many numbers must be zero for a layer to be dead."""
+"""The fewest zeros of a dead layer."""
 
 
 def not_finite(values: Values | None) -> str:
@@ -343,7 +343,7 @@ def _keeps_numbers(node: Node) -> bool:
 
 
 def _parameters(seen: Seen) -> list[tuple[Edge, float]]:
-    """Of each layer on the way to the last one a leaf and the largest number of its gradient, in order of first use.
+    """Return a leaf of each layer before the last, and the largest number of its gradient, in order of first use.
 
     The leaf is the bias, whose gradient is that of the layer's result, unless it is nothing but rounding, as before a
     normalization; else the weights.

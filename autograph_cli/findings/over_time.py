@@ -10,7 +10,7 @@ from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import behind, where
 
 LONG = 8
-"""So many turns there must be."""
+"""The fewest turns to look at."""
 _Key = tuple[int, str, Source | None, str]
 
 

@@ -1,4 +1,4 @@
-"""What is wrong between the ranks of a run: graphs that differ, collectives that do not meet, gradients left alone."""
+"""Faults between the ranks of a run: graphs that differ, collectives that do not meet, gradients left alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autograph_cli.graph.facts import bytes_text
 from autograph_cli.graph.ranks import Rank, words
 
 STOPPED = "stopped: "
-"""What the failure of a rank begins with that was stopped since another one had failed."""
+"""The beginning of the failure of a rank that was stopped since another one had failed."""
 
 
 class RankRule(Struct, frozen=True):

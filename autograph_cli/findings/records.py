@@ -19,7 +19,7 @@ class Finding(Struct, frozen=True):
 
     code: str
     said: str
-    """What is so, with the names of what it is about, in one sentence."""
+    """The fact, with the names that it is about, in one sentence."""
     source: Source | None
     reason: str
     remedy: str
@@ -30,16 +30,16 @@ class Finding(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """What a rule saw; with the rule's own words it becomes a finding."""
+    """The facts that a rule saw; with the rule's own words they become a finding."""
 
     said: str
     source: Source | None = None
     facts: tuple[str, ...] = ()
     nodes: tuple[int, ...] = ()
     remedy: str = ""
-    """What to change, where that is not the same for all that the rule finds."""
+    """The change to make, if it is not the same for all that the rule finds."""
     reason: str = ""
-    """Why, likewise."""
+    """The reason, if it is not the same for all that the rule finds."""
     covers: tuple[str, ...] = ()
     """The parameters whose missing gradients it explains: no other finding tells of them."""
     about: tuple[str, ...] = ()
@@ -125,11 +125,11 @@ class Rule(Struct, frozen=True):
     remedy: str
     find: Callable[[Seen], Iterable[Found]]
     record: tuple[str, ...] = ()
-    """What must be recorded beside the graph for it to be found."""
+    """The measurements that it needs beside the graph."""
     ledger: bool = False
     """True if it reads the ledger of training, which traces of earlier versions do not have."""
     on_request: bool = False
-    """Whether it is looked for only where its code is selected: advice on what is right."""
+    """True if it is looked for only when its code is selected: advice on what is right."""
     aside: bool = False
     """True if its findings are printed below the others, unless a code is selected."""
 

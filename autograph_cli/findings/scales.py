@@ -24,9 +24,9 @@ from autograph_cli.graph import Edge, Node, Values
 from autograph_cli.graph.cuts import LISTED, where
 
 HUGE = 1e8
-"""So many times the gradient that the pass began with is too much for a leaf."""
+"""The ratio to the gradient that the pass began with which is too much for a leaf."""
 JUMP = 1e4
-"""So many times what came to it an operation must pass on to be blamed."""
+"""The ratio of its results to its arguments from which on an operation is blamed."""
 _NORMS = ("native_batch_norm", "native_layer_norm", "native_group_norm", "cudnn_batch_norm")
 _BYTE = 255.0
 MANY = 64
@@ -184,7 +184,7 @@ def _diverges(seen: Seen) -> Iterator[Found]:
 
 
 def _loss(values: Values | None) -> float:
-    """How large a loss is; one that falls below zero does not grow."""
+    """Return the size of a loss; one that falls below zero does not grow."""
     text = "".join(values.whole).strip() if values is not None else ""
     return 0.0 if text.startswith("-") else largest(values) or 0.0
 
@@ -207,9 +207,9 @@ def _tested_otherwise(seen: Seen) -> Iterator[Found]:
 _SMALL = "Begin with numbers near to one."
 _LARGE = "What is multiplied by it gets a gradient as many times as large, and one step throws it far away."
 OTHERWISE = 20.0
-"""So many times as large are numbers that were scaled in one place and not in the other."""
+"""The ratio of sizes of numbers that were scaled in one place and not in the other."""
 GROWN = 100.0
-"""By so many times a loss must have grown for it to be told."""
+"""The factor by which a loss must have grown to be told."""
 _VALUES = ("values",)
 RULES = (
     Rule(

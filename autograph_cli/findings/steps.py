@@ -1,4 +1,4 @@
-"""What goes on from step to step: graphs that grow, and graphs of gradients that nobody differentiates."""
+"""Findings from step to step: graphs that grow, and graphs of gradients that nobody differentiates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autograph_cli.graph.cuts import LISTED, behind
 from autograph_cli.record.names.bindings import Script
 
 FEWEST = 4
-"""So many steps or calls are a loop."""
+"""The fewest steps or calls of a loop."""
 
 
 def _by_line(graph: Iterable[Node]) -> Counter[tuple[Source, str]]:

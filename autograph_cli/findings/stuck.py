@@ -144,7 +144,7 @@ def _zeros(seen: Seen) -> Iterator[Found]:
 
 
 FEWEST = 3
-"""So many steps there must be: the first gradients of what begins with zeros may be zero."""
+"""The fewest steps: the first gradients of a layer that begins with zeros may be zero."""
 
 
 def _is_told(seen: Seen) -> bool:

@@ -111,7 +111,7 @@ def _steps_scaled(seen: Seen) -> Iterator[Found]:
 
 
 def _scale(seen: Seen) -> float | None:
-    """By what a line that calls `scale` multiplied what backward starts from; None where none does."""
+    """Return the factor of a line that calls `scale` before backward; None if there is none."""
     for edge in seen.outcome():
         node = seen.graph[edge.node]
         factors = [span_of(seen, other) for other in node.args if is_given(seen, other) and not shape_of(seen, other)]

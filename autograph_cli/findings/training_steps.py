@@ -253,7 +253,7 @@ def _moves_nothing(seen: Seen) -> Iterator[Found]:
 
 
 GONE = 1e-5
-"""To such a part of what it was a learning rate falls that ends training."""
+"""The part of itself to which a learning rate falls that ends training."""
 
 
 RULES = (

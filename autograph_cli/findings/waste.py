@@ -1,4 +1,4 @@
-"""What a script could do with less: work that comes out the same in each step, and memory kept for backward."""
+"""Savings that a script could make: work that comes out the same in each step, and memory kept for backward."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from autograph_cli.graph.facts import bytes_text
 from autograph_cli.graph.saved_memory import Kept, kept_tensors, total_bytes, uncounted_words
 
 MUCH = 10_000
-"""So many numbers a line must make in each step for it to be told."""
+"""The fewest numbers that a line must make in each step to be told."""
 LARGE, PART = 1 << 20, 0.1
-"""So many bytes, and such a part of all that is kept, must be saved for it to be told."""
+"""The fewest bytes, and the least part of all that is kept, that must be saved to be told."""
 
 
 def _repeated(seen: Seen) -> Iterator[Found]:

@@ -39,7 +39,7 @@ _MOVES = frozenset(
 )
 """The operations whose result has no number that they were not given."""
 _COPIES = ("clone", "contiguous", "_to_copy", "index", "reshape")
-"""Those of them that may give it new memory."""
+"""The ones that may give it new memory."""
 PRODUCTS = frozenset(
     ["mm", "addmm", "bmm", "baddbmm", "addmv", "mv", "matmul", "linear", "convolution", "dot", "einsum"]
 )

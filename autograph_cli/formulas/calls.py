@@ -314,4 +314,4 @@ _PICKING = frozenset(
 )
 """Operations whose numbers are some of their first tensor's."""
 FIXED = ("{0}[", "gather(", "take(", "diagonal(", "roll(", "unfold(", "as_strided(", "rot90(", "permute(")
-"""How calls begin that pick by place, whatever the numbers are."""
+"""The beginnings of calls that pick by place, whatever the numbers are."""

@@ -17,7 +17,7 @@ from autograph_cli.formulas.replay import LATTICES, Played
 Array = Any
 Values = Mapping[Expr, Array]
 TURNS = 18
-"""How often numbers are drawn at most, where a function is not defined for some or a mask picks as many as it did."""
+"""The most draws of numbers, where a function is not defined for some or a mask picks as many as it did."""
 NEEDED = 2
 """Draws at which a formula gives the graph's numbers."""
 SECONDS = 10.0

@@ -60,7 +60,7 @@ class _Line:
     expr: Expr
     pass_id: int | None = None
     symbol: Expr | None = None
-    """What stands for it further on."""
+    """The symbol that stands for it further on."""
     edge: Edge | None = None
     """The tensor that it is, or of a derivative the one that it is by; None: it is a name for the expression."""
 
@@ -83,7 +83,7 @@ class _Reading:
         self.edges: dict[Expr, Edge] = {}
         """The tensor that each symbol is."""
         self.starts: dict[Expr, tuple[int, int]] = {}
-        """Of symbols for the gradient that a script gave: the pass and the root."""
+        """The pass and the root of each symbol for a gradient that the script gave."""
         self.own: set[Expr] = set()
         """Symbols that are no name of the script, and mean nothing where their line is not written."""
         self.done: dict[int, list[Expr]] = {}

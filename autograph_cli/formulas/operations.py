@@ -132,7 +132,7 @@ def _bind(record: Operation, node: Node) -> Bound:
 
 
 _DERIVED = ("sizes", "strides", "layout", "numel", "scalar_type", "dtype", "options", "self_dim")
-"""How the names end of what a node keeps beside the arguments of its operation."""
+"""The endings of names that a node keeps beside the arguments of its operation."""
 
 
 def _typed(parameter: Parameter, value: Any) -> Any:

@@ -10,7 +10,7 @@ from autograph_cli.graph import GraphError
 
 
 class FormulaError(GraphError):
-    """Why there are no formulas, as a sentence."""
+    """The reason why there are no formulas, as a sentence."""
 
 
 class Formula(Struct, frozen=True):
@@ -27,7 +27,7 @@ class Formula(Struct, frozen=True):
     """The SymPy expression."""
     pass_id: int | None = None
     inexact: bool = False
-    """Whether an operation without a rule is in it, or in what it stands on."""
+    """True if it holds, or stands on, an operation without a rule."""
 
     def __str__(self) -> str:
         return f"{self.name} = {self.text}"

@@ -1,4 +1,4 @@
-"""What the operations of a graph are as formulas, and how a gradient goes back through those that mix numbers."""
+"""The operations of a graph as formulas, and the way of a gradient back through those that mix numbers."""
 
 from __future__ import annotations
 

@@ -23,17 +23,17 @@ class Sheet:
 
     def __init__(self) -> None:
         self.definitions: dict[Expr, Expr | None] = {}
-        """What each symbol is; None for a leaf or an input."""
+        """The definition of each symbol; None for a leaf or an input."""
         self.shapes: dict[Expr, Shape] = {}
-        """Of symbols, and of functions that mix."""
+        """The shapes of symbols, and of functions that mix."""
         self.symbols: dict[Expr, Expr] = {}
-        """What is known by a symbol, where it is not to be written anew."""
+        """The symbol of each expression that is not written out again."""
         self.calls: dict[str, Callable[..., Any]] = {}
-        """What computes a call from its tensors, by how the call is written."""
+        """The function that computes a call from its tensors, by the text of the call."""
         self.backs: dict[str, Callable[[Expr, Expr], list[Pulled]]] = {}
-        """What takes a gradient back through a call, where it is known how."""
+        """The function that takes a gradient back through a call, where there is one."""
         self.constant: set[Expr] = set()
-        """What no gradient goes through: symbols and calls."""
+        """Symbols and calls that no gradient goes through."""
         self._names: set[str] = set()
 
     def define(self, name: str, shape: Shape, expr: Expr | None = None) -> Expr:

@@ -16,19 +16,19 @@ from autograph_cli.graph.records import Edge, Exact, Flow, Graph, Node
 
 Level = Literal["same", "rounding", "parted", "unknown"]
 SHARP, USUAL, LOOSE, OTHER = 8, 64, 100, 1_000
-"""By so many units of the dtype two results may differ: of the same kernel on the same numbers, of two kernels, of two
-ways to compute the same, and of these on two engines."""
+"""The units of the dtype by which two results may differ: of the same kernel on the same numbers, of two kernels, of
+two ways to compute the same, and of these on two engines."""
 AMPLIFIED = 100
-"""By how much an operation may enlarge the relative difference of what it is given."""
+"""The factor by which an operation may enlarge the relative difference of its arguments."""
 
 COARSE, AMPLIFIED_COARSE = 1e-3, 20
 """Kernels add up numbers of 16 bits in more: they round once, and 100 times what that is would be any number."""
 BLURRED = 0.01
-"""Where rounding may have grown to such a part of a number, it is not known whether that is all."""
+"""The part of a number above which a difference may be more than rounding."""
 
 
 class Compared(Struct, frozen=True):
-    """How far two tensors are apart, and how that is to be taken."""
+    """The difference of two tensors, and how to judge it."""
 
     level: Level
     apart: Apart = SAME
@@ -68,7 +68,7 @@ class Aligned:
         self.largest = 0.0
         """The largest relative difference that is rounding."""
         self.carried: dict[str, float] | None = {}
-        """How far apart the gradients of leaves were in the step before, by name; None where that is not known."""
+        """The difference of each leaf's gradient in the step before, by name; None if it is not known."""
 
     @property
     def sides(self) -> tuple[tuple[Graph, dict[int, int]], tuple[Graph, dict[int, int]]]:
@@ -84,16 +84,15 @@ class Aligned:
         return compared
 
     def loosely(self, old: Exact | None, new: Exact | None, one: Edge, other: Edge) -> Compared:
-        """How far apart numbers of these two outputs are, as two ways to compute the same may be."""
+        """Compare the numbers of two outputs loosely, as results of two ways to compute the same."""
         eps = max(self.eps(one, other), self.coarsest[0][one.node], self.coarsest[1][other.node])
         return self.judged(old, new, eps, self.loose)
 
     def judged(
         self, old: Exact | None, new: Exact | None, eps: float, units: float, given: float = 0.0, noise: float = 0.0
     ) -> Compared:
-        """How far two tensors are apart, whose numbers may differ by so many units, by what is made of the relative
-        difference of what they were computed from (`given`), by `noise`, the rounding of sums that come to nothing,
-        and by what was allowed anyhow."""
+        """Compare two tensors whose numbers may differ by so many `units`, by the effect of the relative difference of
+        their arguments (`given`), by `noise`, the rounding of sums that come to nothing, and by `rtol`."""
         if old is None or new is None:
             return UNKNOWN
         found = apart(old, new)
@@ -133,8 +132,7 @@ class Aligned:
         return self.pairs.get(one.node) == other.node and one.nr == other.nr
 
     def compare(self, one: Edge, other: Edge) -> Compared:
-        """How far two outputs are apart: as it was found where they are the same one, else as two ways to compute the
-        same may be."""
+        """Compare two outputs: as was found if they are the same one, else as two ways to compute the same."""
         known = self.results.get((one.node, one.nr)) if self.like(one, other) else None
         if known is not None:
             return known

@@ -44,7 +44,7 @@ class Merging(Generic[Key]):
         its = {key: [node for node in members if node.computes] for key, members in self.members.items()}
         self.operations = {key: members for key, members in its.items() if members}
         self.position: dict[Edge, Edge] = {}
-        """Where each output is now."""
+        """The new output for each old one."""
         self.place: dict[int, int] = {}
         """The numbers of the nodes that are left."""
 

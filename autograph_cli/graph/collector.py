@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MANY = 100_000
-"""So many new objects take longer to walk than all that `freeze` froze and that is not frozen any more."""
+"""The new objects that take longer to walk than all that `freeze` froze and that is not frozen any more."""
 _frozen = 0
-"""How many objects `freeze` froze, as far as they are still frozen."""
+"""The number of objects that `freeze` froze and that are still frozen."""
 
 
 def freeze() -> None:

@@ -1,4 +1,4 @@
-"""Why no gradient goes from one position to another, as far as a graph tells by itself."""
+"""The reasons why no gradient goes from one position to another, as far as a graph tells by itself."""
 
 from __future__ import annotations
 

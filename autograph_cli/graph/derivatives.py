@@ -1,4 +1,4 @@
-"""What the passes of a graph differentiate, in the words of the script: `dloss/dw`, `1, gradient of loss`."""
+"""The derivatives that the passes of a graph compute, in the words of the script: `dloss/dw`, `1, gradient of loss`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _in_runs(words: Iterable[str]) -> list[str]:
 
 
 def incoming_gradients(graph: Graph) -> dict[int, str]:
-    """Of each nameless input that only backwards of one node were given, whose gradient it is.
+    """Return whose gradient each nameless input is that only backwards of one node take.
 
     The number before it stands where the values were recorded and all are 1.
     """

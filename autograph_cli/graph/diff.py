@@ -1,4 +1,4 @@
-"""What differs between two graphs, matched by structure: added, removed and changed nodes, backward calls and roots."""
+"""The differences of two graphs, matched by structure: added, removed and changed nodes, backward calls and roots."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from autograph_cli.graph.trace_writer import plain
 Part = Literal["names", "shapes", "dtypes", "constants", "lines", "modules", "untracked"]
 PARTS: tuple[Part, ...] = ("names", "shapes", "dtypes", "constants", "lines", "modules", "untracked")
 DEFAULT_PARTS: tuple[Part, ...] = ("names", "shapes", "dtypes", "constants", "untracked")
-"""What is compared, and kept in a snapshot, next to the structure. Without `untracked`, what autograd did not record is
-an input of what it recorded."""
+"""The parts that are compared, and kept in a snapshot, next to the structure. Without `untracked`, what autograd did
+not record is an input of what it recorded."""
 Aspect = Literal["kind", "operation", "type", "constants", "arguments", "gradients", "origin", "line", "module"]
 
 
@@ -46,7 +46,7 @@ class PassChange(Struct, frozen=True):
 
 @dataclass(frozen=True, repr=False)
 class GraphDiff:
-    """How `new` differs from `old`; true if it does.
+    """The differences between `old` and `new`; true if there are any.
 
     >>> from autograph_cli.graph.records import Output, TensorType
     >>> outputs = [(Output(TensorType("float32", (size,)), ("x",)),) for size in (3, 4)]

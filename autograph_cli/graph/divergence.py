@@ -1,4 +1,4 @@
-"""Where two recorded runs part first, and how far that spreads: step by step, each as `parting.py` looks at it."""
+"""Finds where two recorded runs part first, and how far that spreads: step by step, by `parting.py`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RELATED = 0.9
 
 
 class Spread(Struct, frozen=True):
-    """How far the gradient of one leaf is apart, in one backward call."""
+    """The difference of one leaf's gradient in one backward call."""
 
     name: str
     order: int
@@ -37,7 +37,7 @@ class Spread(Struct, frozen=True):
 
 
 class Divergence(Struct, frozen=True):
-    """How the numbers of two runs compare."""
+    """The comparison of the numbers of two runs."""
 
     verdict: Verdict
     why: str = ""
@@ -51,9 +51,9 @@ class Divergence(Struct, frozen=True):
     looked: int = 0
     """The tensors that were compared, gradients included."""
     unseen: int = 0
-    """Those of which one run has no numbers, or that rounding has blurred."""
+    """The tensors whose numbers one run lacks, or rounding has blurred."""
     blurred: int = 0
-    """Those of them that differ, by no more than rounding may have grown to."""
+    """The compared tensors that differ by no more than rounding may have grown to."""
     alone: int = 0
     """The operations and leaves that the other run has not."""
     steps: int = 0
@@ -67,8 +67,8 @@ class Divergence(Struct, frozen=True):
     notes: tuple[tuple[str, str], ...] = ()
     """Findings from running both again: a word, and the sentence that goes with it."""
     gap: tuple[int, int] | None = None
-    """Where they part in steps that were not kept: the last one that is equal, or -1, and the first that begins with
-    other numbers."""
+    """The steps between which they part, if these were not kept: the last one that is equal, or -1, and the first that
+    begins with other numbers."""
 
     def __str__(self) -> str:
         """The report, as `autograph diff --values` prints it."""
@@ -277,7 +277,7 @@ def _spread(aligned: Aligned, *, noise: bool = False) -> Iterator[Spread]:
 
 
 def _carried(aligned: Aligned) -> Iterator[tuple[str, float]]:
-    """By how much leaves may differ in the steps that come: by what their gradients do, and what they do already."""
+    """Yield how much leaves may differ in the steps to come: as their gradients do, and as they do already."""
     yield from ((each.name, each.relative) for each in _spread(aligned, noise=True))
     for (number, _), found in aligned.results.items():
         if aligned.old[number].kind == "leaf" and math.isfinite(found.relative):

@@ -22,7 +22,7 @@ NODE_KEYS: dict[str, type] = {
     "module": str,
     "bytes": int,
 }
-"""What a node may have, and of which kind it is; what is empty is left out."""
+"""The keys that a node may have, with their types; empty ones are left out."""
 EDGE_KEYS: dict[str, type] = {"role": str, "place": int, "nr": int, "type": str}
 """The role of an edge is `arg` or `next`, its place that among those of its user, `nr` the output that it is of."""
 

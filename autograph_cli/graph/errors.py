@@ -1,4 +1,4 @@
-"""What can be wrong with a graph, and with a file that should hold one."""
+"""Errors of graphs, and of files that should hold one."""
 
 from __future__ import annotations
 

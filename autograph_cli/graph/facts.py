@@ -1,4 +1,4 @@
-"""What can be told of a node beside its name and edges: each fact as lines of text."""
+"""Facts on a node beside its name and edges: each as lines of text."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LONGEST, MOST_LINES = 56, 12
 MOST_ROWS = 6
 """Rows of a small matrix that stand below each other; more follow on a line."""
 FEW = 6
-"""So many numbers stand at an arrow."""
+"""The most numbers that stand at an arrow."""
 USUAL = ("shapes", "names", "arguments")
-"""What is shown unless told otherwise."""
+"""The facts that are shown by default."""
 _REAL = re.compile(r"-?(\d[\d.]*(e[-+]?\d+)?|inf)|nan", re.ASCII)
 _DIGITS = re.compile(r"(?<!\d)(\d{1,4})$", re.ASCII)
 
@@ -108,7 +108,7 @@ FACTS: dict[str, Callable[[Node], list[str]]] = {
     "saved": _saved,
     "check": _check,
 }
-"""What is told of a node, by the word that asks for it, in the order in which it is shown."""
+"""The function for each fact of a node, by the word that asks for it, in the order in which facts are shown."""
 WORDS = (*USUAL, *FACTS, "links")
 """All that can be asked for."""
 RECORDED: dict[str, str] = {
@@ -120,7 +120,7 @@ RECORDED: dict[str, str] = {
     "inside": "inside",
     "check": "check",
 }
-"""What must be asked for when a script is run, by the word that shows it."""
+"""The measurement that each fact needs when a script is run."""
 
 
 def facts_of(node: Node, shown: Collection[str]) -> list[str]:
@@ -171,7 +171,7 @@ def check_recorded(graph: Graph, shown: Collection[str], script: str = "FILE.py"
 
 
 def not_recorded(word: str, script: str = "FILE.py") -> str:
-    """That something was not recorded, and how to get it; the script may come as the title of a picture."""
+    """Say that something was not recorded, and how to get it; the script may come as the title of a picture."""
     what = {"time": "times", "formula": "formulas", "check": "checked derivatives"}.get(word, word)
     return (
         f"The trace holds no {what}, for these are recorded on request only: "

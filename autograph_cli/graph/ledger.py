@@ -13,7 +13,7 @@ from collections.abc import Collection
 from autograph_cli.graph.source import Record, Source
 
 SAMPLE = 1 << 14
-"""So many numbers of a parameter are compared before and after a step; of larger ones, a part."""
+"""The most numbers of a parameter that are compared before and after a step; of larger ones, a part."""
 
 
 class Parameter(Record, frozen=True):
@@ -24,7 +24,7 @@ class Parameter(Record, frozen=True):
     module: int | None = None
     """The module that it is registered in, by position in `modules`."""
     size: int = 0
-    """How many numbers it has."""
+    """The number of its elements."""
     dtype: str = ""
     written: bool = False
     """True if its values changed between the first and the last time that it was looked at."""
@@ -35,12 +35,12 @@ class Module(Record, frozen=True, rename={"cls": "class"}):
 
     cls: str
     at: int = 0
-    """When it was built; 0 where that was before anything was heard."""
+    """The time when it was built; 0 if that was before anything was heard."""
     source: Source | None = None
     copied: bool = False
     """True if it is a copy, or was unpickled."""
     listed: str = ""
-    """Where it is kept in a plain list, tuple or dict of a module, by the path of that attribute; empty otherwise."""
+    """The path of the plain list, tuple or dict of a module that keeps it; empty if none does."""
     flagged: bool = False
     """True if it has an attribute `requires_grad` that is false, which freezes nothing."""
 
@@ -69,9 +69,9 @@ class Hook(Record, frozen=True):
     parameter: int | None = None
     """The parameter that it is on, if it is on one."""
     calls: int = 0
-    """How often it was looked at."""
+    """The number of times that it was looked at."""
     again: int = 1
-    """How many of the same function are on the same tensor, this one included."""
+    """The number of hooks with the same function on the same tensor, this one included."""
     same: bool = False
     """True if the same numbers went on each time, though it was given others, and not in about that direction."""
     given: tuple[float, ...] = ()
@@ -79,7 +79,7 @@ class Hook(Record, frozen=True):
     returned: tuple[float, ...] = ()
     """The norms of what went on, after it had returned or changed it, of the same calls."""
     factors: tuple[float | None, ...] = ()
-    """By what it multiplied what it was given, of the same calls; None where that is no one number."""
+    """The factor by which it multiplied its argument, in the same calls; None if there is no one number."""
 
 
 class Keeper(Record, frozen=True):
@@ -90,15 +90,15 @@ class Keeper(Record, frozen=True):
     source: Source | None = None
     """The line that made that tensor."""
     count: int = 1
-    """How many tensors are kept by the same container."""
+    """The number of tensors that the same container keeps."""
     nodes: int = 0
     """The nodes of earlier steps or turns that are kept by it."""
     bytes: int = 0
     """The memory that these nodes and their results keep, as far as it is known."""
     steps: int = 0
-    """How many steps or turns they are of."""
+    """The number of steps or turns that they are from."""
     living: tuple[int, ...] = ()
-    """How many nodes of earlier steps were alive when one backward call after the other began."""
+    """The numbers of nodes of earlier steps that were alive when each backward call began."""
     ended: bool = False
     """True if no backward call had run them when the script ended."""
 
@@ -162,7 +162,7 @@ class Ledger(Record, frozen=True):
     hooks: tuple[Hook, ...] = ()
     keepers: tuple[Keeper, ...] = ()
     more: int = 0
-    """How many were heard later, and not written down."""
+    """The number of later happenings, which are not written down."""
 
     def parameters_of(self, number: int) -> tuple[int, ...]:
         """The parameters of a set."""

@@ -8,7 +8,7 @@ from autograph_cli.graph.ledger import Happening, Hook, Keeper, Ledger
 from autograph_cli.graph.source import Source
 
 FEW = 3
-"""So many parameters are named one by one."""
+"""The most parameters that are named one by one."""
 
 
 def ledger_text(ledger: Ledger) -> str:

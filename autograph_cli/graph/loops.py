@@ -28,10 +28,10 @@ _PLACE = re.compile(r"(?<![^.\[])\d+(?![^.\]])", re.ASCII)
 
 
 class Seat(Struct, frozen=True):
-    """Where a node stands in a loop, or in loops within each other, from the outermost one to the innermost."""
+    """The place of a node in a loop, or in loops within each other, from the outermost one to the innermost."""
 
     path: tuple[int, ...]
-    """What nodes of different turns have in common: the order, the loop, and the positions within its turns."""
+    """The part that nodes of different turns share: the order, the loop, and the positions within its turns."""
     turn: tuple[int, ...]
     """The turn of each loop that it is in."""
     turns: tuple[tuple[int, int], ...]
@@ -101,7 +101,7 @@ class _Finder:
         self.later: list[list[int]] = []
         """For each item the next ones of its kind."""
         self.position: dict[int, tuple[int, tuple[int, ...]]] = {}
-        """Of the operations of a row: the number of the item that each is in, and its position in there."""
+        """The item that each operation of a row is in, by number, and its position in there."""
 
     def rolled(self, row: list[Item]) -> list[Item]:
         """The row with its loops as items, the innermost ones found first."""

@@ -1,4 +1,4 @@
-"""What is wrong in a graph, as marks on its nodes: where a gradient is cut, absent, incomplete, or no number."""
+"""Faults of a graph, as marks on its nodes: where a gradient is cut, absent, incomplete, or no number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAN, NAN_GRADIENT, CHANGED = "NaN", "gradient NaN", "changed in place"
 _DERIVATIVE = "grad"
 DETACHED = "detach"
 _CUTTING = (DETACHED, _DERIVATIVE)
-"""What leaves no node whether or not gradients are switched on."""
+"""The operations that leave no node, whether or not gradients are switched on."""
 _REFUSED = "Error"
 """The node that a backward leaves which is marked as once differentiable: to differentiate it is an error."""
 MANY, FEW = 3, 2
@@ -26,7 +26,7 @@ MANY, FEW = 3, 2
 
 
 class Mark(Struct, frozen=True):
-    """What is wrong at a node; a picture that does not show the node has the mark at the next of `nodes`."""
+    """A fault at a node; a picture that does not show the node has the mark at the next of `nodes`."""
 
     kind: str
     words: str

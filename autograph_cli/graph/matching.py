@@ -18,9 +18,9 @@ from autograph_cli.graph.renumbered import knows_modules, renumbered
 
 Label = Callable[[Node], Hashable]
 ROUNDS = 8
-"""How often the nodes' surroundings are blended to tell apart what hashes do not."""
+"""The rounds in which the nodes' surroundings are blended, to tell apart nodes with equal hashes."""
 RADIUS = 3
-"""How far around a node its surroundings are looked at, where an edit above and another below it are."""
+"""The distance at which a node's surroundings are looked at, if an edit above and another below it are."""
 
 
 def match(old: Graph, new: Graph, fine: Label, *, names: bool = True) -> dict[int, int]:

@@ -54,7 +54,7 @@ def _slots(node: Node) -> list[Slot]:
 
 
 def taken(side: Side, number: int, across: Side) -> int:
-    """At how many of its matched users' likes another matched node is in the position that this one has."""
+    """Return how many of its matched users' likes have another matched node in the position of this one."""
     return sum(
         (slot, nr) == (at, its) and target in across.image and across.image[target] != number
         for slot, nr, user in side.outs[number]

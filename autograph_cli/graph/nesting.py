@@ -1,4 +1,4 @@
-"""Which call of a module each node of a graph stands in."""
+"""The call of a module that each node of a graph stands in."""
 
 from __future__ import annotations
 

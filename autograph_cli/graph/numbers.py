@@ -1,5 +1,4 @@
-"""How far the numbers of two tensors are apart, in what is kept of them: all of them, or a check sum, norm and
-projections."""
+"""The difference of two tensors, from what is kept of them: all numbers, or a check sum, norm and projections."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ def epsilon(*dtypes: str) -> float:
 
 
 class Apart(Struct, frozen=True):
-    """How far two tensors are apart."""
+    """The difference of two tensors."""
 
     same: bool = False
     """True if all their numbers are the same; NaN is the same as NaN."""
@@ -43,7 +42,7 @@ class Apart(Struct, frozen=True):
     scale: float = 0.0
     """The largest number of both, or the larger norm."""
     index: int | None = None
-    """Where the largest difference is, counted row by row; None where only a digest is kept."""
+    """The index of the largest difference, counted row by row; None if only a digest is kept."""
     old: complex = 0
     new: complex = 0
     """The two numbers there, or the two norms."""
@@ -189,7 +188,7 @@ def _patterns(kind: str) -> Any:
 
 @functools.lru_cache(256)
 def _signs(pattern: int, count: int, kind: str) -> Any:
-    """So many signs of a pattern, as numbers of this type."""
+    """Return `count` signs of a pattern, as numbers of this type."""
     with np.errstate(over="ignore"):
         places = np.arange(1, count + 1, dtype=np.uint64)
         for factor, shift in _MIXING:

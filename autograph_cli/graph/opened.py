@@ -69,7 +69,7 @@ def inside_of(graph: Graph, node: Node) -> Graph:
 
 
 def _place(name: str) -> int:
-    """Of which argument a root is the gradient; -1 where it does not say so."""
+    """Return the position of the argument whose gradient a root is; -1 if its name does not say so."""
     found = re.fullmatch(r"grad_args\[(\d+)\]", name)
     return -1 if found is None else int(found[1])
 

@@ -29,7 +29,7 @@ class Parting(Struct, frozen=True):
     olds: tuple[int, ...] = ()
     """The operations of a `part` in the old graph."""
     news: tuple[int, ...] = ()
-    """Those in the new graph."""
+    """The operations of a `part` in the new graph."""
     later: bool = False
     """For a `part`: true if it begins later in the old graph, which may have nothing of it."""
     ends: int | None = None

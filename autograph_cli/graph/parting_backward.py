@@ -1,4 +1,4 @@
-"""Where the gradients of backward calls part first, in two runs of the same step."""
+"""Finds where the gradients of backward calls part first, in two runs of the same step."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Call:
         self.ran, self.like_ran = set(mine.ran), set(its.ran)
         self.senders = [_senders(graph, ran) for graph, ran in ((self.old, mine.ran), (self.new, its.ran))]
         self.sent: dict[tuple[int, int], Compared] = {}
-        """How far apart is what a node that has a like sent along an edge."""
+        """The difference of what a node that has a like sent along an edge."""
         self.given: dict[int, Compared] = {}
         """The same of what nodes were given, the worst of their outputs."""
         coarse, its_coarse = self.aligned.coarsest

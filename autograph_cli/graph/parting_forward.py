@@ -1,4 +1,4 @@
-"""Where the results of operations part first, in two runs of the same step."""
+"""Finds where the results of operations part first, in two runs of the same step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Forward:
         self.old, self.new = aligned.old, aligned.new
         self.found: list[Parting] = []
         self.faint: list[Parting] = []
-        """Those of which no more than rounding is left in the results: they count where gradients part."""
+        """Partings that leave no more than rounding in the results: they count where gradients part."""
         self.faults: dict[int, Parting] = {}
         """The partings that make other results of the same numbers, by the node of the old graph."""
         self.causes: dict[int, frozenset[int]] = {}
@@ -30,7 +30,7 @@ class Forward:
         self.wired: set[int] = set()
         """The nodes of the old graph that were given the same numbers as their likes."""
         self.parts: dict[int, tuple[Edge, Edge]] = {}
-        """Where a part begins that has no like: what was given there."""
+        """The arguments at the beginning of each part that has no like."""
         self.uses = _uses(self.old), _uses(self.new)
 
     def run(self) -> list[Parting]:
@@ -56,8 +56,8 @@ class Forward:
             self.hushed |= self._handed_on(one, other)
 
     def _carried(self, one: Node) -> float:
-        """How far a leaf or an input may be apart for what its gradients were apart in the step before; a buffer hangs
-        on all parameters."""
+        """Return how far a leaf or an input may be apart, given its gradients in the step before; a buffer depends on
+        all parameters."""
         known = self.aligned.carried
         if known is None:
             return BLURRED
@@ -80,7 +80,7 @@ class Forward:
             self.causes[one.id] = frozenset(handed_on)
 
     def _handed_on(self, one: Node, other: Node) -> set[int]:
-        """Why what two nodes were given is not the same."""
+        """Return the nodes that make the arguments of two nodes differ."""
         pairs = zip(one.args, other.args, strict=False)
         found = [self.causes.get(mine.node, ()) for mine, its in pairs if self.aligned.like(mine, its)]
         return {number for numbers in found for number in numbers}
@@ -96,7 +96,7 @@ class Forward:
         return set()
 
     def _given(self, one: Node, other: Node) -> list[Compared] | None:
-        """How far apart what both were given is; None where that is not the same."""
+        """Return the differences of the arguments of two nodes; None if an argument is not the same."""
         if len(one.args) != len(other.args) or one.is_operation != other.is_operation:
             return None
         given = [self.aligned.compare(mine, its) for mine, its in zip(one.args, other.args, strict=True)]

@@ -1,4 +1,4 @@
-"""Which nodes of both graphs are marked where two runs part: what a picture or a page shows of it."""
+"""Marks the nodes of both graphs at which two runs part, for a picture or a page."""
 
 from __future__ import annotations
 

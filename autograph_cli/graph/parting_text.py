@@ -1,4 +1,4 @@
-"""How it is said where the numbers of two runs part first."""
+"""Sentences on the place where the numbers of two runs part first."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from autograph_cli.graph.records import Edge, Graph, Measured, Node, Source
 from autograph_cli.graph.views import walk
 
 MOST = 8
-"""So many gradients are listed."""
+"""The most gradients that are listed."""
 Names = tuple[str, str]
-"""How both runs are called."""
+"""The names of both runs."""
 
 
 def text(found: Divergence, names: Names) -> Iterator[str]:

@@ -23,7 +23,7 @@ class Paths(Struct, frozen=True):
     """The paths between two positions; a node that takes one tensor twice is on one path, not on two."""
 
     count: int = 0
-    """How many there are."""
+    """The number of paths."""
     shortest: tuple[Path, ...] = ()
     """The shortest ones, the shortest first: all, where they are not more than was asked for."""
     longest: tuple[Path, ...] = ()
@@ -103,7 +103,7 @@ def _hits(edge: Edge, goal: dict[int, set[int | None]]) -> bool:
 
 
 def _steps_between(graph: Graph, begin: Sequence[int], goal: dict[int, set[int | None]], targets: Targets) -> _Steps:
-    """Of each node on a path, the nodes that paths go on to; ends have none."""
+    """Return the next nodes of each node on a path; ends have none."""
     forth: _Steps = {}
     back: _Steps = {}
     stack = list(begin)

@@ -1,4 +1,4 @@
-"""What a step cost: its operations and the runs of its backward nodes, and sums by name, line, module and order."""
+"""The cost of a step: its operations and the runs of its backward nodes, and sums by name, line, module and order."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _nested(found: list[Cost]) -> list[Cost]:
 
 
 class Sum(Struct, frozen=True):
-    """What belongs together: how often, nanoseconds forward and backward, floating-point operations, bytes."""
+    """A sum over a group: how often, nanoseconds forward and backward, floating-point operations, bytes."""
 
     name: str
     count: int = 0
@@ -147,7 +147,7 @@ GROUPS: dict[str, Key] = {
     "module": lambda graph, cost: dict.fromkeys(module_paths(graph, cost.node) or (NOWHERE,)),
     "order": lambda graph, cost: (f"order {cost.order}",),
 }
-"""By what costs are summed up; a module has what those in it cost as well."""
+"""The groups by which costs are summed up; a module includes the costs of the modules in it."""
 SORTS = ("time", "flops", "made", "kept")
 
 

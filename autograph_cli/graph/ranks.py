@@ -1,4 +1,4 @@
-"""What tells the traces of several ranks apart without reading them: a summary of each."""
+"""Summaries that tell the traces of several ranks apart without reading them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Rank(Struct, frozen=True):
 
     rank: int
     file: str = ""
-    """Where its trace is, among those of the others."""
+    """The file of its trace, among those of the others."""
     drawn: str = ""
     """A hash of its graphs; ranks of the same one are drawn once."""
     built: str = ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["operation", "leaf", "input", "untracked"]
 UNGRADED: tuple[Kind, ...] = ("input", "untracked")
-"""What no gradient goes to."""
+"""The kinds of nodes that no gradient goes to."""
 
 
 class Number(float):
@@ -69,7 +69,7 @@ PACKED = "packed by a hook"
 
 
 class Saved(Record, frozen=True, gc=False):
-    """What a node keeps for its backward: a tensor (`type` and `bytes`) or a plain value."""
+    """A value that a node keeps for its backward: a tensor (`type` and `bytes`) or a plain value."""
 
     name: str
     type: TensorType | None = None
@@ -78,9 +78,9 @@ class Saved(Record, frozen=True, gc=False):
     storage: Count | None = None
     """Equal numbers share memory; numbered in order of first use."""
     version: Count = 0
-    """Which one it is of the versions of that memory that are kept, which in-place changes are between."""
+    """The version of that memory, among those that are kept; an in-place change makes a new one."""
     given: bool = False
-    """Whether it is in the memory of a leaf or an input, which is there whoever keeps it."""
+    """True if it is in the memory of a leaf or an input, which is there whoever keeps it."""
 
 
 class Output(Record, frozen=True, gc=False):
@@ -100,12 +100,12 @@ class Values(Record, frozen=True):
     low: str = ""
     mean: str = ""
     high: str = ""
-    """Of those that are no NaN."""
+    """As `low` and `mean`, of the numbers that are not NaN."""
     count: Count = 0
     zeros: Count = 0
     nans: Count = 0
     bins: tuple[Count, ...] = ()
-    """How many are laid out in each of 16 equal parts from the lowest to the highest finite one."""
+    """The counts of numbers in 16 equal parts from the lowest to the highest finite one."""
     norm: str = ""
     """The root of the sum of the squares of those that are no NaN."""
     alike: tuple[int, ...] = ()
@@ -150,12 +150,12 @@ class Run(Record, frozen=True):
 
 
 class Measured(Record, frozen=True):
-    """What is recorded of a node on request."""
+    """Measurements of a node, recorded on request."""
 
     values: tuple[Values | None, ...] = ()
-    """Of its outputs."""
+    """The values of its outputs."""
     gradients: tuple[Values | None, ...] = ()
-    """What its backward was given, in the first pass that ran it; or what the first `grad` call gave for it."""
+    """The gradients given to its backward in the first pass that ran it, or that the first `grad` call gave for it."""
     time: Count | None = None
     """Nanoseconds that its operation took."""
     backward_time: Count | None = None
@@ -163,24 +163,24 @@ class Measured(Record, frozen=True):
     formula: tuple[str, ...] = ()
     """Its derivatives as the table of operations has them, `self: grad * other`; or the lines of a custom backward."""
     inside: Graph | None = None
-    """What its backward ran, in the first pass that ran it: inputs are what it was given, roots what it returned."""
+    """The graph of its backward, in the first pass that ran it: inputs are its arguments, roots its results."""
     began: Count | None = None
     """Nanoseconds from the beginning of the step to that of its operation."""
     flops: Count | None = None
     """Floating-point operations that its operation took."""
     runs: tuple[Run, ...] = ()
-    """Of its backward."""
+    """The runs of its backward."""
     error: Number | None = None
     """The worst relative error of its derivatives against finite differences, at the inputs that it saw."""
     wrong: str = ""
-    """Where that is more than rounding: the order, the number, and both values."""
+    """The order, the number, and both values of an error that is more than rounding."""
     nonfinite: tuple[Count, ...] = ()
     """The backward calls, by number, that gave its backward NaN or infinity, or that gave it as the gradient."""
     exact: tuple[Exact | None, ...] = ()
     """The numbers of its outputs."""
     deviation: tuple[Number | None, ...] = ()
-    """By how much its results are off from those in float64, and the gradients that it sent on, in the first call that
-    ran it; relative to the largest number."""
+    """The error of its results against float64, and of the gradients that it sent on, in the first call that ran it;
+    relative to the largest number."""
     flows: tuple[Flow, ...] = ()
     """The gradients that each backward call gave to it and that it sent on, in the order of the calls."""
 
@@ -216,9 +216,9 @@ class Node(Record, frozen=True, gc=False, rename={"pass_id": "pass"}):
     call: Count | None = None
     """The call of a module that it ran in, by its number among `calls`; of an input, the one that it was made in."""
     constants: tuple[tuple[str, str], ...] = ()
-    """What the operation was given that is no tensor and that `saved` does not have, by name: `("other", "3")`."""
+    """The arguments of the operation, by name, that are no tensors and not in `saved`: `("other", "3")`."""
     cut: tuple[Count, ...] = ()
-    """Of what is untracked: where among `args` stands what required a gradient then, which ends here."""
+    """The positions among `args` of an untracked node that required a gradient then, which ends here."""
     written: tuple[Count, str] | None = None
     """A number that the operations of one expression of the script share, and its words, as in
     `(3, "cross_entropy sum")`."""
@@ -254,9 +254,9 @@ class ModuleCall(Record, frozen=True, rename={"cls": "class"}):
     cls: str
     parent: Count | None = None
     turn: Count = 1
-    """Which call of the same module this is in the graph, from 1."""
+    """The number of this call among those of the same module in the graph, from 1."""
     turns: Count = 1
-    """How many there are."""
+    """The number of those calls."""
     parameters: Count = 0
     """The numbers in its parameters, those of the modules in it included."""
     layer: str | None = None
@@ -284,7 +284,7 @@ class Pass(Record, frozen=True):
     ran: tuple[Count, ...] = ()
     """The nodes that it ran, in order of execution."""
     inputs: tuple[Edge, ...] = ()
-    """What the roots were differentiated by: what `grad` was asked for, or the leaves that `backward` reached."""
+    """The tensors that the roots were differentiated by: `inputs` of `grad`, or leaves that `backward` reached."""
     results: tuple[Edge | None, ...] = ()
     """The derivatives by `inputs`, in the same order; None where one has no graph of its own."""
 
@@ -293,7 +293,7 @@ if TYPE_CHECKING:
     Nodes = Sequence[Node]
 else:
     Nodes = tuple[Node, ...]
-"""Those of a graph: as they are read, a tuple; of some, read when they are first looked at."""
+"""The nodes of a graph: a tuple, or, in some that are read from a file, read when they are first looked at."""
 
 
 def above(name: str) -> Any:
@@ -373,7 +373,7 @@ class Graph(Record, frozen=True, dict=True):
 
 
 class DeviceMemory(Record, frozen=True):
-    """Of the bytes that were held, those of one device."""
+    """The bytes that were held on one device."""
 
     device: str
     parameters: Count = 0
@@ -385,11 +385,11 @@ class Memory(Record, frozen=True):
     """Bytes that were held when a step was over; memory that is shared counts once."""
 
     parameters: Count = 0
-    """Of the leaves of its graph."""
+    """The bytes of the leaves of its graph."""
     gradients: Count = 0
-    """Of the `.grad` of these."""
+    """The bytes of the `.grad` of these."""
     optimizer: Count = 0
-    """Of the state of optimizers, before they take their step."""
+    """The bytes of the state of optimizers, before they take their step."""
     devices: tuple[DeviceMemory, ...] = ()
     """The same by device, unless all of it is the CPU's."""
 
@@ -410,12 +410,12 @@ class Allocation(Record, frozen=True):
 
 
 class Profile(Record, frozen=True):
-    """What was measured of a step as a whole, in nanoseconds."""
+    """The measurements of a step as a whole, in nanoseconds."""
 
     wall: Count
     """From its first operation to its end, less what measuring took."""
     measuring: Count
-    """What recording and measuring took of it."""
+    """The part that recording and measuring took."""
     allocations: tuple[Allocation, ...] = ()
     """In the order in which they began."""
 
@@ -426,13 +426,13 @@ class Step(Record, frozen=True):
     number: Count
     graph: Graph
     derived: str = ""
-    """How `double` was made, or why not; empty when the script differentiated its derivatives itself."""
+    """A note on how `double` was made, or why not; empty if the script differentiated its derivatives itself."""
     double: Graph | None = None
     """The graph with the derivatives that the recorder made, to be drawn as double backward instead of `graph`."""
     memory: Memory | None = None
     profile: Profile | None = None
     older: Count = 0
-    """How many of its nodes were made in earlier steps, the first ones."""
+    """The number of nodes from earlier steps, which come first."""
     kind: Count | None = None
     """Its kind, by position among the `kinds` of the trace."""
 
@@ -474,7 +474,7 @@ class StepKind(Record, frozen=True):
     last: Count = 0
     count: Count = 1
     nodes: Count = 0
-    """How many nodes the last of them ran that was followed."""
+    """The number of nodes that ran in the last of them that was followed."""
     stepped: bool = False
     """True if an optimizer took a step after one of them."""
 
@@ -499,7 +499,7 @@ class Watched(Record, frozen=True):
 
     name: str
     kind: str
-    """Of what they are: `gradients`, `values`, or `updates`, by which it changed until its next step."""
+    """The kind of numbers: `gradients`, `values`, or `updates`, by which it changed until its next step."""
     rows: tuple[tuple[Number, ...], ...] = ()
     """The number of a step, then norm, mean, largest absolute number, and share of zeros; of updates also the ratio of
     the norm to that of the values."""
@@ -511,13 +511,13 @@ class Collective(Record, frozen=True):
     op: str
     """`all_reduce`, as `torch.distributed` calls it."""
     sequence: Count
-    """Which one it is of those of its group, from 1; between two ranks, of those between these."""
+    """The position among the calls of its group, from 1; between two ranks, among the calls between these."""
     group: str = "0"
     """The group's name, as PyTorch gives it; that of all ranks is `0`."""
     ranks: tuple[Count, ...] = ()
     """The members of the group."""
     bytes: Count = 0
-    """That this rank gives."""
+    """The bytes that this rank gives."""
     step: Count = 0
     source: Source | None = None
     tensors: tuple[str, ...] = ()
@@ -551,9 +551,9 @@ class Trace(Record, frozen=True):
     watched: tuple[Watched, ...] = ()
     rank: Count = 0
     ranks: Count = 1
-    """How many processes ran the script together."""
+    """The number of processes that ran the script together."""
     collectives: tuple[Collective, ...] = ()
-    """Those of the steps that were kept, and the last ones, in the order in which this rank began them."""
+    """The collectives of the steps that were kept, and the last ones, in the order in which this rank began them."""
     ledger: Ledger | None = None
     """The ledger of training; None in a trace of an earlier version."""
     kinds: tuple[StepKind, ...] = ()

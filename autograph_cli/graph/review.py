@@ -164,7 +164,7 @@ class _Review:
             yield f"{few(names)} get{'s' * (len(names) == 1)} a gradient {way}: {over}"
 
     def _resumed(self, nodes: list[Node]) -> str:
-        """Where the first of these old nodes, or of those that took their results, is now."""
+        """Return the place in the new graph of the first of these old nodes, or of those that took their results."""
         ended = {node.id for node in nodes}
         there = (node for node in self.old if node.id in ended or any(edge.node in ended for edge in node.args))
         return next((self.where(self.new[self.image[node.id]]) for node in there if node.id in self.image), "")

@@ -1,4 +1,4 @@
-"""Where gradients end that went on before: at a `detach`, or within a `no_grad`."""
+"""The places where gradients newly end: at a `detach`, or within a `no_grad`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Cuts:
         return found
 
     def _last(self, numbers: Iterable[int]) -> set[int]:
-        """Those that no other one hangs on."""
+        """Return the nodes that no other one depends on."""
         left = set(numbers)
         for number in sorted(left, reverse=True):
             if number in left:

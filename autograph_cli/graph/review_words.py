@@ -10,7 +10,7 @@ from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Node
 
 FEW = 4
-"""So many operations are named with their neighbours; of more in one position, their number is told."""
+"""The most operations that are named with their neighbours; of more in one position, their number is told."""
 _ORDERS = ("forward", "backward", "double backward", "triple backward")
 
 

@@ -21,7 +21,7 @@ class Kept(Struct, frozen=True):
     savers: tuple[tuple[int, str], ...]
     origin: Edge | None = None
     given: bool = False
-    """Whether it is a leaf or an input, also one that this view does not have."""
+    """True if it is a leaf or an input, even one that this view does not have."""
 
 
 def kept_tensors(graph: Graph) -> list[Kept]:

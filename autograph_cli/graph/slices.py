@@ -18,7 +18,7 @@ LISTED = 12
 
 
 class Slice(Struct, frozen=True):
-    """Which part of a graph is asked for; several names of one kind count together.
+    """The part of a graph that is asked for; several names of one kind count together.
 
     A name is a variable's (`w`, or `x~2` for its second holder), a root's, an operation's (`tanh`, `TanhBackward0`), or
     a number as the text of the same view prints it (`%7`, or `MulBackward0%7`).

@@ -20,7 +20,7 @@ from autograph_cli.graph.source import Source, Switch
 FORMAT, VERSION = "autograph snapshot", 3
 COLLECTIVES = "collectives"
 EXTRAS = ("values", "formulas", "digests")
-"""What a snapshot may hold besides graphs, as lines of text."""
+"""The parts that a snapshot may hold besides graphs, as lines of text."""
 HOLDS = (*PARTS, *EXTRAS)
 
 
@@ -32,28 +32,28 @@ class Section(Struct, frozen=True):
 
 
 class Snapshot(Struct, frozen=True):
-    """What one file holds; `name` is that of the script or the test, `holds` some of `HOLDS`."""
+    """The content of one file; `name` is the name of the script or the test, `holds` some of `HOLDS`."""
 
     name: str
     sections: tuple[Section, ...]
     holds: tuple[str, ...] = DEFAULT_PARTS
     steps: int | None = None
-    """How many steps the script made, of which some are kept."""
+    """The number of steps that the script made, of which some are kept."""
     values: tuple[str, ...] = ()
     formulas: tuple[str, ...] = ()
     digests: tuple[str, ...] = ()
     """The digests of the first step, one a line."""
     ranks: int = 1
-    """On so many ranks the script ran; of those with the same graphs a section is there once."""
+    """The number of ranks that ran the script; of those with the same graphs a section is there once."""
     collectives: tuple[str, ...] = ()
-    """What the ranks exchanged, one a line, in order: names of tensors stand in brackets."""
+    """The collectives of the ranks, one a line, in order: names of tensors stand in brackets."""
     engine: str = "builtin"
     pytorch: str = ""
     """The version of the PyTorch that ran the script, if one did."""
     module: str = ""
-    """How the script is started, if it is by `-m`."""
+    """The module that is started by `-m`, if any."""
     kept: str = ""
-    """Which steps were asked for, if not the first and the last."""
+    """The steps that were asked for, if not the first and the last."""
     version: int = VERSION
     """Version 1 had no numbers that stand in the place of a tensor, as `mul` has in `x * 2`; version 2 had of plain
     arguments only these and what is kept for backward, and no data."""
@@ -92,7 +92,7 @@ class Snapshot(Struct, frozen=True):
 
 
 class SnapshotDiff(Struct, frozen=True):
-    """How a new snapshot differs from a kept one; true if it does."""
+    """The differences of a new snapshot from a kept one; true if there are any."""
 
     graphs: tuple[tuple[str, GraphDiff], ...] = ()
     """The sections that differ, by title."""

@@ -16,7 +16,7 @@ from msgspec import Struct
 from autograph_cli.graph.records import Edge, Node
 
 LEAST, LONGEST, TRIED = 12, 400, 8
-"""So many lines must be spared; of so many may one turn be; and so many ways are tried of each stretch."""
+"""The fewest lines that a fold spares, the most lines of one turn, and the most ways tried of each stretch."""
 _DIGITS = re.compile(r"\d+")
 _BRACES = re.compile(r"\{(\d+)(-?)\}")
 _TOKEN = re.compile("\x01([^\x02]*)\x02")
@@ -26,7 +26,7 @@ Write = Callable[[Node, Mapping[int, Row]], str]
 
 
 class Fold(Struct, frozen=True):
-    """So many turns of so many lines each, from one of the nodes on, and the labels of the first turn."""
+    """A number of turns of equal length, from one of the nodes on, and the labels of the first turn."""
 
     start: int
     length: int

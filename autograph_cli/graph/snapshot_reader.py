@@ -107,7 +107,7 @@ class _Reader:
         self.steps: int | None = None
         self.ranks = 1
         self.how: dict[str, str] = {}
-        """How the script was run: the engine, the module, the steps that were kept."""
+        """The settings of the run: the engine, the module, the steps that were kept."""
 
     def snapshot(self) -> Snapshot:
         graphs: dict[str, Graph] = {}

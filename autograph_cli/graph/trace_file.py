@@ -21,12 +21,12 @@ from autograph_cli.graph.trace_writer import BATCH, FORMAT, pieces
 from autograph_cli.graph.verifier import verify
 
 _MAGIC = b"\x1f\x8b"
-"""What gzip begins with."""
+"""The first bytes of a gzip file."""
 MOST_PACKED = 100
-"""How many times the size of a packed trace its text may have; those of loops, the most alike, have 30."""
+"""The most that unpacking may multiply the size of a trace; traces of loops, the most alike, have 30."""
 _SMALL, _BLOCK = 1 << 24, 1 << 20
 _GRAPHS = ("graph", "double")
-"""Those of a step."""
+"""The graphs of a step."""
 _NODES = b'"nodes": [\n', b'"nodes": [],\n'
 _BEGIN = re.compile(rb'"(graph|double)": \{"nodes": \[(\],)?\n$')
 _ROW = b'  {"id": '
@@ -65,7 +65,7 @@ def check_unpacked(packed: int, unpacked: int, name: str) -> None:
 
 
 class _Packed(gzip.GzipFile):
-    """What is unpacked of a trace, in blocks, as far as it can be one: see `check_unpacked`."""
+    """The unpacked text of a trace, in blocks, as long as it can be one: see `check_unpacked`."""
 
     def __init__(self, data: bytes, name: str) -> None:
         super().__init__(fileobj=io.BytesIO(data))

@@ -10,10 +10,10 @@ from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.records import Edge, Graph, Node, Pass, Root
 
 CUT = "…"
-"""What the operation of a node begins with that is shown without what it was made from."""
+"""The beginning of an operation that is shown without the nodes that it was made from."""
 
 MANY = 4
-"""Of more tensors without names of their own that an untracked operation gathers, the forward view shows none."""
+"""The most unnamed tensors of an untracked operation that the forward view shows; of more it shows none."""
 
 Targets = Callable[[Node], Iterable[Edge]]
 
@@ -158,7 +158,7 @@ def double_backward(
 def _up_to(
     graph: Graph, order: int, starts: Iterable[int], met: Collection[int], edges: Targets
 ) -> tuple[list[int], list[Node]]:
-    """Of these nodes those up to an order and what they need, with those of a higher one at the border."""
+    """Return these nodes up to an order and the nodes that they need, with those of a higher one at the border."""
     differentiated = {edge.node for number in met for edge in _differentiated(graph, graph.nodes[number])}
     first = {*starts, *differentiated, *(number for number in met if graph.nodes[number].pass_id is not None)}
     low = [number for number in first if graph.nodes[number].order <= order]

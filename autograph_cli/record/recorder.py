@@ -45,9 +45,9 @@ SLOW = 0.5
 COSTLY = 1e-4
 """The seconds for each operation from which on an engine is not followed in each step."""
 DERIVING = 3
-"""So many times what it costs to follow a step it costs to make its derivative graph, about."""
+"""The cost of making a step's derivative graph, about, as a multiple of the cost of following the step."""
 _MOST_COUNTED = 64
-"""Of so many sets of parameters it is known when their memory was counted."""
+"""The most sets of parameters for which the last count of memory is remembered."""
 
 
 def _seldom(times: int) -> bool:
@@ -135,7 +135,7 @@ class Recorder:
         self._tells_kinds = chosen.first or chosen.last or (0, None) in chosen.ranges or self._all
         """True if it is known what ends each step."""
         self._keeps = self.selection.keeps(0)
-        """Whether the step that is going on is kept by its number."""
+        """True if the step that is going on is kept by its number."""
         self.broken = ""
         """The error of its own that ended the recording."""
         self.watcher: Callable[[Progress], None] | None = None

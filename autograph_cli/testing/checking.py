@@ -129,7 +129,7 @@ def _kept(path: Path, mode: Mode) -> Snapshot | None:
 
 
 def _as_kept(settings: Settings, asked: Asked, kept: Snapshot | None, mode: Mode) -> Settings:
-    """How a script is run, and what is held of it: as the command line says, else as its snapshot does."""
+    """Return the settings with which a script is checked: the command line's, else its snapshot's."""
     if kept is None:
         return settings
     views = tuple(view for view in VIEWS if view in {_view(section.title) for section in kept.sections})

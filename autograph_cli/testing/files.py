@@ -18,7 +18,7 @@ Mode = Literal["write", "check", "update"]
 
 
 class Outcome(Struct, frozen=True):
-    """What came of one snapshot: its file, and the difference or the error if there is one."""
+    """The result of one snapshot: its file, and the difference or the error if there is one."""
 
     path: Path
     status: Status

@@ -1,4 +1,4 @@
-"""What `graph_snapshot` is: equal to a tensor whose graph is the one that was kept."""
+"""The fixture `graph_snapshot`: equal to a tensor whose graph is the one that was kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from autograph_cli.testing import inline, settings as project
 from autograph_cli.testing.files import SUFFIX, Mode, Outcome, Status, in_ci, load, settle
 
 FEW = 4
-"""So many sentences stand in the assertion itself, which pytest cuts short; all are in a section of their own."""
+"""The most sentences in the assertion itself, which pytest cuts short; all are in a section of their own."""
 View = Literal["graph", "forward", "backward", "double_backward"]
 _CUTS: dict[str, Callable[[Graph], Graph]] = {
     "graph": lambda graph: graph,
@@ -76,7 +76,7 @@ class GraphSnapshot:
         self._counts: Counter[str] = Counter() if counts is None else counts
         self._settings = project.load(root)
         self.outcome: Outcome | None = None
-        """What came of the last comparison."""
+        """The result of the last comparison."""
 
     def __call__(self, value: Any = None, *, name: str = "") -> GraphSnapshot | InlineSnapshot:
         """The snapshot under a name of its own instead of a number: `assert graph_snapshot("after") == loss`; or, of a

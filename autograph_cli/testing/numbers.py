@@ -1,4 +1,4 @@
-"""Where the numbers of two runs part first, in code and in tests."""
+"""The place where the numbers of two runs part first, in code and in tests."""
 
 from __future__ import annotations
 

@@ -102,13 +102,13 @@ def base_of(item: pytest.Item) -> str:
 
 
 class Snapshots:
-    """What a session, or one worker of it, did with snapshots; all of it plain data that workers send home."""
+    """The snapshots of a session, or of one worker of it, as plain data that workers send home."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.update = bool(config.getoption("graph_update"))
         self.statuses: dict[str, str] = {}
-        """What came of each snapshot file."""
+        """The status of each snapshot file."""
         self.bases: dict[str, set[str]] = {}
         """The tests that were collected, by the folder of their snapshots."""
         self.passed: dict[str, set[str]] = {}

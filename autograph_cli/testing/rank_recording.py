@@ -15,7 +15,7 @@ from autograph_cli.testing import sweeps
 from autograph_cli.testing.recording import RecordingError
 
 _SAID = "autograph: "
-"""What the line begins with that says why ranks were stopped."""
+"""The beginning of the line that says why ranks were stopped."""
 
 
 def launch(

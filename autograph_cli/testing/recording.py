@@ -26,7 +26,7 @@ from autograph_cli.testing import seeds, sweeps
 from autograph_cli.testing.dtypes import drawn_alike
 
 _FEW = 16
-"""So many elements of a tensor are written out; of more, a summary."""
+"""The most elements of a tensor that are written out; of more, a summary."""
 _END = b"\n"
 """Ends an answer that is whole."""
 
@@ -36,7 +36,7 @@ class RecordingError(AutographError):
 
 
 class Recording(Struct, frozen=True):
-    """What one run of a script left: its trace, and lines on values and formulas where these were asked for."""
+    """The result of one run: its trace, and lines on values and formulas where these were asked for."""
 
     trace: Trace
     values: tuple[str, ...] = ()

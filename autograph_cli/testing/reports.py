@@ -1,4 +1,4 @@
-"""What came of snapshots for machines: JUnit XML, SARIF, and GitHub's annotations."""
+"""Results of snapshots for machines: JUnit XML, SARIF, and GitHub's annotations."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ def _take_ranks(
 
 
 def _how(settings: Settings) -> dict[str, str]:
-    """How a script is run, as the head of a snapshot says it."""
+    """Return the entries in a snapshot's head that say how its script is run."""
     kept = "" if settings.steps == STEPS else settings.steps
     engine = chosen(settings.engine)
     pytorch = ""

@@ -1,4 +1,4 @@
-"""What a project says about its snapshots: `[tool.autograph]` in pyproject.toml."""
+"""The settings of a project for its snapshots: `[tool.autograph]` in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SettingsError(AutographError):
 
 
 class Settings(Struct, frozen=True):
-    """How snapshots are made; `folder` is where pyproject.toml is, and what `files` are looked for in."""
+    """The settings of snapshots; `files` are looked for in `folder`, where pyproject.toml is."""
 
     folder: Path = field(default_factory=Path.cwd)
     files: tuple[str, ...] = ()
@@ -41,11 +41,11 @@ class Settings(Struct, frozen=True):
     include: tuple[str, ...] = DEFAULT_PARTS
     """Parts of snapshots: names, shapes, dtypes, constants, lines, modules, untracked, values, formulas, digests."""
     engine: str = "builtin"
-    """What runs scripts: builtin, torch or auto."""
+    """The engine that runs scripts: builtin, torch or auto."""
     tolerance: float = TOLERANCE
-    """By how much values may differ, relative to their size."""
+    """The most that values may differ, relative to their size."""
     arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What scripts are run with, by their path from the folder."""
+    """The arguments of scripts, by their path from the folder."""
 
 
 def load(start: Path | None = None) -> Settings:

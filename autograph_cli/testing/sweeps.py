@@ -17,14 +17,14 @@ from autograph_cli import AutographError
 from autograph_cli.atomic_files import before_a_signal_ends
 
 _OF_LAUNCHERS = ("PMI_", "PMIX_", "PALS_", "OMPI_", "MV2_", "MPI_LOCAL", "HYDI_")
-"""How the variables begin by which a process knows that it is one of several."""
+"""The prefixes of variables by which a process knows that it is one of several."""
 _ROOT = str(Path(autograph_cli.__file__).resolve().parent.parent)
 _running: set[subprocess.Popen[str]] = set()
 """The processes in which items are running."""
 
 
 class SweepError(AutographError):
-    """There are no processes to spread items over."""
+    """No processes to spread items over."""
 
 
 def pool(jobs: int = 1, over_mpi: bool = False) -> AbstractContextManager[Executor | None]:

@@ -13,7 +13,7 @@ from autograph_cli.graph.diff import GraphDiff
 from autograph_cli.graph.snapshot import Section, SnapshotDiff, compare, paired
 
 _KEPT = 4
-"""If one in so many arguments that hang on random numbers is as it was, these are the same random numbers."""
+"""Random numbers count as the same if one in this many arguments that depend on them is unchanged."""
 
 
 def by_data(differs: SnapshotDiff) -> bool:

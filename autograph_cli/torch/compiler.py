@@ -54,8 +54,8 @@ def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
 
 
 def reset() -> None:
-    """There is nothing to forget."""
+    """Do nothing: nothing is kept that could be forgotten."""
 
 
 def cudagraph_mark_step_begin() -> None:
-    """There are no CUDA graphs to mark."""
+    """Do nothing: no CUDA graphs are recorded."""

@@ -40,7 +40,7 @@ def set_image_backend(backend: str) -> None:
 
 
 def disable_beta_transforms_warning() -> None:
-    """There is no such warning."""
+    """Do nothing: this package has no such warning."""
 
 
 def __getattr__(name: str) -> Any:

@@ -39,7 +39,7 @@ class ImageReadMode(Enum):
 
 
 _MODES = {"GRAY": "L", "GRAY_ALPHA": "LA", "RGB": "RGB", "RGB_ALPHA": "RGBA"}
-"""What Pillow calls them."""
+"""Pillow's names for them."""
 
 
 def read_file(path: str) -> Any:

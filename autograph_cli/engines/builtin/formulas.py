@@ -10,7 +10,7 @@ from autograph_cli.engines.operations import source_of
 from autograph_cli.torch._core.tape.node import Node
 
 SHORT = 8
-"""So many lines of a function are shown whole."""
+"""The most lines of a function that are shown whole."""
 
 
 @functools.cache

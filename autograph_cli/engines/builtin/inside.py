@@ -1,5 +1,4 @@
-"""What the backward of one node runs, as a graph: of a custom Function as it runs, of a formula by running it once
-more."""
+"""The backward of one node as a graph: of a custom Function as it runs, of a formula by running it once more."""
 
 from __future__ import annotations
 

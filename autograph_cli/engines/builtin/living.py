@@ -1,4 +1,4 @@
-"""What living nodes of the built-in engine lead to and keep, as records of the graph, read straight from them."""
+"""Records of living nodes of the built-in engine, read straight from them: their edges and the tensors they keep."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Living:
 
     def __init__(self, positions: dict[int, int], number: Callable[[Any], int]) -> None:
         self.positions, self.number = positions, number
-        """Where nodes are in the graph, by number, and what tells the number of a node."""
+        """The position of each node in the graph, by number, and the function that gives a node's number."""
         self.edges = list(map(Edge, range(len(positions))))
         """To the first output of each node."""
         self.further: dict[tuple[int, int], Edge] = {}

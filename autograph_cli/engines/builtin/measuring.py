@@ -75,7 +75,7 @@ class Measuring:
         return [None if g is None or like is None else _fitted(g, like) for g, like in zip(grads, likes, strict=False)]
 
     def prepare_inside(self) -> None:
-        """It is there when it is asked for."""
+        """Do nothing: it is there when it is asked for."""
 
     def inside(self, node: Node, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
         """Return what gathers the operations that the backward of a node runs; None where it is not made of such."""

@@ -17,7 +17,7 @@ from autograph_cli.torch._core.tape.tensor import Tensor
 LONGEST = 100
 """A helper whose text is longer than this is named, not written out."""
 REFUSED = "not implemented"
-"""What stands for a formula that only raises."""
+"""The text of a formula that only raises."""
 _INFIX: dict[str, type[ast.operator]] = {
     "add": ast.Add,
     "sub": ast.Sub,
@@ -53,10 +53,10 @@ _WORDS = {
     "_cast_back(grad, dtype)": "grad.to(dtype)",
     "_dtype(x)": "x.dtype",
 }
-"""What the engine's own helpers come to, by their parameters."""
+"""The text for each of the engine's own helpers, by their parameters."""
 _TEMPLATES = {call.partition("(")[0]: (call, text) for call, text in _WORDS.items()}
 _INNER = ("_ag_raw", "isinstance", "is_meta")
-"""What shows that a text is about the engine."""
+"""Words that show that a text is about the engine."""
 
 
 def readable(formula: Callable[..., Any]) -> str:

@@ -1,4 +1,4 @@
-"""What nodes of the built-in engine keep for backward: names, types, bytes and shared memory, without the values."""
+"""The tensors that nodes of the built-in engine keep for backward: names, types, bytes and shared memory, no values."""
 
 from __future__ import annotations
 
@@ -92,16 +92,16 @@ def plain_arguments(inputs: Iterable[Any]) -> tuple[Any, ...]:
 
 
 class Traits(NamedTuple):
-    """What is true of all nodes of a class; it is looked up for each operation that leaves one."""
+    """Facts on all nodes of a class, looked up for each operation that leaves one."""
 
     takes_edges: bool
-    """Whether the tensors that the operation takes are those that the node has edges for."""
+    """True if the tensors that the operation takes are those that the node has edges for."""
     forgets_plain: bool
-    """Whether it takes arguments that are no tensors and that the node does not keep."""
+    """True if it takes arguments that are no tensors and that the node does not keep."""
     take: Callable[[Any], tuple[Any, ...]] | None
     """Takes what is no tensor from all that a node keeps, if there is any."""
     positions: tuple[int, ...] = ()
-    """Where among all that it keeps what is taken stands."""
+    """The positions of the taken values among all that the node keeps."""
 
 
 @functools.cache
@@ -228,14 +228,14 @@ def saved(
 
 
 class _Kind(NamedTuple):
-    """What is true of what all nodes of a class keep."""
+    """Facts on the values that all nodes of a class keep."""
 
     simple: bool
-    """Whether there is no list of tensors."""
+    """True if there is no list of tensors."""
     labels: Sequence[str]
     """The names."""
     always: tuple[Saved, ...]
-    """What is the same for all of them."""
+    """The records that are the same for all nodes."""
     ends: Ends
     """Empty of a custom Function, each of whose nodes has its own."""
     makes: bool

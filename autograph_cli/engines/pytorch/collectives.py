@@ -24,7 +24,7 @@ _NAMES = {
 }
 """The public names of those that are called otherwise than their operations, but for the last underscore."""
 _PEERS = {"send": "dst", "recv_": "src"}
-"""What is between two ranks, and the argument that names the other one."""
+"""The calls between two ranks, and the argument that names the other one."""
 
 
 def tell(listener: Listener, operation: Any, args: Any, kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""What `torch.compile` made of a part of a script: the forward and the backward of AOTAutograd, as one graph.
+"""The graph that `torch.compile` made of a part of a script: forward and backward of AOTAutograd, as one.
 
 PyTorch writes both as Python as soon as it has them, for its log and beside what its caches hold. That is read here,
 for compilers change the graphs themselves later on.
@@ -23,9 +23,9 @@ _LINE = re.compile(r"# File: (?P<file>.*):(?P<line>\d+) in (?P<function>.*?), co
 _UNTOLD = TensorType("untold", ())
 """The type of an output of which nothing is written, for nothing takes it."""
 _texts: dict[int, dict[str, str]] = {}
-"""Of each compiled function by its number, the graphs as Python."""
+"""The graphs of each compiled function as Python, by its number."""
 Value = Edge | str
-"""What a name stands for: a tensor, or the text of what is none."""
+"""The value of a name: a tensor, or the text of anything else."""
 
 
 class Compiled:
@@ -38,7 +38,7 @@ class Compiled:
         """Nothing has to run."""
 
     def computed(self, op: Any, args: tuple[Any, ...], outputs: list[Any]) -> None:
-        """What a compiler made of the graph is not the graph."""
+        """Do nothing: what a compiler computes of the graph is not the graph."""
 
     def graph(self) -> Graph:
         """The forward as order 0, the backward as order 1."""

@@ -70,7 +70,7 @@ class PyTorch(Nodes, Measuring):
 
     @staticmethod
     def kept() -> contextlib.AbstractContextManager[None]:
-        """Whatever the block changes of PyTorch's settings stays: the process is the script's."""
+        """Keep nothing: PyTorch's settings stay as the block changes them, for the process is the script's."""
         return contextlib.nullcontext()
 
     def start(self) -> None:
@@ -295,5 +295,5 @@ class PyTorch(Nodes, Measuring):
 
 
 def _cut(given: Given, args: Sequence[Output]) -> list[Output]:
-    """Those of the arguments that require a gradient."""
+    """Return the arguments that require a gradient."""
     return [output for (x, _), output in zip(given, args, strict=True) if x.requires_grad]

@@ -1,4 +1,4 @@
-"""Where PyTorch is listened to: its operations, custom Functions, calls of modules and backward passes."""
+"""The places where PyTorch is listened to: its operations, custom Functions, calls of modules and backward passes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _call_numbers = itertools.count()
 
 
 class _Process:
-    """What is the same in all threads."""
+    """The state that all threads share."""
 
     engine: PyTorch | None = None
     """The connection that listens."""
     hooked = False
     follows = False
-    """Whether it is told of what comes now."""
+    """True if it is told of what comes now."""
 
 
 class Call(NamedTuple):
@@ -55,7 +55,7 @@ class Caller(NamedTuple):
 class _Thread(threading.local):
     def __init__(self) -> None:
         self.runs: bool | None = None
-        """Whether this is a thread of a device, which runs the passes of others; None while that is not known."""
+        """True in a thread of a device, which runs the passes of others; None while that is not known."""
         self.caller: Caller | None = None
         """The thread whose pass it has run last."""
         self.calls: list[Call] = []
@@ -63,9 +63,9 @@ class _Thread(threading.local):
         self.engine: PyTorch | None = None
         """The connection that this thread's operations are intercepted for."""
         self.apart = 0
-        """How many checks of derivatives and traces of functions are going on, of which nothing is told."""
+        """The number of checks of derivatives and traces of functions that are going on, of which nothing is told."""
         self.carries = False
-        """Whether tensors are being carried to other ranks, of which the collectives are told."""
+        """True while tensors are carried to other ranks, of which the collectives are told."""
 
 
 _process = _Process()
@@ -98,7 +98,7 @@ def detach(engine: PyTorch, before: PyTorch | None = None) -> bool:
 
 
 def follow(engine: PyTorch, on: bool) -> None:
-    """Whether the connection is told of what comes now."""
+    """Set whether the connection is told of what comes now."""
     if _process.engine is not engine or (on and _process.follows):
         return
     if on:

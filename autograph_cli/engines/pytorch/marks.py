@@ -1,4 +1,4 @@
-"""How long PyTorch's operations take on a GPU: between two CUDA events, for the script goes on before they are done."""
+"""Times PyTorch's operations on a GPU: between two CUDA events, for the script goes on before they are done."""
 
 from __future__ import annotations
 

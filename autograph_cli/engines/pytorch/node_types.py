@@ -1,4 +1,4 @@
-"""What is the same for all nodes of a name: how they are called, their formulas, and the types of their outputs."""
+"""Facts on all nodes of a name: how they are called, their formulas, and the types of their outputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autograph_cli.graph import TensorType
 _NO_DERIVATIVE = "NotImplemented"
 """The name of the nodes of all operations that have no derivative."""
 Like = tuple[tuple[Any, tuple[int, ...], Any], ...]
-"""Of each output: dtype, shape and device."""
+"""The dtype, shape and device of each output."""
 
 
 class NodeType(Struct, frozen=True):
@@ -28,7 +28,7 @@ class NodeType(Struct, frozen=True):
     operation: str = ""
     in_place: bool = False
     function: Any = None
-    """Of a custom Function, the class."""
+    """The class of a custom Function."""
 
     @classmethod
     def of(cls, node: Any, operation: str = "", in_place: bool = False) -> NodeType:

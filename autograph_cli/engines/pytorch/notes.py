@@ -11,7 +11,7 @@ from autograph_cli.engines.pytorch.private import history, sequence_number
 from autograph_cli.engines.pytorch.saved import Looked
 
 LEAST = 1_000
-"""So many notes are kept before those of dead nodes are looked for."""
+"""The notes that are kept before those of dead nodes are looked for."""
 
 
 class Note:
@@ -51,7 +51,7 @@ def _count_alone() -> int:
 
 
 _ALONE = _count_alone()
-"""How often a token is referred to that only its note keeps."""
+"""The reference count of a token that only its note keeps."""
 
 
 def _token(node: Any) -> Any:

@@ -52,7 +52,7 @@ def _rank(node: Any) -> int:
 
 
 def _waiting(roots: Iterable[Any]) -> dict[Any, int]:
-    """Of each node that can be reached, how many others it waits for."""
+    """Return the number of nodes that each reachable node waits for."""
     waits = dict.fromkeys(roots, 0)
     stack = list(waits)
     while stack:

@@ -85,7 +85,7 @@ def _keeping_back(nodes: list[Any], kept: set[tuple[Any, int]]) -> list[Any]:
 
 
 def _reached(roots: Any, nodes: list[Any], kept: set[tuple[Any, int]]) -> list[Any]:
-    """Of the nodes that a pass ran, those that a gradient came to; custom Functions are given zeros where none did."""
+    """Return the nodes of a pass that a gradient came to; custom Functions are given zeros where none did."""
     found = {root.grad_fn if hasattr(root, "grad_fn") else root.node for root in roots}
     for node in nodes:
         if node in found or hasattr(node, "_forward_cls"):

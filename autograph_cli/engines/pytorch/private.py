@@ -255,7 +255,7 @@ _NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: t
 
 
 intercepted: Callable[[bool], None] = functools.partial(torch._C._dispatch_tls_set_dispatch_key_included, _KEY)
-"""Whether the operations of this thread go to the handler."""
+"""Set whether the operations of this thread go to the handler."""
 
 
 def is_intercepted() -> bool:
@@ -536,9 +536,9 @@ _APART = {
     "torch.autograd.gradcheck": ("gradcheck", "gradgradcheck"),
     "torch.jit._trace": ("trace", "trace_module", "_get_trace_graph"),
 }
-"""What runs a function of the script as something other than the script: to check it, or to write it down."""
+"""The functions that run the script's own as something else: to check it, or to write it down."""
 _CARRYING = {"torch.distributed": ("_broadcast_coalesced",)}
-"""What brings tensors to all ranks as they are, by way of memory of its own; a PyTorch without ranks has none of it."""
+"""The functions that bring tensors to all ranks unchanged, by memory of their own; a PyTorch without ranks has none."""
 
 
 def _functions(table: Mapping[str, tuple[str, ...]]) -> list[tuple[str, str, Any]]:
@@ -570,7 +570,7 @@ def _within(around: Around, function: Any, *args: Any, **kw: Any) -> Any:
 
 
 call_module = modules.Module._call_impl
-"""What a call of a module comes down to."""
+"""The function that every call of a module comes down to."""
 
 
 def replace_call(function: Any) -> None:

@@ -87,7 +87,7 @@ _COMPILERS = (
     "torch._functorch._aot_autograd.graph_compile",
     "torch._functorch._aot_autograd.jit_compile_runtime_wrappers",
 )
-"""Where AOTAutograd logs the graphs that it made, of this PyTorch and of older ones."""
+"""The modules in which AOTAutograd logs the graphs that it made, of this PyTorch and of older ones."""
 _CACHES = (
     ("torch._functorch._aot_autograd.aot_autograd_result", "GenericAOTAutogradResult"),
     ("torch._functorch._aot_autograd.autograd_cache", "GenericAOTAutogradCacheEntry"),

@@ -1,4 +1,4 @@
-"""What nodes of PyTorch keep for backward, read when they are made: names, types, bytes and shared memory."""
+"""The tensors that nodes of PyTorch keep for backward, read when nodes are made: names, types, bytes, shared memory."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _kept(node: Any, name: str) -> Any:
 
 
 def until_broken(nodes: Sequence[Any], was_freed: Callable[[Any], bool]) -> list[Any]:
-    """Of the nodes that a failed pass was to run, those up to the one that has not what it needs; none if all have."""
+    """Return the nodes of a failed pass up to the one that lacks what it needs; none if all have it."""
     first = 0
     for place, node in enumerate(nodes, 1):
         try:

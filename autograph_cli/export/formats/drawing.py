@@ -63,7 +63,7 @@ class Area(Struct, frozen=True):
     corner: float = 0.0
     """The radius of its corners."""
     thick: str = ""
-    """How thick its border is, unless 1."""
+    """The width of its border, unless 1."""
     dashed: bool = False
     slanted: bool = False
 
@@ -90,7 +90,7 @@ class Way(Struct, frozen=True):
     colour: str
     dash: str = ""
     phase: float = 0.0
-    """Where in its dashes it starts."""
+    """The offset in its dashes at which it starts."""
     head: tuple[Point, ...] = ()
 
     @property

@@ -17,7 +17,7 @@ from autograph_cli.export.layout.placed import Placed, Point, Rectangle, outline
 LARGEST = 14_400.0
 """Points of a side that readers accept."""
 _ROUND = 0.5523
-"""How far the control points of a quarter circle are out, of its radius."""
+"""The distance of the control points of a quarter circle, as a part of its radius."""
 
 # Widths of Helvetica in thousandths, for the characters from space to tilde.
 _HELVETICA_WIDTHS = """

@@ -33,7 +33,7 @@ LINES = (
 _LARGE_STEP = 1e-3
 """A usual ratio of an update to what it changes."""
 _ROOM = 1e3
-"""How much smaller than the least norm a mean may be to be seen."""
+"""The factor by which a mean may be below the least norm and still be seen."""
 MOST = 200
 """Parameters that are drawn."""
 
@@ -121,7 +121,7 @@ class _Scale(Struct, frozen=True):
         return cls(low, high) if high - low > 0.1 else cls(low - 0.5, high + 0.5)
 
     def words(self) -> str:
-        """From where to where it goes."""
+        """Return the range as words."""
         return f"{10**self.low:.2g} to {10**self.high:.2g}"
 
     def has(self, size: float) -> bool:

@@ -1,1 +1,1 @@
-"""Where everything in a picture is: rows, orders and positions, ways of arrows, columns."""
+"""The layout of a picture: rows, orders and positions, ways of arrows, columns."""

@@ -1,4 +1,4 @@
-"""Where everything on one level of a picture is: the whole picture, or the inside of one frame."""
+"""The layout of one level of a picture: the whole picture, or the inside of one frame."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from autograph_cli.export.style import text_width
 BARE, RISE, CROWDED = 18.0, 25.0, 34.0
 """The least height between two rows: with no label at the arrows between them, with a few, and with many aside."""
 FEW, ALMOST = 2, 2.0
-"""How many are few, and by how many points an arrow leads aside that counts as straight."""
+"""The most arrows that count as few, and the most points aside that count as straight."""
 BESIDE_LABEL = 14.0
 """The length of an arrow before and after its label, taken together, in a picture to the right."""
 SLOPE, HIGHEST = 0.04, 36.0
-"""How much higher it gets for each point that an edge leads aside, and by how much at most."""
+"""The height added for each point that an edge leads aside, and the most that is added."""
 PAD, BETWEEN, HEADING = 10.0, 10.0, 22.0
 """Inside a band, between two bands, and the height of a band's title."""
 FRAME_PAD, FRAME_HEADING, FRAME_TITLE = 7.0, 16.0, 10
 """Inside a frame, the height of its title, and the title's font size."""
 ASIDE = 30.0
-"""From so much room above and below on, a box does not be amid its row."""
+"""The room above and below from which on a box does not stand amid its row."""
 ENTRY, STRAIGHT_ENTRY = 11.0, 3.0
 """The least height between the border of a frame, or its title, and the next row, where an arrow passes, and where all
 of them pass straight."""
@@ -68,12 +68,12 @@ class Arranged(Struct, frozen=True):
     lines: tuple[Line, ...]
     """The courses of its wires."""
     bounds: tuple[tuple[float, float], ...]
-    """From where to where each band reaches, the highest first."""
+    """The upper and lower end of each band, the highest first."""
     left: float
     right: float
     height: float = 0.0
     title: float = 0.0
-    """Where the title of a frame starts."""
+    """The point at which the title of a frame starts."""
 
 
 def order(plan: Plan) -> int:

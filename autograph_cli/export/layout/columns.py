@@ -38,13 +38,13 @@ LONGEST = WIDEST - 100.0
 SHAPE = 0.75
 """The height of a picture over its width that suits a page best."""
 TALL = 1.5
-"""How many times as high as wide a picture may be before it is broken."""
+"""The height over the width above which a picture is broken."""
 LOW = 700.0
 """Points of height up to which any picture stays whole."""
 SMALL_TEXT, LETTER = 2.0, 0.09
-"""How much worse than a wrong shape a width is at which text gets too small, and each letter at which arrows go on."""
+"""The cost of a width at which text gets too small, and of each letter at which arrows go on."""
 MOST_COLUMNS, MOST_ROWS, HIGHEST = 6, 16, 4 * WIDEST
-"""How many columns or rows there may be, and the height of a column that is of no use any more."""
+"""The most columns and rows, and the height of a column that is of no use any more."""
 APART = 26.0
 """Points between two columns."""
 
@@ -59,9 +59,9 @@ class Column(Struct, frozen=True):
     dx: float
     dy: float
     entry: float = 0.0
-    """Where letters come in: below the titles of what goes on in this one."""
+    """The height at which letters come in: below the titles of the frames and bands that go on."""
     entered: float = 0.0
-    """Where the last of them ends."""
+    """The height at which the last of them ends."""
     frames: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """The left and the right end of each frame that is broken here."""
 
@@ -92,7 +92,7 @@ def in_columns(placed: Placed, way: Direction = DOWN) -> Placed:
 
 
 def _extent(placed: Placed) -> tuple[float, float]:
-    """From where to where the graph itself reaches, without title and legend."""
+    """Return the upper and lower end of the graph itself, without title and legend."""
     tops = [position.y - position.height / 2 for position in placed.positions]
     ends = [position.y + position.height / 2 for position in placed.positions]
     tops += [plate.top for plate in placed.plates] + [lane.top for lane in placed.lanes]
@@ -204,7 +204,7 @@ def _sides(
 def _needed(
     plate: Plate, ends: Sequence[tuple[float, float, float]], top: float, way: Direction
 ) -> tuple[float, float]:
-    """From where to where a frame that is broken reaches around what is in it, and its title."""
+    """Return the left and right end that a broken frame needs around its content and its title."""
     inner = [
         (left, right)
         for left, y, right in ends
@@ -233,7 +233,7 @@ def title_of(lane: Lane, placed: Placed, left: float) -> float:
 
 
 class _Columns:
-    """Where everything goes."""
+    """The new place of everything in a picture of several columns."""
 
     def __init__(self, columns: Sequence[Column], breaks: Sequence[float], way: Direction) -> None:
         self.columns, self.breaks, self.way = columns, breaks, way

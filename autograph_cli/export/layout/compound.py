@@ -24,7 +24,7 @@ Key = tuple[object, ...]
 
 @dataclass(slots=True)
 class Port:
-    """Where one or more arrows pass the border of a frame."""
+    """The point where one or more arrows pass the border of a frame."""
 
     frame: int
     side: int

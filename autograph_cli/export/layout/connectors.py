@@ -28,7 +28,7 @@ NOWHERE = -1
 
 
 class Stop(NamedTuple):
-    """Where arrows leave a column, or come into it: which of its ends, and how far across."""
+    """The point where arrows leave or enter a column: which of its ends, and how far across."""
 
     column: int
     end: int
@@ -37,7 +37,7 @@ class Stop(NamedTuple):
 
 
 class Moves(Protocol):
-    """Where the columns are."""
+    """Moves points to their columns."""
 
     def point(self, point: Point, column: int | None = None) -> Point: ...
 

@@ -12,14 +12,14 @@ GAP, NARROW = 20.0, 9.0
 """Points between two boxes, and between two lines or a line and a box."""
 
 LONG = 1_000
-"""As many boxes as stand, for all that the inside of a frame knows, on the way to one of its ports."""
+"""The number of boxes that count, inside a frame, for those on the way to one of its ports."""
 
 Aside = Mapping[tuple[int, int], float]
 
 GIVING = 1e-4
 """The weight of what gives way to all else in its row."""
 MAIN = 4
-"""How many times as long as another a way is that what follows stands straight under."""
+"""The ratio of lengths from which on the nodes below two ways stand straight under the longer one."""
 AROUND = 1e-6
 """The weight of the points of an edge that leads past a way between the same two boxes, such as a skip connection."""
 

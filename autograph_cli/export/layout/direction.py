@@ -1,4 +1,4 @@
-"""Which way a picture runs: down the page, or to the right.
+"""The direction in which a picture runs: down the page, or to the right.
 
 A picture to the right is laid out as one that runs down, with width and height of all in it exchanged, and then turned.
 """
@@ -17,7 +17,7 @@ AROUND = 2.0
 
 
 class Direction(NamedTuple):
-    """How far things reach across the arrows of a picture and along them."""
+    """The sizes of things across the arrows of a picture and along them."""
 
     right: bool = False
 

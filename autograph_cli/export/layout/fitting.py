@@ -1,4 +1,4 @@
-"""Which way a picture runs, in how many columns, and how much of it is folded, so that it fits a page."""
+"""Fits a picture to a page: its direction, its number of columns, and how much of it is folded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autograph_cli.export.simplify.ports import with_ports
 from autograph_cli.export.style import SUBTITLE, TITLE
 
 BETTER = 0.3
-"""How much better a picture to the right must fit a page than one that runs down, which is read more easily."""
+"""The gain in fit that a picture to the right must have over one that runs down, which is read more easily."""
 MOST_TRIED = 400
 """Boxes up to which a picture is tried both ways."""
 WIDE, HIGH = 900.0, 1_200.0
@@ -32,9 +32,9 @@ WHOLE = 30
 ORIGIN = ("∂ ", "sum of gradients ")
 """The words before what a derivative is one of, which stand after its node."""
 NEARLY = 1.25
-"""How much too big a picture may be that is tried in fewer words, too."""
+"""The cost below which a picture that is too big is tried in fewer words, too."""
 FAR_OFF = 1.4
-"""How much too big a picture is that need not be looked at further."""
+"""The excess above which a picture is not looked at further."""
 CROSSINGS, TANGLED = 2, 0.05
 """Arrows that cross in a picture of 30 boxes, at most; and what so many more of them count, as a part of a page."""
 MOST_OVER = 12
@@ -162,7 +162,7 @@ def _box_in_short(box: Box) -> Box:
 
 
 def _cost(placed: Placed) -> float:
-    """How bad a picture is, at most 1 if it fits a page and few of its arrows cross."""
+    """Return the cost of a picture: at most 1 if it fits a page and few of its arrows cross."""
     size = excess(placed)
     if size > FAR_OFF:
         return size
@@ -172,12 +172,12 @@ def _cost(placed: Placed) -> float:
 
 
 def excess(placed: Placed) -> float:
-    """By how much a picture is too big for a page, at most 1 if it fits."""
+    """Return the factor by which a picture is too big for a page, at most 1 if it fits."""
     return max(_shrunk(placed), placed.height * min(1.0, WIDE / placed.width) / HIGH)
 
 
 def _shrunk(placed: Placed) -> float:
-    """By how much the text of a picture is too small where it is as wide as a page, at most 1 if it can be read."""
+    """Return the factor by which text is too small if the picture is as wide as a page, at most 1 if it can be read."""
     return SMALLEST / (min(SUBTITLE, TITLE) * min(1.0, WIDE / placed.width))
 
 

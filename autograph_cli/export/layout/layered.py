@@ -38,7 +38,7 @@ from autograph_cli.export.style import (
 TRIED = 200
 """Boxes up to which several plans are tried where wires cross."""
 LOWER = 0.9
-"""By what a picture must be lower for its chains to be held together."""
+"""The part of its height below which a picture must get for its chains to be held together."""
 
 
 def lay_out(scene: Scene, way: Direction = DOWN, *, quick: bool = False) -> Placed:

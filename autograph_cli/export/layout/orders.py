@@ -140,7 +140,7 @@ def _turned(line: Line) -> Line:
 
 
 def _extent(part: Placed) -> tuple[float, float, float, float]:
-    """From where to where a picture reaches: left, top, right, bottom."""
+    """Return the ends of a picture: left, top, right, bottom."""
     points = [point for line in part.lines for point in line.points()]
     spots = [(spot.x - spot.width / 2, spot.y - spot.height / 2) for spot in part.positions]
     spots += [(spot.x + spot.width / 2, spot.y + spot.height / 2) for spot in part.positions]

@@ -96,7 +96,7 @@ def on_paper(
 
 
 def _top(positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> float:
-    """From where on there is something of the graph."""
+    """Return the height at which the graph starts."""
     ends = [*(spot.y - spot.height / 2 for spot in positions), *(plate.top for plate in plates)]
     return min([*ends, *(point[1] for line in lines for stroke in line.strokes for point in stroke)])
 

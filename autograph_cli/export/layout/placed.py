@@ -29,7 +29,7 @@ from autograph_cli.export.style import (
 HEAD, _TIP = 8.0, 3.2
 """The length of an arrow's head, and half its width."""
 BOW = 46.0
-"""How far the curve of a thin line reaches to the side."""
+"""The distance that the curve of a thin line reaches to the side."""
 BOWS = (BOW / 4, BOW, 1.5 * BOW, 2 * BOW, 4 * BOW)
 """The same where it has to keep clear of boxes."""
 FEW_LINKS = 24
@@ -44,7 +44,7 @@ _HEIGHTS = " ▁▂▃▄▅▆▇█"
 
 Point = tuple[float, float]
 Stroke = tuple[Point, ...]
-"""How a line goes on: to one point straight, or by two control points to a third along a cubic curve."""
+"""A piece of a line: straight to one point, or by two control points to a third along a cubic curve."""
 
 
 class Rectangle(Struct, frozen=True):
@@ -97,9 +97,9 @@ class Lane(Struct, frozen=True):
     bottom: float
     title: Point
     part: int = 0
-    """Which part of the band this is, in a picture of several columns."""
+    """The number of this part of the band, in a picture of several columns."""
     beside: Point = (0.0, 0.0)
-    """Where the first of the lines beside it starts."""
+    """The point at which the first of the lines beside it starts."""
 
     def turned(self) -> Lane:
         ends = self.top, self.left, self.bottom, self.right
@@ -143,7 +143,7 @@ class Placed(Struct, frozen=True):
     plates: tuple[Plate, ...] = ()
     """The rectangles of the frames of the scene, the outer ones first."""
     back: int = 0
-    """How many letters lead from one column or row into another."""
+    """The number of letters that lead from one column or row into another."""
 
     def turned(self) -> Placed:
         """The same graph; title and legend, which are not part of it, stay as they are."""

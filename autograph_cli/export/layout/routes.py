@@ -21,13 +21,13 @@ PORTS, NEXT_PORT, CLOSE = 0.76, 14.0, 9.0
 STRIP = 64.0
 """Points that a strip of the picture is wide."""
 ALONG = (0.5, 0.38, 0.62, 0.28, 0.72, 0.2, 0.8)
-"""Where on a short arrow its label may stand, the best first."""
+"""The places on a short arrow where its label may stand, the best first."""
 FARTHER = 60
-"""How many points of other labels in the same row are as bad as one row more away from the middle."""
+"""The points of other labels in a row that are as bad as one row more away from the middle."""
 WORSE = 100.0
-"""How much worse it is to cover another label than to be on another line."""
+"""The cost of covering another label, beside that of being on another line."""
 CROWDED = 120
-"""From so many lines between two rows on, labels no longer keep clear of all of them, for that takes the square."""
+"""The lines between two rows from which on labels no longer keep clear of all of them, which takes the square."""
 
 
 class Row(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Row(Struct, frozen=True):
 
 
 Fixed = Mapping[tuple[int, int], float]
-"""Where an edge, by its number, must leave its upper box (0) or enter its lower one (1): to the right of its middle."""
+"""The place where an edge, by number, must leave its upper box (0) or enter its lower one (1), right of its middle."""
 
 
 def label_points(wires: Sequence[Wire], web: Web) -> list[int]:

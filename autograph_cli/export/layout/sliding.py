@@ -169,7 +169,7 @@ class _Picture:
             self._move(plate, -far if up else far, inside, set(crossing), up)
 
     def _straight(self, n: int, plate: Plate, up: bool) -> float:
-        """By how much the outer part of an arrow can get shorter, if it is straight."""
+        """Return how much shorter the outer part of an arrow can get, if it is straight."""
         line, label = self.ways[n], self.scene.arrows[n].label
         (x, y), end = line.start, line.strokes[-1][-1]
         if up:

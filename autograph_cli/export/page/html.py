@@ -118,7 +118,7 @@ class Page(Struct, frozen=True):
     measured: Sequence[Mapping[str, Any] | None] = ()
     """The numbers of each of these steps, by node; None where the picture of its structure was made of that step."""
     apart: Mapping[str, Any] = field(default_factory=dict)
-    """How the run differs from another one, beside which it is shown."""
+    """The differences from another run, beside which it is shown."""
     about: str = ""
     """A sentence on its nodes, where they are not those that ran."""
 

@@ -45,11 +45,11 @@ class KeptStep(Struct, frozen=True):
     told: dict[str, Any]
     """The facts that a page shows."""
     structure: int = -1
-    """Which of the structures it has; -1 where that is not drawn."""
+    """The number of its structure; -1 if that is not drawn."""
     measured: dict[str, Any] | None = None
     """Its numbers, by node; None for the step that the picture was made of."""
     place: Sequence[int] = ()
-    """Where its nodes stand in that picture's graph, unless each has its own number there."""
+    """The place of each of its nodes in that picture's graph, unless each has its own number there."""
 
 
 def structures_of(shown: Step, trace: Trace, view: str, options: RenderOptions) -> tuple[list[KeptStep], list[Step]]:
@@ -117,7 +117,7 @@ def _found(
 
 
 def _places(graph: Graph, other: Graph) -> Sequence[int]:
-    """Where the nodes of the second graph stand in the first one, if each has a like there."""
+    """Return the place of each node of the second graph in the first one, if each has a like there."""
     if len(graph) > MOST_COMPARED or _kinds(graph) != _kinds(other):
         return ()
     pairs = match(other, graph, _types)

@@ -64,7 +64,8 @@ class Playback:
         return visible(made.names[0]) if made.names and not made.type.shape else ""
 
     def _moments(self) -> Iterator[Moment]:
-        """Those of drawn nodes, under their numbers in the view; of a chain that no pass ran, as one would run it.
+        """Yield the moments of drawn nodes, by their numbers in the view; of a chain that no pass ran, as one would
+        run it.
 
         What stands for several nodes is there with the last of them, and runs with the first that a pass runs.
         """
@@ -89,7 +90,7 @@ class Playback:
         return f"{entry.call}{several}" if moment.runs else f"{entry.call}{several} makes"
 
     def _filled(self, when: dict[str, int]) -> dict[str, int]:
-        """When every box is there: a leaf, an input or what is kept, with the first that it belongs to."""
+        """Return the moment of every box: a leaf, an input or a kept tensor comes with the first that it belongs to."""
         first = dict(when)
         for arrow in self.scene.arrows:
             for box, other in ((arrow.tail, arrow.head), (arrow.head, arrow.tail)):

@@ -118,7 +118,7 @@ class Frame(Struct, frozen=True):
     call: int | None = None
     """The call, by its number in the graph."""
     times: int = 1
-    """How many calls it stands for."""
+    """The number of calls that it stands for."""
     equal: bool = False
     """True if these are calls of as many equal modules; else all are calls of this one."""
     bare: bool = False

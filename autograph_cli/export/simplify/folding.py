@@ -86,7 +86,7 @@ class _Web:
         return chains
 
     def lightest(self, chain: list[str], count: int) -> list[str]:
-        """So many of a chain that stand side by side, with as few modules and leaves among them as can be."""
+        """Return `count` boxes of a chain side by side, with the fewest modules and leaves among them."""
         weights = [(self.boxes[key].style == "module") + bool(self.boxes[key].lines) for key in chain]
         starts = range(max(1, len(chain) - count + 1))
         start = min(starts, key=lambda start: sum(weights[start : start + count]))

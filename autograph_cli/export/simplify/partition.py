@@ -22,7 +22,7 @@ PARTS = 40
 NEAR = 3
 """A part takes no further call of a function, or turn of a loop, from this fraction of its size on."""
 GROWS = 1.25
-"""How much larger parts are tried, until they are few enough."""
+"""The growth in size with which parts are tried, until they are few enough."""
 KEPT = 0.25
 """The part of the limit that results, and then leaves and inputs, may take to stay boxes of their own."""
 NAMED = 3

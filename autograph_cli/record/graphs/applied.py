@@ -20,7 +20,7 @@ from autograph_cli.record.names.function_calls import applying, around_calls
 from autograph_cli.record.recorder import Recorder
 
 FIRST = 3
-"""So many calls of each are kept, and the last."""
+"""The calls of each that are kept, and the last."""
 _ENGINES = ("torch", "torchvision", "autograph_cli")
 _ENDLESS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -35,12 +35,12 @@ class Applied:
     function: Callable[..., Any]
     calls: list[Given] = field(default_factory=list)
     obstacle: str = ""
-    """Why its calls cannot be made again."""
+    """The reason why its calls cannot be made again."""
     wrong: Given | None = None
     """The call of which a derivative is wrong, once it was checked."""
 
     def note(self, torch: Any, args: tuple[Any, ...], words: dict[str, Any]) -> None:
-        """There was one more call."""
+        """Note one more call."""
         try:
             given = Given.of(torch, args, words)
         except Exception as error:
@@ -94,7 +94,7 @@ def _faults(graph: Graph, order: int) -> Iterator[str]:
 
 
 class Listening:
-    """What was applied while the script ran, in the order of the first calls."""
+    """Collects what was applied while the script ran, in the order of the first calls."""
 
     torch: Any
     engine: Connect

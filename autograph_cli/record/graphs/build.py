@@ -42,16 +42,16 @@ _number = attrgetter("number")
 
 @dataclass(slots=True)
 class Span:
-    """What a graph is made of: the events of a step, its backward calls, its roots by name."""
+    """The parts that a graph is built from: the events of a step, its backward calls, its roots by name."""
 
     step: StepLog
     roots: list[tuple[str, Output]] = field(default_factory=list)
     found: Found | None = None
-    """What was measured in the step, if anything was to be."""
+    """The measurements of the step, if any were asked for."""
     ids: dict[int, int] = field(default_factory=dict)
     """The nodes that events became, by number: filled in when the graph is built, if numbers are asked for."""
     older: int = 0
-    """How many nodes of the graph are of earlier steps, the first ones: filled in when it is built."""
+    """The number of nodes from earlier steps, which come first: filled in when the graph is built."""
 
 
 @resting()
@@ -141,7 +141,7 @@ class _Builder:
         self.named = {*map(key_of, self.assigned), *log.names, *log.borrowed}
         """The keys of what may have names."""
         self.plain: dict[int, tuple[OutputRecord, ...]] = {}
-        """What is made of each type without a name or a storage, by its id."""
+        """The records of each type without a name or a storage, by its id."""
         self.storages = self._storages()
         self.versions: Versions = {}
         self.described: dict[tuple[Any, str], tuple[Kind, str, str]] = {}

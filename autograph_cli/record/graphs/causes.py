@@ -1,4 +1,4 @@
-"""Where the script cuts a gradient: the recorded graph says which tensors have none, the script's text says why."""
+"""Finds where the script cuts a gradient: the recorded graph says for which tensors, the script's text why."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def _reads(scripts: dict[str, Script], leaf: str) -> list[tuple[str, Binding]]:
 
 
 def _users(graph: Graph, inside: Iterable[int]) -> dict[int, list[Node]]:
-    """Of each input, the operations of these that were given it."""
+    """Return the operations of these that take each input."""
     users: dict[int, list[Node]] = {}
     for number in sorted(inside):
         for other in dict.fromkeys(edge.node for edge in graph.nodes[number].args):

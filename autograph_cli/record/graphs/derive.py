@@ -22,7 +22,7 @@ from autograph_cli.record.names.modules import CallEvent
 from autograph_cli.record.names.source_locations import Sources
 
 MOST_DERIVED = 4
-"""So many derivative graphs are kept for steps that are equal to those that they are of."""
+"""The most derivative graphs that are kept for later steps that are equal to theirs."""
 FEW = 16
 """The number of differing steps for which a derivative graph is made."""
 Made = tuple[Callable[[], Graph | None] | None, str | None]
@@ -30,7 +30,7 @@ Made = tuple[Callable[[], Graph | None] | None, str | None]
 
 
 def not_chosen(step: int) -> str:
-    """That the derivative graph of a step was not made, and how to get it."""
+    """Return the note that the derivative graph of a step was not made, and how to get it."""
     return (
         "not made for this step: the script asked for first derivatives only; of a step that is named by number it is "
         f"made (render FILE.py --step {step + 1}, run --steps {step + 1})"

@@ -1,4 +1,4 @@
-"""Which expression of the script an operation belongs to: `F.cross_entropy(x, y)` runs two, and a reader wrote one."""
+"""The expression of the script that an operation belongs to: `F.cross_entropy(x, y)` is one, and runs two."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Builder:
                 self.living.kept_in.setdefault(self.positions[event.key], storage)
         self.named = log.names.keys() | log.borrowed.keys()
         self.plain: dict[int, tuple[Output, ...]] = {}
-        """What is made of each type without a name or a memory that is kept, by its id: its record keeps it."""
+        """The outputs of each type without a name or a memory that is kept, by its id: its record keeps it."""
         self.versions: Versions = {}
         self.titles: dict[Any, tuple[str, str]] = {}
 

@@ -17,7 +17,7 @@ from autograph_cli.record.log.events import LEAF, BackwardEvent
 from autograph_cli.record.names.source_locations import Site, site_of
 
 LAST = 256
-"""So many are known of steps that were not kept."""
+"""The most collectives that are known of steps that were not kept."""
 
 
 @dataclass(slots=True)
@@ -27,14 +27,14 @@ class _Begun:
     told: Collective
     outputs: list[Output] = field(default_factory=list)
     leaves: list[int] = field(default_factory=list)
-    """Those whose gradients it was given, by key."""
+    """The leaves whose gradients it was given, by key."""
     entry: BackwardEvent | None = None
     parent: int | None = None
     """The node whose backward was running."""
 
 
 class Collectives:
-    """Those of a run. `source` tells the line of a site, `step` the number of the step that is going on."""
+    """The collectives of a run. `source` tells the line of a site, `step` the number of the step that is going on."""
 
     def __init__(self, log: EventLog, source: Callable[[Site | None], Source | None], step: Callable[[], int]) -> None:
         self.log, self._source, self._step = log, source, step
@@ -89,14 +89,14 @@ class Collectives:
             self._begun = [each for n, each in enumerate(self._begun) if n >= first or each.told.step in steps]
 
     def found(self) -> tuple[Collective, ...]:
-        """Those of the steps that were kept, and the last ones."""
+        """Return the collectives of the steps that were kept, and the last ones."""
         entries = {each.entry.number: each.entry for each in self._begun if each.entry is not None}
         for entry in entries.values():
             self._claim(entry, [each for each in self._begun if each.entry is entry])
         return tuple(map(self._record, self._begun))
 
     def _claim(self, entry: BackwardEvent, those: Sequence[_Begun]) -> None:
-        """Which gradients a pass reduced: buckets are of leaves that it had run by then, each leaf in one of them."""
+        """Note which gradients a pass reduced: buckets hold leaves that it had run by then, each leaf in one."""
         known, sizes = self.log.known, {}
         for key in entry.ran:
             event = known.get(key)

@@ -15,7 +15,7 @@ from autograph_cli.record.log.events import LEAF, Event
 
 Facts = tuple[tuple[str, str], ...]
 FEW = 16
-"""So many numbers are written out; of more, what sums them up."""
+"""The most numbers that are written out; of more, a summary."""
 
 
 class Data:

@@ -124,14 +124,14 @@ class EventLog:
         self.tensors: ById[Held] = ById()
         """Leaves and inputs, by id."""
         self.leaves: dict[int, int] = {}
-        """Of inputs that turned out to be leaves, which have no number before a node is made for them: the leaf's."""
+        """The number of each leaf that was met as an input, before a node was made for it, by the input's number."""
         self.shared: ById[Alias] = ById()
         """Tensors over the memory of another one, by id, with what their changes are told of."""
         self.aliases: ById[Alias] = ById()
         """The same of tensors over the memory of one with a gradient that is in this step."""
         self.drawn: ById[Drawn] = ById()
         self.gradients: ById[gradients.Given] = ById()
-        """What `grad` calls gave without a graph, by id."""
+        """The results of `grad` calls without a graph, by id."""
         self.names, self.borrowed = OutputNames(), OutputNames()
         """The variables of each output; and those of a leaf when it was first used, which count if it has none."""
         self.saved: dict[int, tuple[tuple[Saved, ...], Any, Storages]] = {}
@@ -143,25 +143,25 @@ class EventLog:
         """The nodes that were freed, as far as it was noted, and the number of the backward call that did; and those
         that were left out of their step before what they keep was noted."""
         self.looks: list[list[Look]] = []
-        """What was noted of what nodes keep in steps before those, as far as it may be asked for still."""
+        """The tensors kept by nodes in steps before those, as far as they may still be asked for."""
         self.living = False
-        """Whether nodes of earlier times are known as they are, as nothing runs until their graph is made."""
+        """True if nodes of earlier times are known as they are, as nothing runs until their graph is made."""
         self.changed = False
-        """Whether a step that is going on has changed a tensor with a gradient outside of autograd."""
+        """True if a step that is going on has changed a tensor with a gradient outside of autograd."""
         self.freed: deque[list[int]] = deque(maxlen=2)
         """The nodes that the passes ran which ended the last steps."""
         self.new_leaves = False
-        """Whether leaves were met since somebody looked for their names."""
+        """True if leaves were met since their names were last looked for."""
         self.newest_key = 0
         """The highest sequence number that was met."""
         self.derivatives = False
-        """Whether a backward call has made nodes."""
+        """True if a backward call has made nodes."""
         self.measures: Any = None
-        """What measures beside the log, if anything does."""
+        """The `Measures` that follow the engine beside the log, if any."""
         self.arrays: dict[int, Any] | None = None
         """The numbers of leaves and inputs as they were met, by the event's number, if they are asked for."""
         self.steps = _Steps()
-        """Those that are going on, in all threads, and those that are wanted still."""
+        """The steps that are going on, in all threads, and those that are still wanted."""
         self.thread = _Thread(self.steps)
         self.modules = Modules(self.engine.tensor)
         self.limits = forgetting.Limits()
@@ -251,7 +251,7 @@ class EventLog:
         next: tuple[Output | None, ...],
         args: tuple[Output, ...],
     ) -> None:
-        """There is a node of which nothing was told when it was made."""
+        """Note a node that was made before the engine was listened to."""
         self.count = count = self.count + 1
         event = self.known[number] = Earlier(count, number, OPERATION, ref, cls, like, next, args)
         self.thread.step.events.append(event)
@@ -365,7 +365,7 @@ class EventLog:
             self.data.parameters[memory[0]] = weakref.ref(made)
 
     def _origin(self, tensor: Any) -> Drawn | None:
-        """How the numbers of a tensor came about, if they were drawn, or computed in this step of what was."""
+        """Return the origin of a tensor's numbers, if they were drawn, or computed in this step from such numbers."""
         drawn = self.drawn.of(tensor)
         held = self.tensors.of(tensor)
         if drawn is not None or held is None or not self.noting:
@@ -443,7 +443,7 @@ class EventLog:
         return (None, ()) if event is None else (event.plain, event.args)
 
     def absorbed(self, outputs: Iterable[Output]) -> None:
-        """How these were changed outside of autograd is part of the operation that is told next."""
+        """Forget changes of these outside of autograd: the operation that is told next includes them."""
         for output in outputs:
             self.step.changed.pop(output, None)
 

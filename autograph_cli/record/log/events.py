@@ -1,4 +1,4 @@
-"""What the event log is made of: events, backward calls, and the steps that they belong to."""
+"""The parts of the event log: events, backward calls, and the steps that they belong to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BackwardEvent:
         self.newest = self.newest_key = 0
         """The newest event when the call began, and the highest sequence number of a node."""
         self.outside = 0
-        """How many calls of modules were going on when it began."""
+        """The number of module calls that were going on when it began."""
         self.error = 0
         """The id of the exception that was being handled when the call began."""
         self.failed = False
@@ -40,7 +40,7 @@ class BackwardEvent:
         self.roots: tuple[Output, ...] = ()
         self.ran: list[int] = []
         self.inputs: list[Output | None] = []
-        """What it was asked to differentiate by, if anything."""
+        """The tensors that it was asked to differentiate by, if any."""
         self.results: list[Output | None] = []
         """The derivatives by these; none of one that has no graph."""
         self.order = 1
@@ -74,15 +74,15 @@ class Event(Struct, frozen=True, eq=False):
     owner: str = ""
     """The path of the module that a leaf or an input belongs to."""
     constants: Any = None
-    """What the node keeps that is no tensor, as the engine's `saved_constants` reads it."""
+    """The values other than tensors that the node keeps, as the engine's `saved_constants` reads them."""
     plain: Any = None
     """The arguments that are no tensors, as the engine's `arguments` reads them."""
     base: Output | None = None
-    """What an input, or the outputs of an operation that stands for one, are views of."""
+    """The base that an input, or the outputs of an operation that stands for one, are views of."""
     made_at: Site | None = None
-    """Where the script made an input from nothing."""
+    """The place where the script made an input from nothing."""
     cut: Collection[Output] = ()
-    """Of what left no node: those of `args` that required a gradient when it ran."""
+    """The `args` that required a gradient when an operation without a node ran."""
 
     @property
     def is_operation(self) -> bool:
@@ -131,11 +131,11 @@ class Storages:
         self.ids: list[int] = []
         """The engine's id of each; once that memory is freed, other memory may have it."""
         self.of: dict[int, int] = {}
-        """In which of them leaves and inputs are, by the event's number."""
+        """The memory that each leaf and input is in, by the event's number."""
 
 
 class StepLog:
-    """What one thread has done since its last step ended."""
+    """The work of one thread since its last step ended."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -147,29 +147,29 @@ class StepLog:
         self.bare_until = 0
         """None of its events up to this number is an operation that was followed."""
         self.changed: dict[Output, Output] = {}
-        """Of what was changed in place without a node: the output that came of it."""
+        """The new output of each tensor that was changed in place without a node."""
         self.used: set[Output] = set()
-        """What its first `used_by` events were computed from."""
+        """The outputs that its first `used_by` events were computed from."""
         self.used_by = 0
         self.sharing: dict[int, Output] = {}
-        """Of events that only made tensors over the memory of their first argument, or changed it, by key: that one."""
+        """The first argument of events that only made tensors over its memory, or changed it, by key."""
         self.passes: list[BackwardEvent] = []
         self.sites: tuple[Site, ...] = ()
-        """Where the last backward call was made that is in no other, and from where its function was called."""
+        """The place of the last outermost backward call, and the places that its function was called from."""
         self.running: list[BackwardEvent] = []
         """The backward calls that are going on, the innermost last."""
         self.variables: list[tuple[str, Output]] = []
         """The variables that were found at the last backward call."""
         self.derived: tuple[Any, str | None] = None, ""
-        """What makes its derivative graph, and how that came about, as of the last backward call."""
+        """The function that makes its derivative graph, and a note on it, as of the last backward call."""
         self.looked: list[Look] = []
         self.leaves: dict[int, weakref.ref[Any]] = {}
         """The leaves that its nodes lead to, by key."""
         self.outer: set[int] = set()
-        """What its nodes hang on beside themselves, as of its first `seen` events."""
+        """The nodes that its own depend on, as of its first `seen` events."""
         self.seen = 0
         self.found: Any = None
-        """What was measured, if anything was to be."""
+        """The measurements, if any were asked for."""
 
     def leave_out(self, before: int, needed: Collection[int]) -> list[Event]:
         """Leave out its first events, as far as they are not needed, and return them."""

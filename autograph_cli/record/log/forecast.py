@@ -46,7 +46,7 @@ _VIEWS = ("items", "keys", "values")
 _BARS, _COPIES = ("tqdm", "trange", "track"), ("list", "tuple", "sorted", "reversed", "iter")
 _PLAIN_SAMPLERS = ("RandomSampler", "SequentialSampler")
 _DEEPEST = 8
-"""So many lengths are asked for, one for the other."""
+"""The most lengths that are asked for, one for the other."""
 _Names = Mapping[str, Any]
 
 

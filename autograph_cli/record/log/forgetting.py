@@ -1,4 +1,4 @@
-"""What the event log may forget: events that no step hangs on which is wanted still, and nothing that lives."""
+"""Forgets events of the log on which no step depends that is still wanted, and nothing that lives."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from autograph_cli.record.log.event_log import EventLog
 
 LIMIT = 10_000
-"""So many events may gather in one step before those of dead nodes are forgotten."""
+"""The events that may gather in one step before those of dead nodes are forgotten."""
 BATCH = 250
-"""So many events may be left over when a step ends."""
+"""The events that may be left over when a step ends."""
 MOST_OVER = 4
-"""So many steps that others may hang on are looked through at once; what is older waits for a `sweep`."""
+"""The most steps that others may depend on that are looked through at once; older ones wait for a `sweep`."""
 CALLS = 1_000
-"""So many backward calls may gather in one step before those that made nothing are forgotten, the newest apart."""
+"""The backward calls that may gather in one step before those that made nothing are forgotten, the newest apart."""
 
 
 @dataclass(slots=True)
 class Limits:
-    """How much may gather in a log before some is forgotten: what is there still then doubles them."""
+    """The most that may gather in a log before some is forgotten; what is left then doubles it."""
 
     events: int = LIMIT
     """Within a step."""
     between: int = BATCH
-    """When a step ends."""
+    """The most when a step ends."""
     calls: int = CALLS
 
 

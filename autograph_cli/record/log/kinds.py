@@ -17,10 +17,10 @@ ALL_UNTIL, EACH = 16, 64
 """The first steps of a kind that may each be its last, and the distance between such steps after them, where following
 costs something and the loops do not tell. Beyond 1,024 steps the distance grows, to at most a sixteenth of them."""
 FREE, SHARE = 0.5, 0.05
-"""As long as following has cost less than so many seconds, or this share of the time of the run, every step is followed
-of which it is not sure that it is not the last."""
+"""The seconds, and the share of the run's time, that following may have cost for every step to be followed that may be
+the last."""
 MOST = 8
-"""So many kinds are told apart; the steps that end elsewhere are of one more."""
+"""The most kinds that are told apart; the steps that end elsewhere are of one more."""
 _OTHER = ()
 Sites = tuple[Site, ...]
 
@@ -50,31 +50,31 @@ class Kind:
     last: int
     count: int = 0
     gap: int = 1
-    """How many steps after the one before the last one came."""
+    """The number of steps from the one before the last to the last."""
     widest: int = 1
     """The same of the last two, of which it is the longer."""
     asks: int = ALL_UNTIL // 2
-    """As which of them the loops are asked how many come."""
+    """The count at which the loops are next asked how many steps are left."""
     left: Left | None = None
     """The answer of the loops."""
     told: int = 0
-    """As which one they said so."""
+    """The count at which the loops gave that answer."""
     heard: tuple[int, Left | None] | None = None
-    """As which one they said so first, and what."""
+    """The count at which the loops first answered, and the answer."""
     awaited: bool = False
     """True if the next one is the last, by that answer."""
     followed: int = 0
-    """Which of them was followed last."""
+    """The position of the last one that was followed."""
     seen: int = 0
-    """How many were."""
+    """The number of those that were followed."""
     call: str = ""
     roots: list[str] = field(default_factory=list)
     nodes: int = 0
-    """Those that the last one ran that was followed."""
+    """The number of nodes that ran in the last one that was followed."""
     stepped: bool = False
     """True if an optimizer took a step after one."""
     lines: frozenset[tuple[int, int]] = frozenset()
-    """Where the first one computed something, by the ids of code and the offsets in it."""
+    """The places where the first one computed something: the ids of code and the offsets in it."""
     opening: Finished | None = None
     """The first one that was followed, as long as no second is."""
     newest: Finished | None = None
@@ -120,9 +120,9 @@ class Kinds:
         self._newest: Kind | None = None
         """The kind of the last step."""
         self._due: list[Kind] = []
-        """Those of which one is to be followed again."""
+        """The kinds of which a step is to be followed again."""
         self._waiting: list[Kind] = []
-        """Those of the backward calls since an optimizer took a step."""
+        """The kinds of the backward calls since an optimizer took a step."""
         self.cost, self._began = 0.0, time.perf_counter()
         """The seconds that it has taken to follow, about, and when the run began."""
 

@@ -27,9 +27,9 @@ from autograph_cli.record.names.source_locations import Site, script_frames, sit
 from autograph_cli.record.names.variables import attributes_of, variables_of
 
 WHOLE = 16
-"""In so many steps everything is heard: what goes wrong in training does so from the first steps on."""
+"""The steps in which everything is heard: faults of training show from the first steps on."""
 MOST = 800
-"""So many happenings at most."""
+"""The most happenings."""
 _NO_HOLDERS = (ModuleType, FunctionType, type)
 _LONGEST = 64
 """Longer containers are not looked through for optimizers."""
@@ -56,7 +56,7 @@ class _Stepping:
     before: dict[int, Any]
     """Samples of the parameters."""
     calls: int
-    """How many backward calls there had been."""
+    """The number of backward calls so far."""
 
 
 class Books:
@@ -65,12 +65,12 @@ class Books:
     def __init__(self, log: EventLog, number: Callable[[], int], line: Line) -> None:
         self._log, self._number, self._line = log, number, line
         self.steps = 0
-        """How many steps have ended."""
+        """The number of steps that have ended."""
         self.stepped: Callable[[], None] = lambda: None
         """Called before an optimizer takes a step."""
         self._clock = 0
         self._counts: list[int] = [0]
-        """How many events the log had at each tick of the clock."""
+        """The number of events in the log at each tick of the clock."""
         self._happenings: list[tuple[Site | None, Happening]] = []
         self.parameters = Parameters(log)
         self._optimizers: list[_Optimizer] = []
@@ -83,7 +83,7 @@ class Books:
         self._running: list[tuple[int, int]] = []
         """The times of the backward calls that are going on, and what was ready."""
         self._looked = 0, 0
-        """How many optimizers and parameters there were when their names were looked for last."""
+        """The number of optimizers and of parameters when their names were last looked for."""
         self._within = 0
         self._more = 0
         self._calls = 0
@@ -225,7 +225,7 @@ class Books:
         return moved, rounded(total**0.5)
 
     def _note_cuts(self, held: list[int]) -> None:
-        """Where the way from the parameters of an optimizer to a loss was cut, which found none of them a gradient."""
+        """Note where the way from an optimizer's parameters to a loss was cut, if none of them got a gradient."""
         wanted = {key: number for number in held if (key := self.parameters.leaf_key(number)) is not None}
         known = {(site, each.given) for site, each in self._happenings if each.kind == "cut"}
         cuts = [
@@ -338,7 +338,7 @@ class Books:
         self._running[len(running) :] = [(self._tick(), self.parameters.set_of(self.parameters.ready()))]
 
     def ends(self, call: BackwardCall, entry: BackwardEvent) -> None:
-        """It is over."""
+        """Note that the call is over."""
         if len(self._running) <= 1:
             self._hooks.end()
         if not self._running:

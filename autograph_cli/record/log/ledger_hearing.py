@@ -1,4 +1,4 @@
-"""Where training is heard: functions of `torch.optim`, `torch.nn` and their like, which both engines have in Python."""
+"""Hears training: functions of `torch.optim`, `torch.nn` and their like, which both engines have in Python."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _PLACES = (
     *[_Place("hook", "nn.modules.module", "Module", name) for name in _HOOKS],
 )
 _WATCHED = {"pytorch": "utils.hooks", "autograph": "nn.modules._hooks"}
-"""Where the class stands that calls the backward hooks of a module."""
+"""The module with the class that calls the backward hooks of a module, in each engine."""
 
 
 class Hearing:

@@ -20,7 +20,7 @@ from autograph_cli.record.names.source_locations import Site
 from autograph_cli.record.names.variables import attributes_of
 
 HOOKED = 8
-"""So many calls of a hook are looked at."""
+"""The calls of a hook that are looked at."""
 MOST = 500
 ON_TENSORS = ("register_hook", "register_post_accumulate_grad_hook")
 _NUMBERS = 1 << 14
@@ -55,7 +55,7 @@ class _Hook:
 
 
 class Hooks:
-    """Those of one run. `guarded` calls what must not disturb the script, `hears` tells whether hooks are looked at."""
+    """The hooks of one run. `guarded` calls what must not disturb the script; `hears` is true if hooks are heard."""
 
     def __init__(
         self, log: EventLog, parameters: Parameters, guarded: Callable[..., Any], hears: Callable[[], bool]
@@ -63,7 +63,7 @@ class Hooks:
         self._log, self._parameters, self._guarded, self._hears = log, parameters, guarded, hears
         self._known: list[_Hook] = []
         self._on: dict[tuple[int, Any], list[_Hook]] = {}
-        """By what they are on, and their code."""
+        """The hooks by what they are on, and their code."""
         self._aside: list[tuple[_Hook, Any, Any]] = []
         """The hooks that something stands for that tells of them, and what does."""
 

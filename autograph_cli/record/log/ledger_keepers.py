@@ -1,4 +1,4 @@
-"""Who keeps graphs of earlier steps alive: nodes that live on, and the variables and containers that lead to them."""
+"""The keepers of graphs of earlier steps: nodes that live on, and the variables and containers that lead to them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from autograph_cli.record.names.source_locations import Site, script_frames, sit
 from autograph_cli.record.names.variables import attributes_of, variables_of
 
 GROWING = 4
-"""So many backward calls in turn must have begun with more than the one before."""
+"""The backward calls in a row that must have begun with more than the one before."""
 TURNS = 6
-"""So many turns of a loop must be kept that no backward call ever ran."""
+"""The turns of a loop that must be kept and that no backward call ever ran."""
 FARTHEST, OBJECTS = 6, 20_000
-"""So many containers and objects deep is looked, and at so many things."""
+"""The depth to which containers and objects are looked into, and the most things that are looked at."""
 Line = Callable[[Site | None], Source | None]
 _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
 _HOLDERS = (dict, *_CONTAINERS)
@@ -67,7 +67,7 @@ class Keepers:
         self._log, self._line = log, line
         self._places: dict[tuple[str, Site | None], _Place] = {}
         self.last = 0
-        """How many events there were when the last backward call began."""
+        """The number of events when the last backward call began."""
         self._found: list[tuple[Site | None, Keeper]] = []
 
     def begins(self, kind: str) -> None:

@@ -42,7 +42,7 @@ class _Module:
 
 
 class Parameters:
-    """Those that an optimizer holds or a backward call gave a gradient, and the modules that were built."""
+    """The parameters that an optimizer holds or a backward call gave a gradient, and the modules that were built."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
@@ -54,7 +54,7 @@ class Parameters:
         self._listed: dict[int, str] = {}
         """The places of modules that others keep in plain containers."""
         self._flagged: set[int] = set()
-        """Those with a `requires_grad` of their own that is false."""
+        """The modules with a `requires_grad` of their own that is false."""
         self._looked = 0, 0
         self.sets: dict[tuple[int, ...], int] = {(): 0}
 
@@ -96,7 +96,7 @@ class Parameters:
         return [self.number_of(x) for group in groups for x in group["params"] if isinstance(x, tensor)]
 
     def of_module(self, module: Any) -> list[int]:
-        """Those of a module that require a gradient."""
+        """Return the parameters of a module that require a gradient."""
         every = [x for _, part in parts(module) for x in getattr(part, "_parameters", {}).values() if x is not None]
         return [self.number_of(x) for x in every if x.requires_grad]
 
@@ -113,7 +113,7 @@ class Parameters:
         return None if numbers is None else numbers[:: max(1, -(-numbers.size // SAMPLE))].copy()
 
     def ready(self, numbers: Iterable[int] | None = None) -> list[int]:
-        """Those of these, or of all, that have a gradient which is not zero."""
+        """Return the parameters, of these or of all, that have a gradient which is not zero."""
         wanted = range(len(self._known)) if numbers is None else numbers
         return [n for n in wanted if (x := self.tensor(n)) is not None and x.grad is not None and self.is_set(x.grad)]
 

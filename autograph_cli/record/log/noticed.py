@@ -1,4 +1,4 @@
-"""What is seen of parameters while the script runs: those that nothing uses, and gradients that nobody zeroes."""
+"""Watches parameters while the script runs: those that nothing uses, and gradients that nobody zeroes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from autograph_cli.record.names.source_locations import Site
 from autograph_cli.record.names.variables import parameters_in
 
 FEW = 16
-"""So many steps are watched for stale gradients: who forgets to zero them does so from the second step on."""
+"""The steps that are watched for stale gradients: who forgets to zero them does so from the second step on."""
 CALLS = 64
-"""So many backward calls at most."""
+"""The most backward calls that are watched."""
 MANY = 2
-"""So many calls in turn that add to older gradients are told."""
+"""The calls in a row that must add to older gradients to be told."""
 
 
 @dataclass(slots=True)
@@ -27,14 +27,14 @@ class _Bare:
 
     ref: weakref.ref[Any]
     version: int
-    """That which it had then."""
+    """The parameter's version then."""
     name: str = ""
     met: bool = False
-    """Whether an operation has taken it."""
+    """True if an operation has taken it."""
     reached: bool = False
-    """Whether it had a gradient since."""
+    """True if it had a gradient since."""
     changed: bool = False
-    """Whether its values were changed, for which it may have had one."""
+    """True if its values were changed, for which it may have had a gradient."""
 
 
 @dataclass(slots=True)
@@ -44,9 +44,9 @@ class _Written:
     ref: weakref.ref[Any]
     grad: weakref.ref[Any]
     version: int
-    """That of the leaf then."""
+    """The leaf's version then."""
     often: int
-    """How many calls in turn added to a gradient that was there before the leaf was changed."""
+    """The number of calls in a row that added to an older gradient while the leaf was unchanged."""
     adds_to: int
     """The same with the call that is going on, if that adds to it."""
 
@@ -63,7 +63,7 @@ class Noticed:
         self._written: dict[int, _Written] = {}
         """By the key of the leaf."""
         self._stale: dict[int, tuple[Site | None, int]] = {}
-        """Of leaves, by key: where a backward call added to an older gradient, and in which step."""
+        """The place and the step where a backward call added to an older gradient, by the leaf's key."""
 
     def look_at(self, optimizers: Iterable[weakref.ref[Any]], spaces: Sequence[Mapping[str, Any]]) -> None:
         """Note the parameters of the optimizers that have no gradient, with the names that they have here."""

@@ -1,4 +1,4 @@
-"""How the numbers of a parameter came about that was computed before it was one: `0.02 * torch.randn(4)`."""
+"""Traces the numbers of a parameter that was computed before it was one: `0.02 * torch.randn(4)`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes keep for backward: names, types, bytes and shared memory, without the values."""
+"""The tensors that nodes keep for backward: names, types, bytes and shared memory, without the values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which steps are kept: `first`, `last`, `all`, `3`, `10:20`, or several with commas."""
+"""The steps that are kept: `first`, `last`, `all`, `3`, `10:20`, or several with commas."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 USUAL = "first,last"
 """The steps that are kept unless told."""
 COMPARED = "1:9,last"
-"""Those where numbers are recorded, so that two runs can be compared from the beginning on."""
+"""The steps whose numbers are recorded, so that two runs can be compared from the beginning on."""
 
 
 class Selection(Struct, frozen=True):
@@ -76,10 +76,10 @@ def _within(number: int, ranges: tuple[tuple[int, int | None], ...]) -> bool:
 
 
 class Progress(Struct, frozen=True):
-    """How far a run has come."""
+    """The progress of a run."""
 
     steps: int
     nodes: int
-    """Of the step that has just ended: operations, leaves and inputs that were new."""
+    """The new operations, leaves and inputs of the step that has just ended."""
     kept: int
     """Steps that are kept for good."""

@@ -14,37 +14,37 @@ import numpy as np
 from msgspec import Struct, field
 
 STEPS = (1e-5, 1e-6, 1e-3, 1e-2)
-"""By how much a number is varied. Where the first step disagrees, a smaller one tells curvature and a kink close by
-from an error, and larger ones tell the rounding of a function that computes in float32 on the way."""
+"""The steps by which a number is varied. Where the first step disagrees, a smaller one tells curvature and a kink close
+by from an error, and larger ones tell the rounding of a function that computes in float32 on the way."""
 TOLERANCES = (1e-4, 1e-4, 1e-3, 1e-3)
-"""By how much a derivative may differ from the difference quotient of each step, relative to the larger."""
+"""The most that a derivative may differ from the difference quotient of each step, relative to the larger."""
 ELEMENTS = 24
-"""So many numbers of the inputs are varied at most, spread over all of them."""
+"""The most numbers of the inputs that are varied, spread over all of them."""
 _SIDES = 1e-3
-"""By how much the derivatives from the left and from the right differ at a kink, at least."""
+"""The least difference between the derivatives from the left and from the right at a kink."""
 _ROUNDING = 1e-15
 _SMALL = 1e-2
 """Below this a step may be large beside a number."""
 
 
 class Checked(Struct, frozen=True):
-    """How the derivatives of one order came out."""
+    """The result of checking the derivatives of one order."""
 
     name: str
     order: int
     error: float
     """The worst relative error, of the numbers that were varied."""
     worst: str = ""
-    """Which number it is of, and both values; empty where all are right."""
+    """The number that it belongs to, and both values; empty if all are right."""
     kinks: int = 0
     """Numbers where the derivative from the left is not that from the right; they are not compared."""
     kink: str = ""
-    """Which the first of these is, with both derivatives."""
+    """The first of these, with both derivatives."""
     compared: int = 0
     wanted: int = 0
-    """So many numbers were compared, of so many: fewer where the time was over."""
+    """The numbers to compare; `compared` is less if the time was over."""
     unchecked: str = ""
-    """Why this order was not compared, where a lower one was."""
+    """The reason why this order was not compared, if a lower one was."""
 
     @property
     def good(self) -> bool:
@@ -53,7 +53,7 @@ class Checked(Struct, frozen=True):
 
 
 class CannotCheck(Exception):
-    """Why a function cannot be checked, as a sentence."""
+    """The reason why a function cannot be checked, as a sentence."""
 
 
 class OutOfTime(CannotCheck):
@@ -109,9 +109,9 @@ class Call:
         self.inputs = {names.get(key, f"input {position}"): x for position, (key, x) in enumerate(varied.items())}
         """The tensors that are varied, and how they are called."""
         self.weights: dict[int, Any] = {}
-        """What the outputs are multiplied by, which is the gradient that comes in when they are differentiated."""
+        """The factors of the outputs, which are the gradients that come in when they are differentiated."""
         self.singular = False
-        """Whether a number was met that is infinite or none, which is left out."""
+        """True if an infinite number or NaN was met, which is left out."""
         if not self.inputs:
             raise CannotCheck("no input of it is a tensor of floating numbers")
 

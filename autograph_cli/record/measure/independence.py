@@ -34,7 +34,7 @@ CAUSAL = ("triu", "tril", "causal", "subsequent")
 INDEPENDENCE = "independence"
 """The word by which a recorder is asked for it."""
 MODELS = 8
-"""So many models are looked at."""
+"""The most models that are looked at."""
 _SHIFTS = (("[:, :-1]", "[:, 1:]"), ("[:-1]", "[1:]"))
 LARGEST = 1 << 20
 """Inputs with more numbers are not kept."""

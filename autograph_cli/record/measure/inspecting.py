@@ -19,15 +19,15 @@ from autograph_cli.record.measure.values import summary
 from autograph_cli.record.names.variables import tensors_in
 
 LEVELS = 2
-"""So deep the backward graph of a tensor is shown."""
+"""The levels of a tensor's backward graph that are shown."""
 _NEAR = 5
 _LISTED = 20
 Facts = dict[str, Any]
-"""What is told, by name: a text, a number, a truth value, None, or a list of texts."""
+"""The facts by name: a text, a number, a truth value, None, or a list of texts."""
 
 
 class UnknownName(AutographError):
-    """There is no tensor of this name."""
+    """No tensor has this name."""
 
 
 def tensors_of(scope: Mapping[str, Any], cls: type) -> dict[str, Any]:

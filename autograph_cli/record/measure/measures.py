@@ -1,5 +1,5 @@
-"""What is recorded on request beside the graph: numbers of tensors, times, floating-point operations, memory, formulas,
-and what ran inside of a backward."""
+"""Measurements on request beside the graph: numbers of tensors, times, floating-point operations, memory, formulas, and
+the operations inside a backward."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ def clock_cost() -> int:
 
 @dataclass(slots=True)
 class Found:
-    """What was measured in one step, by the numbers of events and of outputs."""
+    """The measurements of one step, by the numbers of events and of outputs."""
 
     kinds: frozenset[str] = frozenset()
     values: dict[tuple[int, int], Values] = field(default_factory=dict)
     gradients: dict[int, tuple[Values | None, ...]] = field(default_factory=dict)
     times: dict[int, tuple[int, Time]] = field(default_factory=dict)
-    """When operations began, and how long they took."""
+    """The time when each operation began, and how long it took."""
     flops: dict[int, int] = field(default_factory=dict)
     runs: dict[int, list[tuple[int, Time, int]]] = field(default_factory=dict)
-    """Of backward nodes: when they began, how long they took, and their floating-point operations."""
+    """The runs of backward nodes: when they began, how long they took, and their floating-point operations."""
     inside: dict[int, Graph] = field(default_factory=dict)
     queued: Callable[[], int] | None = None
-    """What waits for all that a GPU was told so far."""
+    """The function that waits for all work that a GPU was given so far."""
     began: int = 0
-    """When the first operation began; 0 before."""
+    """The time when the first operation began; 0 before."""
     ended: int = 0
     measuring: int = 0
-    """What recording and measuring took since then; until the end, what they had taken before."""
+    """The time that recording and measuring took since then; until the end, the time taken before."""
     held: list[Held] = field(default_factory=list)
     ids: dict[int, int] = field(default_factory=dict)
     """The node of each event, in the graph that was built last."""
@@ -140,7 +140,7 @@ def _settled(took: Time) -> int:
 
 
 class _Here(threading.local):
-    """What goes on in this thread."""
+    """The measuring in this thread."""
 
     took: tuple[Any, int, Time, int] = None, 0, 0, 0
     """The operation that was computed last, when it began, its nanoseconds, and its floating-point operations."""
@@ -148,11 +148,11 @@ class _Here(threading.local):
     fresh: Sequence[Held] = ()
     """The memory that it made."""
     watch: _Watch | None = None
-    """What measures the backward node that is running."""
+    """The watch on the backward node that is running."""
     measuring: int = 0
     """The nanoseconds that recording and measuring took so far."""
     stopped: int = 0
-    """When the recording began that is going on; 0 while the script runs."""
+    """The time when the current recording began; 0 while the script runs."""
 
     def clock(self) -> int:
         """The time, less what recording and measuring took."""
@@ -187,7 +187,7 @@ class Measures:
         self.allocations = Allocations(self.engine, self.here.clock) if "memory" in self.kinds else None
         self._profiles = not self.kinds.isdisjoint(("time", "memory"))
         self.paused = False
-        """Whether what runs is not the script's."""
+        """True while code runs that is not the script's."""
 
     @property
     def found(self) -> Found:

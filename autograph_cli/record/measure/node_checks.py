@@ -23,12 +23,12 @@ SECONDS = 10.0
 
 
 class Point(Struct, frozen=True):
-    """What a node computes, and the arguments that it was given."""
+    """The function of a node, and the arguments that it was given."""
 
     function: Callable[..., Any]
     given: Given
     custom: bool
-    """Whether it is a custom Function, whose second derivative is checked too, and whose matrices may be any."""
+    """True if it is a custom Function, whose second derivative is checked too, and whose matrices may be any."""
 
 
 class _Here(threading.local):
@@ -129,7 +129,7 @@ class NodeChecks:
         return max([error if math.isfinite(error) else 1.0 for error in errors], default=None), wrong
 
     def deviation(self, point: Point, made: Sequence[Exact | None], flow: Flow | None) -> tuple[Number | None, ...]:
-        """By how much results, and the gradients that were sent on, are off from those in float64; nothing where
-        neither is known."""
+        """Return the error of results against float64, and of the gradients that were sent on; nothing if neither is
+        known."""
         found = recomputed(self.engine, point, made, flow)
         return tuple([None if off is None else Number(off) for off in found]) if found != [None, None] else ()

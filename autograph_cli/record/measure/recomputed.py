@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def deviation(engine: Measuring, point: Point, made: Sequence[Exact | None], flow: Flow | None) -> list[float | None]:
-    """By how much the results of an operation are off from those in float64, and the gradients that it sent on,
-    relative to the largest number; None where that is not known, as of random numbers and of large tensors."""
+    """Return the error of an operation's results against float64, and of the gradients that it sent on, relative to the
+    largest number; None if it is not known, as of random numbers and of large tensors."""
     torch = engine.namespace
     try:
         with engine.unseen(), warnings.catch_warnings(), torch.enable_grad(), in_float64(torch, point.given.held):

@@ -9,7 +9,7 @@ import numpy as np
 from autograph_cli.graph import Values
 
 FEW = 16
-"""So many numbers are kept whole."""
+"""The most numbers that are kept whole."""
 BINS = 16
 
 

@@ -14,7 +14,7 @@ from autograph_cli.graph.records import Number, Watched
 from autograph_cli.record.names.variables import tensors_in
 
 KINDS = ("gradients", "values", "updates")
-"""What can be watched."""
+"""The kinds of numbers that can be watched."""
 MOST = 2_000
 """Steps whose numbers are kept of one parameter; of a longer run every second one, then every fourth, and so on."""
 _DIGITS = 6
@@ -22,7 +22,7 @@ _DIGITS = 6
 
 @dataclass(slots=True)
 class _Parameter:
-    """What was seen of one."""
+    """The numbers seen of one parameter."""
 
     ref: weakref.ref[Any]
     name: str
@@ -51,7 +51,7 @@ class Watch:
                 self._updated(known, leaf)
 
     def ends(self, leaves: Iterable[tuple[str, Any, Any]], step: int) -> None:
-        """It is over: the leaves that it gave a gradient, with names and gradients."""
+        """Look at the leaves that a backward call gave a gradient, with names and gradients."""
         if step % self._every:
             return
         for name, leaf, grad in leaves:

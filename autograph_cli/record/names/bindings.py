@@ -1,4 +1,4 @@
-"""What the text of a script tells of a tensor without history: the assignments that lead to it, and what cuts there."""
+"""Reads in the text of a script why a tensor has no history: the assignments that lead to it, and what cuts there."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Binding(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """Where a gradient is cut; `causes` is empty where the statement has nothing that is known to cut."""
+    """The place where a gradient is cut; `causes` is empty if the statement has nothing that is known to cut."""
 
     binding: Binding
     causes: tuple[str, ...]
     source: str
     """The variable that goes in."""
     sure: bool = True
-    """Whether that variable leads to the leaf; of a function's parameter nobody knows."""
+    """True if that variable leads to the leaf; of a function's parameter nobody knows."""
 
 
 Lines = Mapping[str, set[int]]

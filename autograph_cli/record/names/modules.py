@@ -1,4 +1,4 @@
-"""Which module runs: each call of one, the path under which the script keeps it, and what belongs to it."""
+"""The modules that run: each call of one, the path under which the script keeps it, and what belongs to it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Tree:
 
 
 class About:
-    """What is known of a module, where it was called in the same surroundings."""
+    """The facts on a module, as it was called in the same surroundings."""
 
     __slots__ = ("cls", "id", "layer", "parameters", "path", "ref", "tree")
 
@@ -110,7 +110,7 @@ class Modules:
         self.entered: list[Callable[[ModuleCall, str], None]] = []
         """Told of each call of a module that is in no other's, with its path."""
         self.waiting: list[About] = []
-        """Those whose parameters may not be there yet."""
+        """The modules whose parameters may not exist yet."""
 
     def enter(self, known: list[CallEvent], calls: Sequence[ModuleCall]) -> CallEvent:
         """Bring what is known of a thread's calls up to those that are going on now; returns the innermost."""

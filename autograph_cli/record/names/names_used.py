@@ -15,7 +15,7 @@ _FORGIVEN = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"
 _DECIDING = {"TYPE_CHECKING", "__version__"}
 """Names in a condition that tell that the script knows what it may not have."""
 _DEEPEST = 20
-"""How many assignments a name is followed through."""
+"""The most assignments that a name is followed through."""
 
 
 class Use(Struct, frozen=True):
@@ -28,7 +28,7 @@ class Use(Struct, frozen=True):
 
 @dataclass(slots=True)
 class Module:
-    """What one file uses."""
+    """The names that one file uses."""
 
     file: str
     uses: list[Use] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Where in the user's code something happened: frames while it runs, source lines when it is written down."""
+"""The place in the user's code where something happened: frames while it runs, source lines when it is written down."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Site = tuple[CodeType, int]
 
 _OURS = os.path.join(os.path.dirname(autograph_cli.__file__), "")
 COMPILED = os.path.join("autograph_cli", "torch", "")
-"""How tracebacks name the files of compiled modules: from the root of the project on."""
+"""The path by which tracebacks name compiled modules, from the root of the project on."""
 _LIBRARY = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib"))
 _PACKAGES = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("purelib", "platlib"))
 _RUNNER = os.path.join(_OURS, "record", "run", "runner.py")
@@ -33,14 +33,14 @@ _PASSES = (
     os.path.join(_OURS, "engines", "pytorch", "passes.py"),
 )
 _engines: set[str] = set()
-"""Where other engines' own code is."""
+"""The folders of other engines' own code."""
 
 USER, ENGINE, PASS, RUNNER = range(4)
 file_kinds: dict[str, int] = {}
-"""Of each file: the user's, the engine's (or Python's own), the backward pass, or the runner, below which is no
-script."""
+"""The kind of each file: the user's, the engine's (or Python's own), the backward pass, or the runner, below which is
+no script."""
 engine_files: set[str] = set()
-"""Those of them that are the engine's."""
+"""The files that are the engine's."""
 
 
 def kind_of(filename: str) -> int:
@@ -115,7 +115,7 @@ def callers_of(frame: FrameType | None) -> tuple[Site, ...]:
 
 
 def shown_of(sites: tuple[Site, ...]) -> Site | None:
-    """Of `callers_of`, the position that is shown: the script's, if it has one."""
+    """Return the position of `callers_of` that is shown: the script's, if it has one."""
     return next((sites[n] for n in (2, 0) if n < len(sites)), None)
 
 
@@ -259,7 +259,7 @@ Position = tuple[int, int]
 
 
 class Assignment:
-    """What a statement binds: names, and the expressions that they are bound to."""
+    """The bindings of a statement: names, and the expressions that they are bound to."""
 
     __slots__ = ("parts",)
 

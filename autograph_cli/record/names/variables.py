@@ -42,7 +42,7 @@ OPAQUE = frozenset(
 )
 """Types of values in which there is no tensor."""
 _DEPTH = 2
-"""How many containers are opened, one inside the other."""
+"""The most containers that are opened, one inside the other."""
 LONGEST = 256
 """Longer containers are data, not variables."""
 

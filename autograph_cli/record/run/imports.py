@@ -61,7 +61,7 @@ class EngineFinder(Loader):
     def __init__(self) -> None:
         self._opened: list[ModuleType] = []
         self._spawning: tuple[Any, Any] | None = None
-        """What starts processes, and what it told them before."""
+        """The module that starts processes, and its function that prepares them, as it was before."""
         self._names = PublicNames(tuple(SERVED.values()), self._show)
 
     def find_spec(
@@ -125,7 +125,7 @@ class EngineFinder(Loader):
 
 
 class _Refusal(Loader):
-    """For what is installed and cannot be imported: a library that only asks whether it is there gets its answer."""
+    """Refuses to import modules that are installed; a library that only asks whether they exist gets its answer."""
 
     def create_module(self, spec: ModuleSpec) -> None:
         return None

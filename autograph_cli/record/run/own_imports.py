@@ -15,7 +15,7 @@ OTHERS = (
 )  # fmt: skip
 """The packages of others that this one imports, some of them where they are installed only."""
 _FOR_BOTH = {*sys.stdlib_module_names, "autograph_cli", "ml_dtypes", "numpy"}
-"""What is not loaded twice: a script gets what the command has imported already."""
+"""The modules that are not loaded twice: a script gets those that the command has imported already."""
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
 

@@ -1,4 +1,4 @@
-"""What the installed packages that a script imports run when they are imported, read without running it."""
+"""Reads, without running it, the code that installed packages run when a script imports them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the processes that run a script this one is."""
+"""The place of this process among those that run a script."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from msgspec import Struct
 FOLDER, PARENT = "AUTOGRAPH_RANKS", "AUTOGRAPH_RANKS_PARENT"
 """The environment's names for the folder that the ranks share, and for the process that looks after them all."""
 TIMEOUT = 1800.0
-"""So many seconds a rank may stand still: as long as PyTorch waits in a collective."""
+"""The seconds that a rank may stand still: as long as PyTorch waits in a collective."""
 _STARTED_BY = (
     ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"),  # torchrun
     ("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS_PER_NODE"),
 )
-"""By which variables of the environment a process knows its rank, how many there are, and how many on its machine."""
+"""The variables of the environment for a process's rank, the number of ranks, and the number on its machine."""
 
 
 class Placement(Struct, frozen=True):
-    """Which of the processes that run a script this one is."""
+    """The place of this process among those that run a script."""
 
     rank: int
     size: int
     local: int = 0
-    """How many are on this machine."""
+    """The number of ranks on this machine."""
 
     @classmethod
     def here(cls, environment: Mapping[str, str] = os.environ) -> Placement | None:

@@ -9,9 +9,9 @@ from types import ModuleType
 
 _HOUSE = __name__.partition(".")[0] + "."
 loaded: list[Callable[[ModuleType], None]] = []
-"""Who is told of each module of the engine that is imported while scripts are served."""
+"""Called with each module of the engine that is imported while scripts are served."""
 serving: list[PublicNames] = []
-"""Those that serve scripts now."""
+"""The names that serve scripts now."""
 
 
 def is_ours(cls: type) -> bool:

@@ -1,4 +1,4 @@
-"""What keeps several ranks from ending: one that failed, one that others wait for in vain, or a standstill."""
+"""Finds what keeps several ranks from ending: one that failed, one that others wait for in vain, or a standstill."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from msgspec import Struct, field
 from autograph_cli.graph.ranks import words
 
 STILL = 3.0
-"""So many seconds ranks stand still before what they wait for is taken to come no more."""
+"""The seconds that ranks stand still before they are taken to wait in vain."""
 NAMED = 8
-"""So many ranks are named with their lines."""
+"""The most ranks that are named with their lines."""
 
 
 class Begun(Struct, frozen=True):
@@ -31,7 +31,7 @@ class Begun(Struct, frozen=True):
 
 
 class State(Struct, frozen=True):
-    """Where a rank is, as far as it has told."""
+    """The state of a rank, as far as it has told."""
 
     rank: int
     phase: str = "starting"
@@ -39,10 +39,10 @@ class State(Struct, frozen=True):
     at: str = ""
     """The line of its script."""
     moved: float = 0.0
-    """When that was another one, or another collective was begun."""
+    """The time when its line last changed, or a collective began."""
     failure: str = ""
     code: int | None = None
-    """How its process ended: the exit code, or less than 0 the signal."""
+    """The exit code of its process, or, if less than 0, the signal that ended it."""
     groups: Mapping[str, Begun] = field(default_factory=dict)
 
     @property
@@ -79,13 +79,13 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 class Fault(Struct, frozen=True):
-    """Why the ranks cannot go on, in one sentence; `rank` is to blame, where one is."""
+    """The reason why the ranks cannot go on, in one sentence; `rank` is to blame, if any is."""
 
     said: str
     rank: int | None = None
 
     def text(self) -> str:
-        """It as the file has it by which the ranks are told to stop."""
+        """Return the text of the file by which the ranks are told to stop."""
         return json.dumps({"said": self.said, "rank": self.rank})
 
 

@@ -34,15 +34,15 @@ INTERRUPTED = -signal.SIGINT
 STDIN, CODE = "<stdin>", "<string>"
 _excepthook = sys.excepthook
 _held: list[contextlib.ExitStack] = []
-"""What stays in place until exit: a forked child forgets its parent's atexit functions, but must keep this."""
+"""The changes that stay until exit: a forked child forgets its parent's atexit functions, but must keep these."""
 
 
 class TargetError(AutographError):
-    """What should be run cannot be found or read."""
+    """The target of a run cannot be found or read."""
 
 
 class Target(Struct, frozen=True):
-    """What to run, and the arguments that it is given."""
+    """The code to run, and its arguments."""
 
     kind: Literal["file", "module", "stdin", "code"]
     name: str
@@ -68,7 +68,7 @@ class Target(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """How a run ended: its exit code, the exception in one line, and the script's globals."""
+    """The end of a run: its exit code, the exception in one line, and the script's globals."""
 
     exit_code: int
     failure: str = ""
@@ -79,7 +79,7 @@ class Result(Struct, frozen=True):
 
 
 class RecorderLike(Protocol):
-    """What `record` needs of a recorder."""
+    """The methods of a recorder that `record` calls."""
 
     def start(self) -> None: ...
 
@@ -87,10 +87,10 @@ class RecorderLike(Protocol):
 
 
 Script = tuple[CodeType, dict[str, Any]]
-"""What there is to execute, and its globals."""
+"""The code to execute, and its globals."""
 Ended = TypeVar("Ended")
 Session = Generator[Script, BaseException | None, Ended]
-"""What runs a script: it yields what there is to execute, so that this is done near the bottom of the stack."""
+"""The run of a script: it yields the code to execute, so that this is done near the bottom of the stack."""
 
 
 class _Left(SystemExit):

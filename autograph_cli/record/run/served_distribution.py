@@ -1,4 +1,4 @@
-"""What `importlib.metadata` finds of the packages that are served."""
+"""The metadata that `importlib.metadata` finds for the packages that are served."""
 
 from __future__ import annotations
 

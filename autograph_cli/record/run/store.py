@@ -23,7 +23,7 @@ OF_RANKS = "trace.zip"
 WITHOUT = "without.txt"
 """The name of the script that ran after the last trace was made, and recorded nothing."""
 FORMER = "trace.json"
-"""What the last trace was called before it was compressed."""
+"""The name of the last trace before traces were compressed."""
 
 
 class StoreError(AutographError):

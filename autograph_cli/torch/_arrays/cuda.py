@@ -355,7 +355,7 @@ def on_host(raw: Array) -> Any:
 
 
 _seed = DEFAULT_SEED
-"""From which streams of GPUs start that have not drawn yet."""
+"""The seed at which streams of GPUs start that have not drawn yet."""
 
 
 def default_stream(where: device) -> Philox:

@@ -25,7 +25,7 @@ def window(cupy: Any, root: Any, start: int, shape: Any, strides: Sequence[int],
 
 
 _MANY = 1_000
-"""So many expectations wait at most."""
+"""The most expectations that wait."""
 
 
 class Functions:

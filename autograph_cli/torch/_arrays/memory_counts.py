@@ -15,13 +15,13 @@ class Tally:
         self.current = self.peak = self.allocated = self.freed = 0
 
     def add(self, more: int) -> None:
-        """So much came."""
+        """Add bytes that came."""
         self.allocated += more
         self.current += more
         self.peak = max(self.peak, self.current)
 
     def take(self, less: int) -> None:
-        """So much went."""
+        """Take off bytes that went."""
         self.freed += less
         self.current -= less
 
@@ -38,7 +38,7 @@ class Counts:
         return {name: found for name, found in vars(self).items() if isinstance(found, Tally)}
 
     def reserve(self, total: int) -> None:
-        """So many bytes are CuPy's now."""
+        """Set the bytes that are CuPy's now."""
         more = total - self.reserved_bytes.current
         (self.reserved_bytes.add if more > 0 else self.reserved_bytes.take)(abs(more))
 

@@ -200,7 +200,7 @@ def _in_chunks(
     randomness: str,
     kwargs: dict[str, Any],
 ) -> Any:
-    """So many samples at a time; with the same randomness, each chunk draws the same numbers."""
+    """Run `chunk` samples at a time; with the same randomness, each chunk draws the same numbers."""
     state = default_generator.get_state()
     parts = []
     for start in range(0, size, chunk):

@@ -21,7 +21,7 @@ BLOCK = 1 << 16
 
 
 def _at_first() -> int:
-    """As many as OMP_NUM_THREADS says, or as there are cores for this process."""
+    """Return the value of OMP_NUM_THREADS, or the number of cores for this process."""
     told = os.environ.get("OMP_NUM_THREADS", "")
     if told.isdecimal() and int(told):
         return int(told)

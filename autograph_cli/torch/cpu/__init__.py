@@ -40,7 +40,7 @@ def current_device() -> str:
 
 
 def set_device(device: Any) -> None:
-    """There is one, and it is set."""
+    """Do nothing: the only device is set."""
 
 
 def synchronize(device: Any = None) -> None:

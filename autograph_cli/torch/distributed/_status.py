@@ -145,7 +145,7 @@ def what_does(rank: int) -> str:
 
 
 def begin(group: ProcessGroup) -> None:
-    """There is a world now: its ranks say what they do, and end together."""
+    """Begin to tell what each rank does, now that there is a world, so that all end together."""
     if not isinstance(group.transport, Mpi):
         return
     comm = group.transport.comm

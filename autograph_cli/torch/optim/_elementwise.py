@@ -121,7 +121,7 @@ class Elementwise(Optimizer):
             raise RuntimeError(_FUSED.format(p.dtype))
 
     sparse_text: str | None = "{} does not support sparse gradients"
-    """Why sparse gradients are refused; None where they are not."""
+    """The reason why sparse gradients are refused; None if they are not."""
     capturable_text = "params and state_steps"
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -266,7 +266,7 @@ def _histogram(values: Any, bins: Any, max_bins: int | None) -> Any:
 
 
 def _coarser(counts: Any, limits: Any, together: int) -> tuple[Any, Any]:
-    """So many bins as one."""
+    """Return the counts with `together` bins joined into one."""
     filled = np.pad(counts, (0, -counts.size % together)).reshape(-1, together).sum(-1)
     return filled, np.append(limits[:-1:together], limits[-1])
 

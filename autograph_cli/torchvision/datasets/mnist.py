@@ -22,7 +22,7 @@ from .utils import calculate_md5, download_and_extract_archive
 from .vision import VisionDataset
 
 _KINDS = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
-"""How the third byte of an IDX file names the kind of its numbers."""
+"""The dtype for each third byte of an IDX file."""
 _PIECE = 1 << 20
 
 

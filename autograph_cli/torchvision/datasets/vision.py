@@ -1,4 +1,4 @@
-"""What all datasets of pictures share."""
+"""The base of all datasets of pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several models share: channels rounded to what hardware likes, and layers in the middle of a model."""
+"""Parts of several models: channels rounded to what hardware likes, and layers in the middle of a model."""
 
 from __future__ import annotations
 

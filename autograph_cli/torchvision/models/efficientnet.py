@@ -33,7 +33,7 @@ class _MBConvConfig:
 
     @staticmethod
     def adjust_channels(channels: int, width_mult: float, min_value: int | None = None) -> int:
-        """So many channels in a model that is wider by this factor."""
+        """Return the number of channels in a model that is wider by this factor."""
         return _make_divisible(channels * width_mult, 8, min_value)
 
 
@@ -74,7 +74,7 @@ class FusedMBConvConfig(_MBConvConfig):
 
 
 class _Block(nn.Module):
-    """What both kinds of blocks share: layers, and what goes around them."""
+    """The part that both kinds of blocks share: layers, and what goes around them."""
 
     def _finish(self, cnf: _MBConvConfig, layers: list[nn.Module], probability: float) -> None:
         self.use_res_connect = cnf.stride == 1 and cnf.input_channels == cnf.out_channels

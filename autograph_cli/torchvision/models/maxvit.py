@@ -120,7 +120,7 @@ class WindowPartition(nn.Module):
 
 
 class WindowDepartition(nn.Module):
-    """What `WindowPartition` made, as maps again."""
+    """Puts the windows of `WindowPartition` together as maps again."""
 
     def forward(self, x: Any, p: int, h_partitions: int, w_partitions: int) -> Any:
         batch, _, _, channels = x.shape

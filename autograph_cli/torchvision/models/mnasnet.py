@@ -39,7 +39,7 @@ def _stack(in_ch: int, out_ch: int, kernel: int, stride: int, expansion: int, re
 
 
 def _scaled(channels: int, alpha: float) -> int:
-    """So many channels times `alpha`, to the next multiple of 8, rounded up rather than down by a tenth."""
+    """Return the channels times `alpha`, to the next multiple of 8, rounded up rather than down by a tenth."""
     wanted = channels * alpha
     rounded = max(8, int(wanted + 4) // 8 * 8)
     return rounded if rounded >= 0.9 * wanted else rounded + 8

@@ -41,7 +41,7 @@ class InvertedResidualConfig:
 
     @staticmethod
     def adjust_channels(channels: int, width_mult: float) -> int:
-        """So many channels in a model that is wider by this factor."""
+        """Return the number of channels in a model that is wider by this factor."""
         return _make_divisible(channels * width_mult, 8)
 
 

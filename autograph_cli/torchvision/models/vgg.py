@@ -14,7 +14,7 @@ CHANNELS: dict[int, list[int | None]] = {
     16: [64, 64, None, 128, 128, None, *[256] * 3, None, *[512] * 3, None, *[512] * 3, None],
     19: [64, 64, None, 128, 128, None, *[256] * 4, None, *[512] * 4, None, *[512] * 4, None],
 }
-"""Of the convolutions of each model; None is a pooling."""
+"""The channels of the convolutions of each model; None is a pooling."""
 
 
 class VGG(nn.Module):

@@ -13,7 +13,7 @@ from .misc import Conv2dNormActivation
 
 
 class ExtraFPNBlock(nn.Module):
-    """What adds maps to a pyramid: takes its maps, those it was made of, and names; returns maps and names."""
+    """Adds maps to a pyramid: takes its maps, those it was made of, and names; returns maps and names."""
 
 
 class FeaturePyramidNetwork(nn.Module):

@@ -277,7 +277,7 @@ class TenCrop(nn.Module):
 
 
 class Grayscale(nn.Module):
-    """How bright each pixel is, in one channel or three equal ones."""
+    """Returns the brightness of each pixel, in one channel or three equal ones."""
 
     def __init__(self, num_output_channels: int = 1) -> None:
         super().__init__()

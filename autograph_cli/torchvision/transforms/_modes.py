@@ -1,4 +1,4 @@
-"""How a picture is read between its pixels."""
+"""The ways to read a picture between its pixels."""
 
 from __future__ import annotations
 

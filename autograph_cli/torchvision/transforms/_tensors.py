@@ -15,7 +15,7 @@ from ._modes import InterpolationMode
 _SAMPLED = (torch.float32, torch.float64)
 _ROUNDED = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 GRAY = (0.2989, 0.587, 0.114)
-"""How bright red, green and blue look."""
+"""The brightness of red, green and blue to the eye."""
 _PADDED = {"edge": "replicate", "reflect": "reflect", "constant": "constant"}
 
 

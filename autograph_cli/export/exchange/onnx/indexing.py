@@ -40,7 +40,7 @@ class _Picked:
         rest = rank - picked
         deep = 1 if self.mask else len(self.shape)
         self.out = [*range(deep, deep + at), *range(deep), *range(deep + at, deep + rest)]
-        """Where each dimension of the result stands among those of the positions and what is left."""
+        """The place of each dimension of the result among those of the positions and those left."""
         names = c.args[1 : 1 + indices]
         self.positions = (
             c.op("Transpose", c.op("NonZero", names[0]), perm=[1, 0]) if self.mask else self._stacked(names)

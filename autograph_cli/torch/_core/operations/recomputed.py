@@ -57,7 +57,7 @@ weight_norm = Recomputed("v", ("result1",), _weight_norm)
 
 
 def outputs_of(op: Operation, given: Named) -> Named:
-    """Such outputs of `op` as functions of its arguments, by name; nothing where no derivative of them can be asked
+    """Return outputs of `op` as functions of its arguments, by name; nothing if no derivative of them can be asked
     for."""
     rule = op.recomputed
     if rule is None or not may_follow(given[rule.input]):

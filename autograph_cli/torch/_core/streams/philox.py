@@ -37,7 +37,7 @@ class Philox(Seeded):
     def __init__(self, seed: int = DEFAULT_SEED, xp: Any = np, threads: int = 132 * 2048) -> None:
         self.xp = xp
         self.threads = threads
-        """As many as the GPU runs at once."""
+        """The number of threads that the GPU runs at once."""
         self.manual_seed(seed)
 
     def manual_seed(self, seed: int) -> None:

@@ -345,7 +345,7 @@ class View:
         """An edge, None, or LEAF for a view that asks for its own gradient."""
         self.version = version
         self.creation = creation
-        """Why the view refuses in-place changes, if it does (see views.py)."""
+        """The reason why the view refuses in-place changes, if it does (see views.py)."""
 
 
 def marks_leaf(edge: Any) -> bool:

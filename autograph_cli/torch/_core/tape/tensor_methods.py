@@ -25,7 +25,7 @@ _none: Callable[..., None] = _other
 
 
 class Methods:
-    """By what they return; an argument of the wrong kind is refused when a script runs, in PyTorch's words."""
+    """Methods by their results; an argument of the wrong kind is refused when a script runs, in PyTorch's words."""
 
     H: Tensor
     T: Tensor

@@ -16,7 +16,7 @@ from ..._core.base.state import process_state
 from ..half_precision import NARROW
 
 _MANY = 4_096
-"""From so many numbers on, passes of vectors take less than one number by number."""
+"""The numbers from which on passes of vectors take less than one number by number."""
 
 
 def _floating(a: Array) -> Any:

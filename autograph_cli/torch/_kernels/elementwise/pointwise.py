@@ -19,7 +19,7 @@ from ..half_precision import NARROW, widened
 _REAL = (np.floating, np.integer, np.bool_)
 _REAL_NUMBERS = (int, float)
 _MANY = 4_096
-"""From so many numbers on, one pass over memory is worth a slower call."""
+"""The numbers from which on one pass over memory is worth a slower call."""
 
 
 def check_addcdiv(x: Any, y: Any) -> None:

@@ -17,7 +17,7 @@ from .fused import Fused, Rules
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 TABLES = 256
-"""So many tables are kept on the GPU."""
+"""The most tables that are kept on the GPU."""
 
 
 class CudaKernels(ConvolutionByPieces, Kernels):

@@ -19,7 +19,7 @@ from ..variants import chosen
 THIRD = float(np.float32(1.0) / np.float32(3.0))
 SQUEEZE = float(np.float32(0.0331))
 FEW = 10
-"""So many expected events are few."""
+"""The expected events below which they are few."""
 
 
 def drawn(name: str, stream: Stream, *given: Array, **settings: bool) -> Array:

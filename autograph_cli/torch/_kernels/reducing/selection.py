@@ -15,7 +15,7 @@ from ..._arrays import Array
 
 Order = list[int]
 FEW = 16
-"""So many elements are sorted by insertion."""
+"""The most elements that are sorted by insertion."""
 MANY = 1 << 15
 """The number of elements from which the steps in Python would take too long: the first or the last of equal ones is
 given."""

@@ -26,7 +26,7 @@ __all__ = ["DistributedDataParallel"]
 
 _MEBIBYTE = 2**20
 _AT_ONCE = 250 * _MEBIBYTE
-"""So many bytes of parameters and buffers are broadcast together."""
+"""The bytes of parameters and buffers that are broadcast together."""
 
 
 def _tensors_in(value: Any) -> Iterator[Any]:

@@ -31,7 +31,7 @@ class StreamFetcher:
         self._drop_last = drop_last
 
     def fetch(self, positions: Any) -> Any:
-        """As many samples as there are positions, or one where there are no batches."""
+        """Return as many samples as there are positions, or one if there are no batches."""
         if not self._batches:
             return self._collate(next(self._samples))
         batch = list(itertools.islice(self._samples, len(positions)))

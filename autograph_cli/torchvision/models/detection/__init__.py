@@ -1,4 +1,4 @@
-"""What models that find objects are built on: backbones with feature pyramids, and the boxes to begin with."""
+"""Parts of models that find objects: backbones with feature pyramids, and the boxes to begin with."""
 
 from autograph_cli.torch import _missing
 

@@ -1,4 +1,4 @@
-"""What models of segmentation share: a backbone, a classifier of its points, and the result at full size."""
+"""Parts of models of segmentation: a backbone, a classifier of its points, and the result at full size."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class ASPP(nn.Module):
 
 
 class DeepLabHead(nn.Sequential):
-    """What sees far, then two convolutions."""
+    """An `ASPP`, which sees far, then two convolutions."""
 
     def __init__(self, in_channels: int, num_classes: int, atrous_rates: Sequence[int] = (12, 24, 36)) -> None:
         super().__init__(

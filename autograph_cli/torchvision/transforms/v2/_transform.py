@@ -1,4 +1,4 @@
-"""What the second API's transforms share: they take nested samples, and change the pictures in them."""
+"""The base of the second API's transforms: they take nested samples, and change the pictures in them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Transform(nn.Module):
     """
 
     takes: Callable[[Any], bool] = staticmethod(lambda x: isinstance(x, tv_tensors.Image) or is_picture(x))
-    """What is changed, beside plain tensors."""
+    """The test for values that are changed, beside plain tensors."""
 
     def __init__(self) -> None:
         super().__init__()
