@@ -414,9 +414,6 @@ class TensorFacts(Protocol):
     def array(self, x: Any) -> Any:
         """The numbers of a tensor or of a gradient; None where they are not to be read."""
 
-    def is_zero(self, x: Any) -> bool:
-        """Return whether all numbers of a tensor are known to be 0."""
-
     def memory(self, x: Any) -> tuple[Any, int] | None:
         """Return what lives as long as the memory of a tensor or a gradient, and its bytes; None where there is no
         such."""

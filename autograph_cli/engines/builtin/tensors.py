@@ -136,10 +136,6 @@ class Tensors(Nodes):
     def array(self, x: Any) -> Any:
         return readable_array(getattr(x, "_ag_raw", x))
 
-    def is_zero(self, x: Any) -> bool:
-        array = readable_array(x._ag_raw)
-        return array is not None and not array.any()
-
     def tensors_in(self, values: Iterable[Any]) -> Iterator[Tensor]:
         """The tensors among arguments or results."""
         for x in values:

@@ -85,13 +85,6 @@ class Tensors:
             known = dense.float() if dense.dtype is torch.bfloat16 else dense
             return known.numpy(force=True)
 
-    def is_zero(self, x: Any) -> bool:
-        """Return whether all numbers of a tensor are known to be 0; for one of a GPU the script waits."""
-        if not is_readable(x):
-            return False
-        with hooks.unheard(), untouched(), torch.no_grad():
-            return x.layout is torch.strided and not x.is_nested and not bool(torch._C.TensorBase.detach(x).any())
-
     def optimizers(self) -> type | None:
         found: type = torch.optim.Optimizer
         return found

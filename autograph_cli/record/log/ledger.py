@@ -335,7 +335,7 @@ class Books:
         self._hooks.begin()
         if not running:
             self.keepers.begins(call.kind)
-        self._running[len(running) :] = [(self._tick(), self.parameters.set_of(self.parameters.ready()))]
+        self._running[len(running) :] = [(self._tick(), self.parameters.set_of(self.parameters.ready(surely=True)))]
 
     def ends(self, call: BackwardCall, entry: BackwardEvent) -> None:
         """Note that the call is over."""
@@ -352,6 +352,7 @@ class Books:
         gone = set(map(self.parameters.number_of, (x for x in written if x.grad is None)))
         keys, numbers = set(entry.ran), set(map(self.parameters.number_of, (x for x in written if x.grad is not None)))
         self.parameters.look()
+        self.parameters.leave(x for x in written if x.grad is not None)
         zero = numbers.difference(self.parameters.ready(numbers))
         self._note(
             call.kind, entry.site, at, given=self.parameters.set_of(numbers), zero=self.parameters.set_of(zero),

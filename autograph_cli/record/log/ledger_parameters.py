@@ -56,6 +56,8 @@ class Parameters:
         self._flagged: set[int] = set()
         """The modules with a `requires_grad` of their own that is false."""
         self._looked = 0, 0
+        self._left: dict[int, int] = {}
+        """The versions in which passes left the gradients that are not on the CPU, by id."""
         self.sets: dict[tuple[int, ...], int] = {(): 0}
 
     def __len__(self) -> int:
@@ -112,16 +114,23 @@ class Parameters:
         numbers = self.read(x)
         return None if numbers is None else numbers[:: max(1, -(-numbers.size // SAMPLE))].copy()
 
-    def ready(self, numbers: Iterable[int] | None = None) -> list[int]:
-        """Return the parameters, of these or of all, that have a gradient which is not zero."""
+    def ready(self, numbers: Iterable[int] | None = None, *, surely: bool = False) -> list[int]:
+        """Return those of these, or of all, that have a gradient which is not zero; a gradient that may not be read
+        counts, or with `surely` where nothing has changed it since a pass wrote it."""
         wanted = range(len(self._known)) if numbers is None else numbers
-        return [n for n in wanted if (x := self.tensor(n)) is not None and x.grad is not None and self.is_set(x.grad)]
+        grads = [(n, x.grad) for n in wanted if (x := self.tensor(n)) is not None and x.grad is not None]
+        return [n for n, grad in grads if self.is_set(grad, surely=surely)]
 
-    def is_set(self, grad: Any) -> bool:
-        """Return whether a gradient has a number that is not zero, as far as it is looked at."""
+    def leave(self, leaves: Iterable[Any]) -> None:
+        """Note that a pass wrote the gradients of these leaves."""
+        device = self._log.engine.device
+        self._left.update((id(x.grad), x.grad._version) for x in leaves if device(x) != "cpu")
+
+    def is_set(self, grad: Any, *, surely: bool = False) -> bool:
+        """Return whether a gradient has a number that is not zero, as far as it is looked at; see `ready`."""
         numbers = self.read(grad)
         if numbers is None:
-            return not self._log.engine.is_zero(grad)
+            return not surely or self._left.get(id(grad)) == grad._version
         if numbers.size and numbers[0]:
             return True
         return bool(numbers[:SAMPLE].any() or numbers[SAMPLE:].any())

@@ -126,8 +126,10 @@ def _numbered(value: Any) -> Iterable[tuple[int, Any]]:
 
 def written_in(kind: type, name: str) -> Any:
     """Return what a class or one of its bases holds under a name; a metaclass of the script's own is not asked."""
-    bases = type.__getattribute__(kind, "__mro__")
-    return next((base.__dict__[name] for base in bases if name in base.__dict__), None)
+    for base in type.__getattribute__(kind, "__mro__"):
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
 
 
 def attributes_of(value: Any) -> dict[str, Any]:

@@ -122,7 +122,9 @@ def eye_(tensor: Any) -> Any:
     """The identity; ValueError unless 2-d."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    tensor.zero_().diagonal().fill_(1)  # also where rows are in the same memory
+    if 0 not in tensor.stride():
+        return tensor.copy_(torch.eye(*tensor.shape, device=tensor.device))
+    tensor.zero_().diagonal().fill_(1)  # where rows are in the same memory
     return tensor
 
 

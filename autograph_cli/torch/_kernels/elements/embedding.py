@@ -178,6 +178,7 @@ class Embedding:
         return found if padding_idx < 0 else self.xp.where(indices == padding_idx, self.number(0, grad), found)
 
     def one_hot(self, a: Array, classes: int) -> Any:
-        rows = self.xp.zeros((a.size, classes), "int64")
-        rows[self.xp.arange(a.size), a.reshape(-1)] = 1
+        rows, flat = self.xp.zeros((a.size, classes), "int64"), a.reshape(-1)
+        lines = self.xp.flatnonzero((flat >= 0) & (flat < classes))
+        rows[lines, flat[lines]] = 1
         return rows.reshape(*a.shape, classes)
