@@ -50,8 +50,8 @@ def as_drawn(picture: Picture) -> Scene:
     """Make the scene of a picture with what is drawn of it, for another program to lay out."""
     if not _has_budget(picture):
         return scene_of(picture, picture.options.max_nodes)
-    drawn = {box.id for box in placed(picture).scene.boxes}
-    return next(scene for scene, _ in _ever_smaller(picture) if drawn == {box.id for box in scene.boxes})
+    drawn = {box.id for box in placed(picture).scene.boxes}  # with the ports between orders that stand side by side
+    return next(scene for scene, _ in _ever_smaller(picture) if drawn.issuperset(box.id for box in scene.boxes))
 
 
 def _has_budget(picture: Picture) -> bool:
