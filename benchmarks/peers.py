@@ -226,8 +226,8 @@ TRIED = """\
 Seen with the same versions:
 
 - tinygrad (`VIZ=-1 DEV=NULL TRACEMETA=2 python FILE.py`, what it recorded read by the functions of `tinygrad.viz.serve`): every rewrite of a graph from
-  tensors to kernels, one after the other. A node of a gradient says so (`backward=True`) and of which method it is, not of which order; the
-  calls that led to a graph are told of the whole graph.
+  tensors to kernels, one after the other. A node of a gradient says so (`backward=True`) and names its method, not its order; the
+  calls that led to a graph are shown for the whole graph.
 - Model Explorer (`model-explorer FILE.json`, in Chromium): layers that open in place, a search, numbers on nodes from a second file.
   `autograph render --backward -f model-explorer` is a gradient graph for it: modules are layers there, and nodes go by their `grad_fn`.
 - torchvista (`trace_model(model, inputs, export_format="html")`, 0.2.13, in Chromium): the modules of the forward pass, closed to one level, each with a sign

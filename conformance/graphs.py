@@ -70,7 +70,7 @@ def page(found):
         "PyTorch 2.13 (`autograph diff --engines builtin,torch`); its graphs, forward, backward and double backward, are compared with "
         "names, shapes, dtypes, constants, lines and modules, of the first three steps.",
         "",
-        f"The same in both: {len(same)} of {len(found)}: {', '.join(Path(name).stem for name in same)}.",
+        f"{len(same)} of {len(found)} are the same in both ({', '.join(Path(name).stem for name in same)}).",
         "",
         "| differs | why | the first of the differences |",
         "| --- | --- | --- |",

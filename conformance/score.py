@@ -110,7 +110,7 @@ def missing(result, suite):
             rows.append(f"| {name} | {level} | {entry['passed']}/{entry['of']} | {reason(name, entry)} |")
             notes += [NOTES[name]] if name in NOTES else []
     head = "| | first level that fails | samples | why |\n| --- | --- | ---: | --- |\n"
-    return "\n\n".join(["What does not pass:", head + "\n".join(rows), *notes]) if rows else ""
+    return "\n\n".join(["These do not pass:", head + "\n".join(rows), *notes]) if rows else ""
 
 
 def reason(name, entry):

@@ -1,19 +1,14 @@
-"""Hold the words of pages, and the docstrings of the package, to the budget of faults in `style.json`.
-
-Fails where one has more. The budget goes down by itself; a page that is not in it may have none. `-v PAGE` lists the
-faults of a page or of `autograph_cli`."""
+"""Print the faults of style of pages and of the package's docstrings, and fail if there are any."""
 
 from __future__ import annotations
 
 import ast
-import json
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-BUDGET = ROOT / "style.json"
 PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/how-to/*.md", "docs/course/*.md")
 PACKAGE = "autograph_cli"
 LONGEST = 32
@@ -74,35 +69,17 @@ def docstring_faults(source: str) -> Iterator[tuple[int, str, str]]:
                 yield node.lineno, "begins with a clause for a noun", " ".join(text.split())
 
 
-def found() -> dict[str, list[tuple[str, str, str]]]:
-    """The faults of each page, and of the package, that has any, with the file and line of each."""
-    pages = {page: [page] for pattern in PAGES for page in ROOT.glob(pattern)}
-    package = {ROOT / PACKAGE: sorted((ROOT / PACKAGE).rglob("*.py"))}
-    every: dict[str, list[tuple[str, str, str]]] = {}
-    for files, check in ((pages, faults), (package, docstring_faults)):
-        for page in sorted(files):
-            for file in files[page]:
-                for line, name, sentence in check(file.read_text("utf-8")):
-                    where = f"{file.relative_to(ROOT).as_posix()}:{line}"
-                    every.setdefault(page.relative_to(ROOT).as_posix(), []).append((where, name, sentence))
-    return every
-
-
-def main(arguments: list[str]) -> int:
-    """Compare, write what went down, and return the exit code."""
-    budget: dict[str, int] = json.loads(BUDGET.read_text()) if BUDGET.is_file() else {}
-    now = found()
-    over = {page: each for page, each in now.items() if len(each) > budget.get(page, 0)}
-    shown = {page: each for page, each in now.items() if page in arguments[1:] or not arguments[1:]}
-    for each in (shown if arguments[:1] == ["-v"] else over).values():
-        for where, name, sentence in each:
-            print(f"{where}: {name}: {sentence[:160]}", file=sys.stderr)
-    for page in over:
-        print(f"{page}: {len(now[page])} faults of style, {budget.get(page, 0)} are allowed", file=sys.stderr)
-    kept = {page: min(len(now.get(page, ())), allowed) for page, allowed in budget.items()}
-    BUDGET.write_text(json.dumps({page: count for page, count in kept.items() if count}, indent=2) + "\n")
-    return int(bool(over))
+def found() -> Iterator[str]:
+    """Yield a line for each fault: the file, the line, the fault and the sentence."""
+    pages = sorted(page for pattern in PAGES for page in ROOT.glob(pattern))
+    modules = sorted((ROOT / PACKAGE).rglob("*.py"))
+    for files, check in ((pages, faults), (modules, docstring_faults)):
+        for file in files:
+            for line, name, sentence in check(file.read_text("utf-8")):
+                yield f"{file.relative_to(ROOT).as_posix()}:{line}: {name}: {sentence[:160]}"
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    lines = list(found())
+    print(*lines, sep="\n", end="\n" * bool(lines), file=sys.stderr)
+    sys.exit(bool(lines))

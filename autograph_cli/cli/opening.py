@@ -146,7 +146,7 @@ def _say_run(trace: Trace, path: Path) -> None:
         return
     if trace.digest and store.digest_of(text) != trace.digest:
         say(
-            f"{trace.script} has changed since: this is what was recorded then; anew: autograph run {trace.script}",
+            f"{trace.script} has changed since this was recorded; again: autograph run {trace.script}",
             err=True,
         )
 

@@ -175,7 +175,7 @@ RULES = (
     Rule(
         "AG102",
         "a backward cuts the second derivative",
-        "What backward computes from detached tensors or plain numbers has no history, so its derivative is left out.",
+        "Results computed in backward from detached tensors or plain numbers have no history, so no derivative.",
         "Compute the gradient with tensor operations on grad_output and ctx.saved_tensors, or mark backward with "
         "@once_differentiable, so that a second derivative is an error.",
         _cut_in_backward,

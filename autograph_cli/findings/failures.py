@@ -60,7 +60,7 @@ def _freed(seen: Seen) -> Iterator[Found]:
         at,
         tuple(facts),
         tuple(node.id for node in shared),
-        "Detach what is carried from one turn of the loop to the next (hidden.detach()), or build the loss anew in "
+        "Detach what is carried from one turn of the loop to the next (hidden.detach()), or build the loss again in "
         "each turn."
         if again
         else "",
@@ -118,7 +118,7 @@ def _changed(seen: Seen) -> Iterator[Found]:
     name = seen.name(target) if target is not None else f"{match[1]} [{match[2]}]"
     name = changed[0][0] if changed else _in_text(line, name)
     nodes = (*[node.id for node, _ in kept], *([] if first is None else [first.id]))
-    remedy = "Run all backward passes before the step, or compute the loss anew after it." if by_optimizer else ""
+    remedy = "Run all backward passes before the step, or compute the loss again after it." if by_optimizer else ""
     updated = bool(by_optimizer) or (target is not None and seen.graph[memory(seen, target).node].kind == "leaf")
     if updated and len({(node.source, node.op) for node in savers}) < len(savers):
         remedy = "The graph goes back to the turn before, which began with other weights: detach what is carried from "
@@ -348,14 +348,14 @@ RULES = (
     Rule(
         "AG001",
         "a second backward pass through a graph that was freed",
-        "A backward pass frees what its nodes have saved, unless it is told to retain the graph.",
+        "A backward pass frees what its nodes have saved, unless retain_graph=True.",
         "Add the losses and call backward once, or call the first one with retain_graph=True.",
         _freed,
     ),
     Rule(
         "AG002",
         "a saved tensor was changed in place",
-        "The gradient would be computed from numbers that are no longer those of the forward pass.",
+        "The gradient would be computed from other numbers than the forward pass used.",
         "Write the change out of place (x = x * 2, not x *= 2), or change a clone.",
         _changed,
     ),

@@ -46,7 +46,7 @@ RULES = (
         "a result hangs on other examples, or on what is later",
         "The examples of a batch come together by chance: what one takes from another is noise, and is not there where "
         "the model is used.",
-        "Look at views, and at the dimension of each softmax, sum and norm: dimension 0 is that of the examples.",
+        "Look at views, and at the dimension of each softmax, sum and norm: dimension 0 holds the examples.",
         _influences,
         ("independence",),
     ),

@@ -309,7 +309,7 @@ RULES = (
         "AG508",
         "absolute differences of probabilities",
         "Its lowest value is at 0 or 1, whichever is the more frequent: probabilities go to one class, and the "
-        "gradient of what is wrong by far is no larger than of what is nearly right.",
+        "gradient of a large error is no larger than of a small one.",
         "Use binary_cross_entropy_with_logits or cross_entropy on the scores.",
         _absolute,
         _VALUES,

@@ -169,7 +169,7 @@ def _made_anew(seen: Seen) -> Iterator[Found]:
             if made_anew and (entry.source, base) not in told:
                 told.add((entry.source, base))
                 yield Found(
-                    f"{seen.name(edge)} gets no gradient: {where(node)} makes it anew of {seen.name(base)}, which the "
+                    f"{seen.name(edge)} gets no gradient: {where(node)} makes it from {seen.name(base)}, which the "
                     "result was made from",
                     entry.source, (f"{seen.shown(base)} leads to the result whole, and this part of it does not",),
                     (edge.node, base.node),
@@ -241,7 +241,7 @@ RULES = (
     ),
     Rule(
         "AG203",
-        "differentiated by a part that is made anew",
+        "differentiated by a part that is made later",
         "An index, a slice and each turn of a loop make a new tensor: the result hangs on that which it was made from, "
         "and not on one that is made later.",
         "Differentiate by the whole, and take the part of its gradient.",

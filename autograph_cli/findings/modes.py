@@ -303,7 +303,7 @@ RULES = (
         "AG603",
         "one module stands where several were meant",
         "They share their weights: each call adds to the same gradient, and there are fewer parameters than layers.",
-        "Make each anew, [Layer() for _ in range(n)], or copy.deepcopy it; to share on purpose, call one layer in a "
+        "Make new ones, [Layer() for _ in range(n)], or copy.deepcopy it; to share on purpose, call one layer in a "
         "loop.",
         _one_for_several,
     ),

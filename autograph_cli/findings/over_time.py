@@ -67,7 +67,7 @@ RULES = (
     Rule(
         "AG306",
         "gradients vanish over time",
-        "What was long ago does not count: the weights learn from the last turns only.",
+        "Early turns do not count: the weights learn from the last turns only.",
         "Use an LSTM or a GRU, weights near an orthogonal matrix, a residual connection, or shorter sequences.",
         _vanishing,
         ("values",),

@@ -414,7 +414,7 @@ RULES = (
     Rule(
         "AG014",
         "a tensor of inference mode is recorded",
-        "What is made in inference mode has no versions, and so nothing can be saved of it.",
+        "A tensor made in inference mode has no version counter, so no node can save it.",
         "Use torch.no_grad() instead of inference_mode, or clone it outside: x = x.clone().",
         _inference,
     ),
@@ -435,7 +435,7 @@ RULES = (
     Rule(
         "AG017",
         "a leaf is asked for",
-        "Only what is made, not computed, can be learned, copied deep, or be told whether it requires a gradient.",
+        "Only a leaf, made and not computed, can be optimized, copied deep, or change its requires_grad.",
         "Take detach() of it, or make the leaf after all computation: torch.randn(3).mul(0.1).requires_grad_().",
         _no_leaf,
     ),

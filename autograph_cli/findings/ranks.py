@@ -220,7 +220,7 @@ RULES = (
         "AG903",
         "a parameter that is not reduced",
         "Each rank adds its own gradient: from the next step on the ranks have different parameters.",
-        "Wrap the whole model in DistributedDataParallel, or reduce this gradient as those of the others.",
+        "Wrap the whole model in DistributedDataParallel, or reduce this gradient like the others.",
         _alone,
     ),
     RankRule(

@@ -115,8 +115,8 @@ RULES = (
     Rule(
         "AG510",
         "a view where a permutation is meant",
-        "A view keeps the order of the numbers in memory and cuts it anew: examples, times and channels end up in one "
-        "another.",
+        "A view keeps the order of the numbers in memory and cuts it elsewhere: examples, times and channels end up in "
+        "one another.",
         "Use permute or transpose to change the order of dimensions; view and reshape only split or merge neighbours.",
         _views,
     ),

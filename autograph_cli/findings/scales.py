@@ -215,7 +215,7 @@ RULES = (
     Rule(
         "AG311",
         "one operation makes a gradient huge",
-        "Here its derivative is huge, as that of a root, a logarithm or a fraction near zero: one step throws the leaf "
+        "Here its derivative is huge, like a root's, a logarithm's or a fraction's near zero: one step throws the leaf "
         "far away.",
         "Keep its input away from there: clamp it, or add a small number to what is under the root or the fraction.",
         _huge,
@@ -234,8 +234,7 @@ RULES = (
     Rule(
         "AG314",
         "tested with data of another scale",
-        "What was learned holds for numbers like those that it was learned from: a model that is tested with others is "
-        "another model.",
+        "Weights suit numbers like the ones they were trained on: tested with others, it is another model.",
         "Scale the data of training and testing in one place, by the same numbers.",
         _tested_otherwise,
         ledger=True,

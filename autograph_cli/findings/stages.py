@@ -133,7 +133,7 @@ def _never_estimated(seen: Seen) -> Iterator[Found]:
         return
     norms = [list(_with_fixed_vectors(Seen(seen.trace, step))) for step in seen.trace.steps]
     for node in norms[-1] if all(norms) else ():
-        said = f"{node.module} is trained in evaluation mode, where its spectral norm is never estimated anew"
+        said = f"{node.module} is trained in evaluation mode, where its spectral norm is never estimated again"
         yield Found(said, where, (), (node.id,), "", _VECTORS)
 
 
@@ -241,8 +241,7 @@ RULES = (
     Rule(
         "AG604",
         "dropout that no mode reaches",
-        "F.dropout has training=True unless it is told, so eval() changes nothing: what is tested is another model "
-        "each time.",
+        "F.dropout has training=True by default, so eval() changes nothing: what is tested is another model each time.",
         "Pass training=self.training, or use a module, nn.Dropout, that is made in __init__.",
         _always_on,
     ),
@@ -266,7 +265,7 @@ RULES = (
         "AG607",
         "workers draw the same numbers",
         "Each worker of a DataLoader is a copy of the process: PyTorch seeds torch, random and NumPy's global "
-        "generator anew in each, and no other.",
+        "generator in each, and no other.",
         "Make the generator in the worker, from torch.initial_seed(), or draw with torch or NumPy's global functions.",
         _same_numbers,
     ),

@@ -301,7 +301,7 @@ RULES = (
     Rule(
         "AG310",
         "updates are lost to rounding",
-        "What is added to a number is lost where it is less than its last bit.",
+        "A change that is less than the last bit of a number is lost.",
         "Keep the parameters in float32 and compute in half with torch.autocast, or use a larger learning rate.",
         _lost,
         _VALUES,

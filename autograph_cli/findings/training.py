@@ -142,7 +142,7 @@ def _in_forward(seen: Seen) -> Iterator[Found]:
                 used = any((file, line) in ran for line in range(made.lineno, (part.end_lineno or 0) + 1))
                 if learned and used and isinstance(made.targets[0], ast.Name):
                     yield Found(
-                        f"{ast.unparse(made.targets[0])} is made anew in each call of forward, so it is never changed",
+                        f"{ast.unparse(made.targets[0])} is made again in each call of forward, so it is never changed",
                         Source(file, made.lineno, script.line(made.lineno)), remedy="Make it once, in __init__.",
                     )  # fmt: skip
 
@@ -298,7 +298,7 @@ def _freezes_nothing(seen: Seen) -> Iterator[Found]:
 
 
 def _made_anew(seen: Seen) -> Iterator[Found]:
-    """An optimizer with a state that is made anew for each step."""
+    """An optimizer with a state that is made again for each step."""
     book = book_of(seen)
     by_line: dict[tuple[Source | None, int], list[int]] = {}
     for number, known in enumerate(book.ledger.optimizers) if book else ():
@@ -309,7 +309,7 @@ def _made_anew(seen: Seen) -> Iterator[Found]:
         if len(numbers) > OFTEN and all(len(book.steps_of(n)) <= 1 for n in numbers):
             cls = book.ledger.optimizers[numbers[0]].cls
             fact = f"{cls} was made {len(numbers)} times for the same parameters, and took at most one step each time"
-            yield Found(f"{cls} is made anew for each step, and forgets what it has averaged", source, (fact,))
+            yield Found(f"{cls} is made again for each step, and forgets what it has averaged", source, (fact,))
 
 
 def _schedules_another(seen: Seen) -> Iterator[Found]:
@@ -379,7 +379,7 @@ RULES = (
     ),
     Rule(
         "AG804",
-        "an optimizer is made anew for each step",
+        "an optimizer is made again for each step",
         "Its averages of gradients start from nothing each time, so it does not do what its name says.",
         "Make the optimizer once, before the loop.",
         _made_anew,

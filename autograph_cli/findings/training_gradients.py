@@ -47,7 +47,7 @@ def _clip(book: Book, calls: list[Happening], source: Source | None) -> Found | 
         return Found(
             f"{word}{at(source)} is given no parameters{once}: it clips nothing",
             source, (f"{len(calls) - bool(once)} calls of it found none",), covers=_stepped(book),
-            remedy="Give it model.parameters() anew each time: a generator is used up when it was read once.",
+            remedy="Give it model.parameters() again each time: a generator is used up when it was read once.",
         )  # fmt: skip
     given = frozenset().union(*map(book.given, calls))
     steps = [each for each in book.of("step") if book.given(each) & given]
@@ -71,7 +71,7 @@ def _clip(book: Book, calls: list[Happening], source: Source | None) -> Found | 
     if steps and all(_is_too_late(book, each, steps) for each in calls):
         return Found(
             f"{word}{at(source)} comes after step{at(steps[0].source)}: what it clips is not used any more",
-            source, (f"between {times} of it and the next step the gradients are made anew",), covers=_stepped(book),
+            source, (f"between {times} of it and the next step the gradients are made again",), covers=_stepped(book),
         )  # fmt: skip
     scaled = [each for each in calls if _is_scaled(book, each)]
     if len(scaled) >= OFTEN and len(scaled) == len(calls):
@@ -540,7 +540,7 @@ RULES = (
     Rule(
         "AG814",
         "a hook takes gradients away, or changes them more than once",
-        "What a hook returns takes the place of the gradient, for all that comes behind it.",
+        "A hook's result takes the place of the gradient, for all that comes behind it.",
         "Return nothing from a hook that looks only, and register it once.",
         _hooks,
         ledger=True,

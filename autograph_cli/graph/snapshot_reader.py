@@ -51,7 +51,7 @@ def read_snapshot(text: str, name: str = "the snapshot") -> Snapshot:
     for number, line in enumerate(lines, 1):
         if _CONFLICT.match(line):
             raise SnapshotError(
-                f"{name}, line {number}: there is a merge conflict; resolve it, or write it anew with --update."
+                f"{name}, line {number}: there is a merge conflict; resolve it, or write it again with --update."
             )
     head = re.fullmatch(rf"{FORMAT} ([0-9]{{1,18}}): (.*)", lines[0])
     if head is None:

@@ -84,7 +84,7 @@ def _settled(settings: Settings, mode: Mode, asked: Asked, script: Path) -> Resu
         if kept is not None and mode != "update" and asked.engine and chosen(asked.engine) != kept.engine:
             raise SnapshotError(
                 f"{path} is of the engine {kept.engine}, and asked for is {chosen(asked.engine)}: "
-                f"write it anew with {command(script, asked, f'--update --engine {asked.engine}')}"
+                f"write it again with {command(script, asked, f'--update --engine {asked.engine}')}"
             )
         run = _as_kept(settings, asked, kept, mode)
         if kept is not None and not asked.engine and run.engine == kept.engine:
@@ -114,7 +114,7 @@ def _check_engine(path: Path, engine: str, anew: str) -> None:
         engines.check(engine)
     except EngineError:
         raise SnapshotError(
-            f"{path} is of the engine {engine}, and PyTorch is not installed here; write it anew with {anew}"
+            f"{path} is of the engine {engine}, and PyTorch is not installed here; write it again with {anew}"
         ) from None
 
 

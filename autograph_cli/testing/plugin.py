@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """`--graph-update` and `--graph-engine`."""
     group = parser.getgroup("autograph", "graph snapshots")
     group.addoption(
-        "--graph-update", action="store_true", help="write graph snapshots that differ anew, and remove unused ones"
+        "--graph-update", action="store_true", help="rewrite graph snapshots that differ, and remove unused ones"
     )
     group.addoption(
         "--graph-engine",

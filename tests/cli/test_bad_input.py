@@ -31,7 +31,7 @@ LOSS = "  loss: float32[] = sum(%tanh)  grad_fn SumBackward0\n"
 CONFLICT = GOOD.replace(LOSS, f"<<<<<<< HEAD\n{LOSS}=======\n{LOSS.replace('sum', 'mean')}>>>>>>> other\n")
 TWICE = GOOD + "\n" + GOOD[GOOD.index("[step 1]") :]
 OTHER = GOOD.replace("steps 1\n", "steps 1\nengine torch\n")
-CONFLICT_SAID = "line 10: there is a merge conflict; resolve it, or write it anew with --update."
+CONFLICT_SAID = "line 10: there is a merge conflict; resolve it, or write it again with --update."
 TWICE_SAID = "line 16: there is a second section [step 1]."
 UTF_SAID = "is no autograph snapshot: it is not UTF-8."
 NUL_SAID = r"is no autograph snapshot: its first line is '\x00\x01'."
@@ -61,7 +61,7 @@ REQUESTS: dict[str, str] = {
     "snapshot none.py": "There is no file none.py.",
     "snapshot expr expr.py": "expr and expr.py have the same snapshot, expr.graph.txt: leave out one of them.",
     "snapshot --check --engine torch expr.py": "expr.graph.txt is of the engine builtin, and asked for is torch: "
-    "write it anew with autograph snapshot --update --engine torch expr.py",
+    "write it again with autograph snapshot --update --engine torch expr.py",
 }
 LISTED = ("snapshot --check",)
 """Cases whose sentence is a line of a list, on stdout."""
@@ -124,6 +124,6 @@ def test_without_a_repository_there_are_no_revisions(
 def test_a_snapshot_of_an_engine_that_is_not_there_is_said(cli: Cli, folder: Path) -> None:
     (folder / "expr.graph.txt").write_text(OTHER)
     assert told(cli("snapshot", "--check", "expr.py"), listed=True) == (
-        "expr.graph.txt is of the engine torch, and PyTorch is not installed here; write it anew with "
+        "expr.graph.txt is of the engine torch, and PyTorch is not installed here; write it again with "
         "autograph snapshot --update --engine builtin expr.py"
     )

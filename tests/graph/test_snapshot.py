@@ -97,9 +97,9 @@ DAMAGE = {
     "a newer autograph wrote it.",
     TEXT.replace(
         "order 0\n", "<<<<<<< HEAD\norder 0\n"
-    ): "the snapshot, line 6: there is a merge conflict; resolve it, or write it anew with --update.",
+    ): "the snapshot, line 6: there is a merge conflict; resolve it, or write it again with --update.",
     TEXT.replace("order 0\n", "=======\norder 0\n"): "the snapshot, line 6: there is a merge conflict; resolve it, "
-    "or write it anew with --update.",
+    "or write it again with --update.",
     TEXT.replace("mul(w, x)", "mul(w, z)"): "the snapshot, line 9: there is no z in [step 0].",
     TEXT.replace("mul(w, x)", "mul(w x)"): "the snapshot, line 9: ',' is missing at ' x)  grad_fn MulBackward0(w, _)'.",
     TEXT.replace("input x", "leaf w"): "the snapshot, line 8: there is a second w.",
