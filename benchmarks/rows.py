@@ -102,20 +102,25 @@ def _small_mlp(torch: Any) -> Any:
     return put(nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1)), torch, 1)
 
 
-def mlp_sgd(torch: Any) -> Turn:
-    model = _small_mlp(torch)
-    x, y = tensors(torch, numbers(7, (32, 2), (32, 1)))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    loss_of = torch.nn.functional.mse_loss
+def _trained(optimizer: Any, loss_of: Callable[[], Any]) -> Turn:
+    """Return a turn that takes one step of training."""
 
     def turn() -> list[float]:
         optimizer.zero_grad()
-        loss = loss_of(model(x), y)
+        loss = loss_of()
         loss.backward()
         optimizer.step()
         return [loss.item()]
 
     return turn
+
+
+def mlp_sgd(torch: Any) -> Turn:
+    model = _small_mlp(torch)
+    x, y = tensors(torch, numbers(7, (32, 2), (32, 1)))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    loss_of = torch.nn.functional.mse_loss
+    return _trained(optimizer, lambda: loss_of(model(x), y))
 
 
 def gradient_penalty(torch: Any) -> Turn:
@@ -124,15 +129,11 @@ def gradient_penalty(torch: Any) -> Turn:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     grad = torch.autograd.grad
 
-    def turn() -> list[float]:
-        optimizer.zero_grad()
+    def penalty() -> Any:
         (slope,) = grad(model(x).sum(), x, create_graph=True)
-        loss = ((slope.norm(dim=1) - 1) ** 2).mean()
-        loss.backward()
-        optimizer.step()
-        return [loss.item()]
+        return ((slope.norm(dim=1) - 1) ** 2).mean()
 
-    return turn
+    return _trained(optimizer, penalty)
 
 
 def mnist_adam(torch: Any) -> Turn:
@@ -141,15 +142,7 @@ def mnist_adam(torch: Any) -> Turn:
     (x,) = tensors(torch, numbers(7, (128, 784)))
     y = torch.tensor([i % 10 for i in range(128)])
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-
-    def turn() -> list[float]:
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        return [loss.item()]
-
-    return turn
+    return _trained(optimizer, lambda: nn.functional.cross_entropy(model(x), y))
 
 
 def lenet(torch: Any) -> Turn:
@@ -162,15 +155,7 @@ def lenet(torch: Any) -> Turn:
     (x,) = tensors(torch, numbers(7, (64, 1, 28, 28)))
     y = torch.tensor([i % 10 for i in range(64)])
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-
-    def turn() -> list[float]:
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        return [loss.item()]
-
-    return turn
+    return _trained(optimizer, lambda: nn.functional.cross_entropy(model(x), y))
 
 
 # ---------------------------------------------------------------- a transformer's block and an LSTM

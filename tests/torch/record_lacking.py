@@ -1,9 +1,10 @@
 """Writes lacking.json: which public names of PyTorch the engine lacks: `python tests/torch/record_lacking.py`, beside real PyTorch."""
 
 import importlib
-import json
 import types
 from pathlib import Path
+
+from tests.torch.recording import written
 
 EXPECTED = Path(__file__).with_name("lacking.json")
 PARTS = tuple(
@@ -55,7 +56,4 @@ def record():
 
 
 if __name__ == "__main__":
-    lacking = record()
-    rows = (f"{json.dumps(path)}: {json.dumps(names)}" for path, names in lacking.items())
-    EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
-    print({path: len(names) for path, names in lacking.items()})
+    written(EXPECTED, record())

@@ -6,8 +6,9 @@ beside real PyTorch. A class has what it adds to the first class of its part.
 """
 
 import importlib
-import json
 from pathlib import Path
+
+from tests.torch.recording import written
 
 EXPECTED = Path(__file__).with_name("names_of_classes.json")
 PARTS = {
@@ -51,4 +52,4 @@ if __name__ == "__main__":
         for name, cls in classes(importlib.import_module(path), names):
             recorded[f"{path}.{name}"] = sorted(members(cls) - known)
             known = known or members(cls)
-    EXPECTED.write_text("{\n" + ",\n".join(f'"{k}": {json.dumps(v)}' for k, v in recorded.items()) + "\n}\n")
+    written(EXPECTED, recorded)

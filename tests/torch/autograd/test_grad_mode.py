@@ -43,26 +43,6 @@ def test_enable_grad_records_inside_no_grad():
         assert not recorded()
 
 
-def test_nothing_is_recorded_inside_inference_mode():
-    with torch.inference_mode(), torch.enable_grad():
-        assert not recorded()
-
-
-def test_inference_mode_off_turns_recording_on():
-    with torch.no_grad(), torch.inference_mode(False):
-        assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
-    with torch.inference_mode():
-        with torch.inference_mode(False):
-            assert recorded()
-        assert torch.is_inference_mode_enabled()
-
-
-def test_results_of_inference_mode_are_inference_tensors():
-    with torch.inference_mode():
-        assert (torch.ones(2) * 2).is_inference()
-    assert not (torch.ones(2) * 2).is_inference()
-
-
 def test_set_grad_enabled_acts_at_once():
     torch.set_grad_enabled(False)
     try:

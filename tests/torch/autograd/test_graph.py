@@ -33,16 +33,6 @@ def test_what_the_pack_hook_gives_is_kept_and_unpacked_in_backward(x):
     assert torch.allclose(x.grad, expected)
 
 
-def test_the_innermost_hooks_win(x):
-    seen = []
-    with (
-        graph.saved_tensors_hooks(lambda t: (seen.append("outer"), t)[1], lambda t: t),
-        graph.saved_tensors_hooks(lambda t: (seen.append("inner"), t)[1], lambda t: t),
-    ):
-        x.exp()
-    assert seen == ["inner"]
-
-
 def test_hooks_can_be_disabled(x):
     with (
         graph.disable_saved_tensors_hooks("not here"),
@@ -69,43 +59,8 @@ def test_a_gradient_edge_stands_for_its_tensor(x):
     assert torch.autograd.grad((y * y).sum(), edge)[0].tolist() == [4.0, 16.0]
 
 
-def test_a_constant_has_no_gradient_edge(x):
-    with pytest.raises(
-        RuntimeError, match="not possible to get the gradient edge for a Tensor that does not require gradients"
-    ):
-        graph.get_gradient_edge(x.detach())
-
-
-def test_increment_version_counts_as_a_change(x):
-    w = x * 1
-    y = w * w
-    graph.increment_version(w)
-    graph.increment_version([w, w])
-    with pytest.raises(RuntimeError, match="is at version 3; expected version 0 instead"):
-        y.sum().backward()
-
-
 def leaves(count):
     return [torch.ones(2, requires_grad=True) for _ in range(count)]
-
-
-def test_a_multi_grad_hook_gets_all_gradients_of_a_pass_once():
-    a, b, c = leaves(3)
-    seen = []
-    handle = graph.register_multi_grad_hook((a, b, c), lambda grads: seen.append([g is not None for g in grads]))
-    (a * b).sum().backward()
-    (a * b * c).sum().backward()
-    handle.remove()
-    (a * b).sum().backward()
-    assert seen == [[True, True, False], [True, True, True]]
-
-
-def test_a_multi_grad_hook_in_mode_any_gets_the_first_gradient():
-    a, b = leaves(2)
-    seen = []
-    graph.register_multi_grad_hook((a, b), lambda grad: seen.append(grad.tolist()), mode="any")
-    (a * b).sum().backward()
-    assert seen == [[1.0, 1.0]]
 
 
 def test_a_multi_grad_hook_knows_two_modes():

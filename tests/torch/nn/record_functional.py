@@ -3,11 +3,11 @@
 `python -m tests.torch.nn.record_functional` from the repository's root; as record_expressions.py does for everything else.
 """
 
-import json
 import warnings
 from pathlib import Path
 
 from tests.torch.ops.record_expressions import observe
+from tests.torch.recording import written
 
 EXPECTED = Path(__file__).with_name("functional.json")
 
@@ -223,10 +223,8 @@ def main():
     import torch
 
     warnings.simplefilter("ignore")
-    rows = [f"{json.dumps(code)}: {json.dumps(observe(torch, code))}" for code in CASES]
-    rows += [f"{json.dumps(code)}: {json.dumps(refusal(torch, code))}" for code in REFUSED]
-    EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
-    print(f"{len(rows)} cases")
+    found = {code: observe(torch, code) for code in CASES} | {code: refusal(torch, code) for code in REFUSED}
+    written(EXPECTED, found)
 
 
 if __name__ == "__main__":

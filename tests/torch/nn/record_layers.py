@@ -3,11 +3,10 @@
 For each row below: `repr`, the first parameters after a seed, the output, its graph, and the gradients.
 """
 
-import json
-import warnings
 from pathlib import Path
 
 from tests.torch.ops.record_expressions import cotangent, graph, plain
+from tests.torch.recording import record
 
 EXPECTED = Path(__file__).with_name("layers.json")
 
@@ -198,14 +197,5 @@ def flat(torch, value):
     return [value] if isinstance(value, torch.Tensor) else []
 
 
-def main():
-    import torch
-
-    warnings.simplefilter("ignore")
-    rows = (f"{json.dumps(row)}: {json.dumps(observe(torch, row))}" for row in LAYERS)
-    EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
-    print(f"{len(LAYERS)} layers")
-
-
 if __name__ == "__main__":
-    main()
+    record(EXPECTED, LAYERS, observe)

@@ -4,8 +4,9 @@
 """
 
 import itertools
-import json
 from pathlib import Path
+
+from tests.torch.recording import record
 
 EXPECTED = Path(__file__).with_name("bounds.json")
 
@@ -43,12 +44,5 @@ def observe(torch, case):
     return [list(found.shape), found.flatten().tolist()]
 
 
-def main():
-    import torch
-
-    rows = (f"{json.dumps(case)}: {json.dumps(observe(torch, case))}" for case in cases())
-    EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
-
-
 if __name__ == "__main__":
-    main()
+    record(EXPECTED, cases(), observe)

@@ -6,9 +6,9 @@ the branch cuts, where zeros have both signs. Values are computed one by one: Py
 otherwise.
 """
 
-import json
-import warnings
 from pathlib import Path
+
+from tests.torch.recording import record
 
 EXPECTED = Path(__file__).with_name("complex_plane.json")
 
@@ -67,13 +67,5 @@ def observe(torch, code):
     return found
 
 
-def main():
-    import torch
-
-    warnings.simplefilter("ignore")
-    rows = (f"{json.dumps(code)}: {json.dumps(observe(torch, code))}" for code in FUNCTIONS)
-    EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
-
-
 if __name__ == "__main__":
-    main()
+    record(EXPECTED, FUNCTIONS, observe)

@@ -4,11 +4,12 @@ For each line below: the value, the graph of `grad_fn`, the gradients for a fixe
 under `create_graph`, and the gradients of those. `observe` asks any engine; test_expressions.py asks ours.
 """
 
-import json
 import math
 import re
 import warnings
 from pathlib import Path
+
+from tests.torch.recording import written
 
 EXPECTED = Path(__file__).with_name("expressions.json")
 
@@ -282,9 +283,7 @@ def main():
             failed.append(f"{code}: {type(error).__name__}: {error}")
     if failed:
         raise SystemExit("\n".join(failed))
-    rows = (f"{json.dumps(code)}: {json.dumps(seen)}" for code, seen in found.items())
-    EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
-    print(f"{len(found)} expressions")
+    written(EXPECTED, found)
 
 
 if __name__ == "__main__":

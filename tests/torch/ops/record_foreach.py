@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from tests.torch.recording import written
+
 EXPECTED = Path(__file__).with_name("foreach.json")
 OF_ONE = (
     "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid "
@@ -144,5 +146,4 @@ if __name__ == "__main__":
 
     found = {call: outcome(torch, call) for call in CALLS} | {call: differentiated(torch, call) for call in CHANGES}
     found |= {f"out of place: {call}": with_node(torch, call) for call in WITH_NODES}
-    EXPECTED.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()) + "\n}\n")
-    print(len(found))
+    written(EXPECTED, found)

@@ -7,13 +7,13 @@ tensors with one bit or both; of each of the SCRIPTS what it leaves in `seen`, a
 import copy
 import functools
 import io
-import json
 import warnings
 from pathlib import Path
 
 import numpy as np
 
 from tests.torch.ops.record_expressions import evaluate, graph, observe, plain
+from tests.torch.recording import written
 
 EXPECTED = Path(__file__).with_name("lazy.json")
 
@@ -170,9 +170,8 @@ def main():
             found[code] = ask(torch, code)
         except Exception as error:
             failed.append(f"{code}: {type(error).__name__}: {error}")
-    rows = (f"{json.dumps(code)}: {json.dumps(seen)}" for code, seen in found.items())
-    EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
-    print(f"{len(found)} cases; PyTorch refuses:", *failed, sep="\n")
+    written(EXPECTED, found)
+    print("PyTorch refuses:", *failed, sep="\n")
 
 
 if __name__ == "__main__":

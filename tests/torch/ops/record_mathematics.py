@@ -3,11 +3,10 @@
 `python -m tests.torch.ops.record_mathematics` from the repository's root; as record_expressions.py does for everything else.
 """
 
-import json
-import warnings
 from pathlib import Path
 
 from tests.torch.ops.record_expressions import observe
+from tests.torch.recording import record
 
 EXPECTED = Path(__file__).with_name("mathematics.json")
 
@@ -168,14 +167,5 @@ y = b[0]*1; y.addbmm_(b@b.mT,b); y
 """.strip().splitlines()
 
 
-def main():
-    import torch
-
-    warnings.simplefilter("ignore")
-    rows = (f"{json.dumps(code)}: {json.dumps(observe(torch, code))}" for code in CASES)
-    EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
-    print(f"{len(CASES)} expressions")
-
-
 if __name__ == "__main__":
-    main()
+    record(EXPECTED, CASES, observe)

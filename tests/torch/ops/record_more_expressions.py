@@ -5,11 +5,10 @@ more_expressions.json.
 everything else.
 """
 
-import json
-import warnings
 from pathlib import Path
 
 from tests.torch.ops.record_expressions import observe
+from tests.torch.recording import record
 
 EXPECTED = Path(__file__).with_name("more_expressions.json")
 
@@ -117,14 +116,5 @@ y = x*1; y.renorm_(2,0,1.); y
 """.strip().splitlines()
 
 
-def main():
-    import torch
-
-    warnings.simplefilter("ignore")
-    rows = (f"{json.dumps(code)}: {json.dumps(observe(torch, code))}" for code in CASES)
-    EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
-    print(f"{len(CASES)} expressions")
-
-
 if __name__ == "__main__":
-    main()
+    record(EXPECTED, CASES, observe)

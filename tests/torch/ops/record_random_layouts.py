@@ -3,8 +3,9 @@
 `python -m tests.torch.ops.record_random_layouts` from the repository's root.
 """
 
-import json
 from pathlib import Path
+
+from tests.torch.recording import written
 
 EXPECTED = Path(__file__).with_name("random_layouts.json")
 
@@ -50,8 +51,7 @@ def observe(torch, layout, draw):
 def main():
     import torch
 
-    rows = (f"{json.dumps(' '.join(case))}: {json.dumps(observe(torch, *case))}" for case in cases())
-    EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
+    written(EXPECTED, {" ".join(case): observe(torch, *case) for case in cases()})
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
 Each row is an expression over the tensors of `setting`; recorded are its text, its graph, and the gradients of `v`, `w`, `B`, `D`.
 """
 
-import json
 import warnings
 from pathlib import Path
+
+from tests.torch.recording import record
 
 EXPECTED = Path(__file__).with_name("sparse.json")
 EXPRESSIONS = """
@@ -99,10 +100,4 @@ def outcome(torch, text):
 
 
 if __name__ == "__main__":
-    import torch
-
-    warnings.simplefilter("ignore")
-    found = {text: outcome(torch, text) for text in rows()}
-    lines = (f"{json.dumps(text)}: {json.dumps(told)}" for text, told in found.items())
-    EXPECTED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    print(len(found), sum("error" in told for told in found.values()))
+    record(EXPECTED, rows(), outcome)

@@ -3,9 +3,10 @@
 `python -m tests.torch.ops.record_special_values` from the repository's root.
 """
 
-import json
 import math
 from pathlib import Path
+
+from tests.torch.recording import record
 
 EXPECTED = Path(__file__).with_name("special_values.json")
 
@@ -304,12 +305,5 @@ def differentiated(torch, code, names, order):
     return torch.autograd.grad((grad * 0.75).sum(), at)[0]
 
 
-def main():
-    import torch
-
-    rows = (f"{json.dumps(case)}: {json.dumps(observe(torch, case))}" for case in cases())
-    EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
-
-
 if __name__ == "__main__":
-    main()
+    record(EXPECTED, cases(), observe)

@@ -4,9 +4,10 @@ Each case is a statement; `A(2, 3)` is a tensor of ones that requires a gradient
 """
 
 import importlib
-import json
 import warnings
 from pathlib import Path
+
+from tests.torch.recording import record
 
 EXPECTED = Path(__file__).with_name("flop_counter.json")
 CASES = """
@@ -53,12 +54,5 @@ def counted(torch, code):
     return {name: {str(op): n for op, n in counts.items()} for name, counts in mode.get_flop_counts().items()}
 
 
-def main():
-    import torch
-
-    rows = (f"{json.dumps(code)}: {json.dumps(counted(torch, code))}" for code in CASES)
-    EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
-
-
 if __name__ == "__main__":
-    main()
+    record(EXPECTED, CASES, counted)

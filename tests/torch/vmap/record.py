@@ -1,9 +1,9 @@
 """Writes what real PyTorch gives for the cases: `python -m tests.torch.vmap.record`."""
 
-import json
 import warnings
 from pathlib import Path
 
+from tests.torch.recording import written
 from tests.torch.vmap.cases import cases
 from tests.torch.vmap.programs import PROGRAMS
 
@@ -55,5 +55,4 @@ if __name__ == "__main__":
 
     found = {code: observe(torch, code) for code in cases()}
     found |= {name: plain(program(torch)) for name, program in PROGRAMS.items()}
-    rows = (f"{json.dumps(name)}: {json.dumps(seen)}" for name, seen in found.items())
-    EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
+    written(EXPECTED, found)

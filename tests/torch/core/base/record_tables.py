@@ -1,11 +1,12 @@
 """The dtype of every pair of dtypes and of every number beside a tensor: `python -m tests.torch.core.base.record_tables` records it."""
 
 import itertools
-import json
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from tests.torch.recording import written
 
 EXPECTED = Path(__file__).with_name("tables.json")
 USUAL = """
@@ -103,5 +104,4 @@ def observe(torch: Any) -> dict[str, str]:
 if __name__ == "__main__":
     import torch
 
-    rows = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in observe(torch).items()]
-    EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
+    written(EXPECTED, observe(torch))

@@ -4,12 +4,12 @@ For each expression the attributes `_saved_*` of the first node of each kind, be
 what no expression before it has shown. `observe` asks any engine; test_saved_attributes.py asks ours.
 """
 
-import json
 import warnings
 from pathlib import Path
 
 from tests.torch.ops.record_expressions import cases, evaluate
 from tests.torch.ops.record_more_expressions import CASES as MORE_EXPRESSIONS
+from tests.torch.recording import written
 
 EXPECTED = Path(__file__).with_name("saved.json")
 
@@ -163,8 +163,7 @@ def main():
         known |= set(rows.items())
         if rows:
             found[code] = rows
-    lines = (f"{json.dumps(code)}: {json.dumps(rows)}" for code, rows in found.items())
-    EXPECTED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    written(EXPECTED, found)
     print(f"{len(known)} nodes of {len({name for name, _ in known})} kinds in {len(found)} expressions")
 
 

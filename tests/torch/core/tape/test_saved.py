@@ -48,14 +48,6 @@ def test_a_saved_result_has_the_history_of_the_result():
     assert y.grad_fn._saved_result.grad_fn is y.grad_fn
 
 
-def test_saved_tensors_are_freed_with_the_graph():
-    y = leaf(1.0, 2.0).sin().sum()
-    node = y.grad_fn.next_functions[0][0]
-    y.backward()
-    with pytest.raises(RuntimeError, match="after they have already been freed"):
-        node._saved_self
-
-
 def test_plain_numbers_survive():
     y = leaf(1.0, 2.0).sum()
     y.backward()
@@ -69,33 +61,6 @@ def test_a_saved_tensor_keeps_its_history_when_the_variable_moves_on():
     old = y.grad_fn
     y = y + 1
     assert z.grad_fn._saved_self.grad_fn is old
-
-
-def test_packing_hooks_see_every_saved_tensor():
-    packed, unpacked = [], []
-
-    def pack(t):
-        packed.append(t.tolist())
-        return t * 1
-
-    def unpack(t):
-        unpacked.append(t.tolist())
-        return t
-
-    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
-    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
-        z = (x * y).exp()
-    z.sum().backward()
-    assert sorted(p[0] for p in packed[:2]) == [1.0, 3.0] and len(packed) == 3 and len(unpacked) == 3
-    assert torch.allclose(x.grad, y.detach() * z.detach())
-
-
-def test_packed_values_are_used():
-    x = leaf(3.0)
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t * 10):
-        y = x * x
-    y.sum().backward()
-    assert x.grad.tolist() == [60.0]
 
 
 def test_packing_may_move_data_elsewhere_also_for_create_graph():
@@ -112,43 +77,3 @@ def test_packing_may_move_data_elsewhere_also_for_create_graph():
     (h,) = torch.autograd.grad(g.sum(), x)
     e = x.detach().exp()
     assert torch.allclose(g, 3 * e) and torch.allclose(h, 4 * e)
-
-
-def test_hooks_nest_and_the_innermost_wins():
-    calls = []
-
-    def hooks(name):
-        return torch.autograd.graph.saved_tensors_hooks(lambda t: calls.append(name) or t, lambda t: t)
-
-    x = leaf(1.0)
-    with hooks("outer"):
-        x.sin()
-        with hooks("inner"):
-            x.sin()
-        x.sin()
-    assert calls == ["outer", "inner", "outer"]
-
-
-def test_one_saved_tensor_can_have_hooks_of_its_own():
-    x = leaf(3.0)
-    y = x * x
-    y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t * 2)
-    y.sum().backward()
-    assert x.grad.tolist() == [9.0]
-
-
-def test_save_on_cpu_changes_nothing():
-    x = leaf(1.0, 2.0)
-    with torch.autograd.graph.save_on_cpu():
-        y = (x * x).sum()
-    y.backward()
-    assert x.grad.tolist() == [2.0, 4.0]
-
-
-def test_hooks_can_be_forbidden():
-    with (
-        torch.autograd.graph.disable_saved_tensors_hooks("not here"),
-        pytest.raises(RuntimeError, match="not here"),
-        torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t),
-    ):
-        pass
