@@ -66,6 +66,8 @@ class Edge(Record, frozen=True, gc=False, array_like=True):
 
 PACKED = "packed by a hook"
 """The value of what is kept of a tensor that a hook has put into another form."""
+HELD = "checkpoint"
+"""The name under which a node keeps what the checkpoint around it holds, until it computes once more."""
 
 
 class Saved(Record, frozen=True, gc=False):

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from autograph_cli.graph.facts import bytes_text, plain_name
 from autograph_cli.graph.names import visible
-from autograph_cli.graph.records import PACKED, Edge, Graph, Node, TensorType
+from autograph_cli.graph.records import HELD, PACKED, Edge, Graph, Node, TensorType
 
 
 class Kept(Struct, frozen=True):
@@ -62,9 +62,16 @@ def total_bytes(kept: Iterable[Kept]) -> int:
 
 
 def uncounted_words(nodes: Iterable[Node]) -> str:
-    """The end of a sentence on what nodes keep: of how many the bytes are not known, as hooks packed what they keep."""
-    count = sum(any(saved.type is None and saved.value == PACKED for saved in node.saved) for node in nodes)
+    """The end of a sentence on what nodes keep: of how many the bytes are not known, as hooks packed what they keep.
+
+    What a checkpoint holds is told beside what it packed, where it is known.
+    """
+    count = sum(_is_packed(node) and not any(saved.name.startswith(HELD) for saved in node.saved) for node in nodes)
     return f", not counting what hooks (a checkpoint's, the script's) hold for {count} operations" if count else ""
+
+
+def _is_packed(node: Node) -> bool:
+    return any(saved.type is None and saved.value == PACKED for saved in node.saved)
 
 
 def retained(kept: Iterable[Kept]) -> list[Kept]:

@@ -30,7 +30,7 @@ from autograph_cli.record.log.kinds import Finished, Kind, Kinds
 from autograph_cli.record.log.ledger import Books
 from autograph_cli.record.log.noticed import CALLS, FEW, Noticed
 from autograph_cli.record.log.saved_tensors import look
-from autograph_cli.record.log.signals import held, of_a_handler
+from autograph_cli.record.log.signals import held, of_the_script
 from autograph_cli.record.log.steps import Progress, Selection
 from autograph_cli.record.measure.independence import INDEPENDENCE, Calls
 from autograph_cli.record.measure.measures import Measures
@@ -268,9 +268,9 @@ class Recorder:
         return build(log, self.sources, span)
 
     def failed(self, error: Exception) -> None:
-        """An error of the recorder's own ends the recording, and the script goes on; one of a signal's handler is the
-        script's."""
-        if of_a_handler(error):
+        """An error of the recorder's own ends the recording, and the script goes on; one of a signal's handler, or of
+        calls that do not end, is the script's."""
+        if of_the_script(error):
             raise error
         self.stop()
         if not self.broken:

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autograph_cli.engines.checkpoints import held_by
 from autograph_cli.engines.protocol import Output
 from autograph_cli.engines.values import Text, places, saved_value, shown
 from autograph_cli.graph import Saved, TensorType
-from autograph_cli.graph.records import PACKED
+from autograph_cli.graph.records import HELD, PACKED
 from autograph_cli.torch._arrays import storages as memory
 from autograph_cli.torch._arrays.backends import ELSEWHERE, device_of
 from autograph_cli.torch._arrays.meta import Meta
@@ -23,6 +24,7 @@ from autograph_cli.torch._core.tape.saved_attributes import attribute, needs
 from autograph_cli.torch._core.tape.saved_tensors import Packed, SavedList, SavedResult, without_hooks
 from autograph_cli.torch._core.tape.tensor import Tensor
 from autograph_cli.torch._core.tape.wrapped_numbers import number_of
+from autograph_cli.torch.nn import Module
 
 _PLAIN = frozenset((bool, int, float, complex, str, type(None), Given))
 """Classes of what can be kept without keeping anything else."""
@@ -52,14 +54,30 @@ def look(nodes: Iterable[Node | None]) -> Iterator[Any]:
             yield _look_into(node)
             continue
         kept: list[Any] = []
+        packed = None
         for item in items:  # a comprehension for each node takes longer
             kind = item.__class__
             if kind in _TENSORS and (raw := item._ag_raw).__class__ in ARRAYS:
                 kept.append([raw.dtype, raw.shape, id(raw if raw.base is None else owner(raw)), raw.nbytes])
             else:
                 kept.append(item if kind in BRIEF else noted_of(item))
+                packed = item if kind is Packed and item.hooked else packed
         extra = node._ag_extra
-        yield None if extra is None else extra.versions, kept
+        versions = None if extra is None else extra.versions
+        if packed is not None:
+            held = _held(packed)
+            versions = {**(versions or {}), **{len(kept) + n: x._version for n, x in enumerate(held)}}
+            kept += map(noted_of, held)
+        yield versions, kept
+
+
+def _held(packed: Packed) -> list[Tensor]:
+    """Return what the checkpoint holds that took over a saved tensor."""
+    return held_by(packed.unpack, Tensor, Module, _opened)
+
+
+def _opened(item: Any) -> tuple[Any, ...]:
+    return (item.packed, item.unpack) if isinstance(item, Packed) else ()
 
 
 def _look_into(node: Node) -> Any:
@@ -212,7 +230,8 @@ def saved(
                 copies = True
             number = storages.setdefault(item[2], start + len(storages))
             version = versions.get(place, 0) if versions else 0
-            found.append(Saved(labels[place], saved_type(item[0], item[1]), "", item[3], number, version))
+            label = labels[place] if place < len(labels) else f"{HELD}[{place - len(labels)}]"
+            found.append(Saved(label, saved_type(item[0], item[1]), "", item[3], number, version))
         elif item is not None and (cls._ag_operation is None or hasattr(cls, labels[place])):
             found.append(saved_value(labels[place], as_given(item)))
     if copies and len(looked) == 2:
@@ -277,6 +296,8 @@ def _items(node: Node) -> list[tuple[str, Any, int]]:
             found += [(f"{label}[{number}]", part, version) for number, (part, version) in parts if part is not None]
         else:
             found.append((label, item, versions.get(position, 0) if versions else 0))
+    if packed := next((item for item in items if isinstance(item, Packed) and item.hooked), None):
+        found += [(f"{HELD}[{n}]", x, x._version) for n, x in enumerate(_held(packed))]
     return found + _attributes(node)
 
 

@@ -103,6 +103,7 @@ _PROXY = torch._C._TorchDispatchModeKey.PROXY
 _WRAPPED = ("Python", "Functionalize", "Batched", "FuncTorchBatched", "FuncTorchGradWrapper")
 _STANDS_FOR = tuple(map(torch._C._dispatch_key_parse, _WRAPPED))
 """The keys of tensors that hold others, and have no memory of their own."""
+_SavedTensor = torch._C._autograd.SavedTensor
 _packing = threading.local()
 _top_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
 
@@ -112,6 +113,14 @@ def packing() -> Any:
     if _top_hooks is not None:
         return _top_hooks(False)
     return _packing.hooks[-1] if getattr(_packing, "hooks", None) else None
+
+
+def opened(item: Any) -> tuple[Any, ...] | None:
+    """Return what a tensor that was saved holds, and the function that gives it back; None where PyTorch does not tell,
+    as before 2.10, and nothing of other things."""
+    if not isinstance(item, _SavedTensor):
+        return ()
+    return (item.data, item.unpack_hook) if hasattr(item, "data") else None
 
 
 def _follow_packing() -> None:

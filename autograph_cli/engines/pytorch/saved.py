@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
 
+from autograph_cli.engines.checkpoints import held_by
 from autograph_cli.engines.protocol import Output
-from autograph_cli.engines.pytorch.private import packing
+from autograph_cli.engines.pytorch.private import opened, packing
 from autograph_cli.engines.values import Text, saved_value
 from autograph_cli.graph import Saved, TensorType, records
+from autograph_cli.graph.records import HELD
 
 _PREFIX, _RAW = "_saved_", "_raw_saved_"
 _UNSIGNED = 1 << 63
@@ -27,8 +30,31 @@ Looked = list[tuple[str, Any, Any, int, int, int, Output | None]]
 
 
 def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
-    """Return what a node keeps; what a hook has packed stays packed."""
-    packed = packing() is not None
+    """Return what a node keeps; what a hook has packed stays packed, and what a checkpoint holds is told beside it."""
+    hooks = packing()
+    found = _own(node, hooks is not None, output_of)
+    if hooks is not None and any(row[2] is PACKED for row in found):
+        found += _held(hooks[1], output_of)
+    return found or None
+
+
+_last: tuple[Callable[[], Any], Looked] = (lambda: None, [])
+"""The function that the last checkpoint unpacks by, and what that holds."""
+
+
+def _held(unpack: Any, output_of: Callable[[Any], Output | None]) -> Looked:
+    """Return what the checkpoint holds that unpacks by this function: the same for all nodes in it."""
+    global _last
+    if (last := _last)[0]() is not unpack:
+        found: Looked = []
+        for place, tensor in enumerate(held_by(unpack, torch.Tensor, torch.nn.Module, opened)):
+            _note(found, f"{HELD}[{place}]", tensor, output_of)
+        _last = last = weakref.ref(unpack), found
+    return last[1]
+
+
+def _own(node: Any, packed: bool, output_of: Callable[[Any], Output | None]) -> Looked:
+    """Return what a node keeps itself."""
     found: Looked = []
     if _is_custom(node.__class__):
         items = () if packed else _kept(node, "saved_tensors") or ()
@@ -39,7 +65,7 @@ def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
         for name, item in vars(node).items():
             if isinstance(item, torch.Tensor) and not item.requires_grad:
                 _note(found, f"ctx.{name}", item, output_of)
-        return found or None
+        return found
     for name, holds_tensors in _names(node.__class__):
         if holds_tensors and packed:
             found.append((name, None, PACKED, 0, 0, 0, None))
@@ -50,7 +76,7 @@ def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
                 _note(found, f"{name}[{place}]", part, output_of)
         else:
             _note(found, name, item, output_of)
-    return found or None
+    return found
 
 
 def _kept(node: Any, name: str) -> Any:

@@ -16,7 +16,7 @@ from autograph_cli.record.graphs.roots import is_operation, made_in, name_of
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import COMPUTED, StepLog
 from autograph_cli.record.log.saved_tensors import look
-from autograph_cli.record.log.signals import held, of_a_handler
+from autograph_cli.record.log.signals import held, of_the_script
 from autograph_cli.record.measure.measures import Measures
 from autograph_cli.record.names.modules import CallEvent
 from autograph_cli.record.names.source_locations import Sources
@@ -224,7 +224,7 @@ def derive(
         except CannotDerive as reason:
             return None, str(reason)
         except Exception as error:
-            if of_a_handler(error):
+            if of_the_script(error):
                 raise
             what = f"{type(error).__name__}: {error}"
             return None, f"not made: autograph differentiated {names} once more, and that failed with {what}"

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import signal
 import threading
+import traceback
 from collections.abc import Iterator
 from types import FunctionType, MethodType
 from typing import Any
@@ -46,13 +47,21 @@ def retire(before: dict[int, Any]) -> None:
             atexit.register(signal.signal, number, now)
 
 
-def of_a_handler(error: BaseException) -> bool:
-    """Return whether a handler raised this: the error is the script's, whatever it broke off."""
+_OWN_DEPTH = 100
+"""The recorder itself calls less deep than this, unless it is what does not end."""
+
+
+def of_the_script(error: BaseException) -> bool:
+    """Return whether the error is the script's, whatever it broke off: a handler of its raised it, or its calls had
+    come so deep that the recorder was the last."""
+    return _of_a_handler(error) or (isinstance(error, RecursionError) and _depth(error) < _OWN_DEPTH)
+
+
+def _depth(error: BaseException) -> int:
+    return sum(1 for _ in traceback.walk_tb(error.__traceback__))
+
+
+def _of_a_handler(error: BaseException) -> bool:
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]
     codes = {handler.__code__ for handler in handlers if isinstance(handler, FunctionType)}
-    traceback = error.__traceback__
-    while traceback is not None:
-        if traceback.tb_frame.f_code in codes:
-            return True
-        traceback = traceback.tb_next
-    return False
+    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
