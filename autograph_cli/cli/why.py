@@ -119,9 +119,11 @@ def _training(trace: Trace, chosen: Step, leaf: str) -> list[str]:
     if _of_module(chosen.graph, leaf):
         return []
     found = [chosen.graph[number] for number, _ in _found(chosen.graph, leaf)]
+    held = trace.ledger.parameters if trace.ledger else ()
+    if not found and _has(chosen.graph, leaf) and not any(each.name == leaf for each in held):
+        return []  # a result: what optimizers hold says nothing of it
     names = [leaf, *(name for node in found for name in node.outputs[0].names)]
-    if trace.ledger and any(each.name.startswith(f"{leaf}.") for each in trace.ledger.parameters):
-        names = [each.name for each in trace.ledger.parameters if each.name.startswith(f"{leaf}.")]
+    names = [each.name for each in held if each.name.startswith(f"{leaf}.")] or names
     return [visible(f"  {fact}.") for fact in facts_of(trace.ledger, names)] if trace.ledger else []
 
 

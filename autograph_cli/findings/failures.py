@@ -307,8 +307,9 @@ def _none(seen: Seen) -> Iterator[Found]:
     if made and seen.graph[made[-1].node].kind == "operation":
         remedy = f"Call {name}.retain_grad() before backward, or ask for it with torch.autograd.grad."
         if any(seen.graph[edge.node].kind == "leaf" for edge in made):  # the name was that of a leaf
-            moved = moves(seen.graph[made[-1].node])
-            remedy = f"Convert it first, and then call {name}.requires_grad_()." if moved else _STAY.format(name)
+            again = seen.graph[made[-1].node]
+            stay = _STAY.format(name, f" at {line_of(again.source)}" if again.source else "")
+            remedy = f"Convert it first, and then call {name}.requires_grad_()." if moves(again) else stay
         known = f"{name} is the result of {where(seen.graph[made[-1].node])}; only leaves keep their gradient"
         yield Found(said, at, (known,), (made[-1].node,), remedy)
     elif not seen.graph.passes:
@@ -341,7 +342,7 @@ def _once(seen: Seen) -> Iterator[Found]:
     )
 
 
-_STAY = "Change it in place, under torch.no_grad(), so that {0} stays the leaf: {0} -= ..."
+_STAY = "Change {0} in place{1}, under torch.no_grad(), so that it stays the leaf."
 _OUTSIDE = "Compute the loss where gradients are recorded, outside of no_grad; change leaves there in place, w -= step."
 _ONLY_GRAD = "autograd.grad returns gradients, and writes none to .grad"
 RULES = (

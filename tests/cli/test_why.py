@@ -264,6 +264,23 @@ def test_a_long_path_is_told_by_modules_and_what_the_run_knows_of_the_leaf(ask: 
     assert lines[-2] == "  no optimizer holds it, so no step changes it."
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    {
+        "net.0.0.weight": ["  no optimizer holds it, so no step changes it."],
+        "hidden": [],
+        "tanh": [],
+        "unused": ["  no optimizer holds it, and no backward call gave it a gradient."],
+    }.items(),
+)
+def test_what_optimizers_hold_is_told_of_leaves_alone(ask: Ask, name: str, told: list[str]) -> None:
+    layers = LAYERS.replace(
+        "loss = net(x)", "hidden = net[0](x)\nunused = torch.ones(2, requires_grad=True)\nloss = net[1:](hidden)"
+    )
+    said = ask(f"from torch import nn\n{layers}", "loss", name).stdout
+    assert [line for line in said.splitlines() if "optimizer" in line] == told
+
+
 def test_what_freezes_is_told(ask: Ask) -> None:
     frozen = LAYERS.replace("opt =", "for p in net[0].parameters():\n    p.requires_grad = False\nopt =")
     said = ask(f"from torch import nn\n{frozen}", "loss", "net.0.0.weight").stdout

@@ -45,6 +45,7 @@ WORDS = [
     (CUSTOM, "AG302", "The backward of Unit", "infinite"),
     ("w = torch.zeros(3, requires_grad=True)\nw.norm().sqrt().backward()", "AG302", "infinite", "larger"),
     ("w = torch.ones(3, requires_grad=True)\n(g,) = torch.autograd.grad((w**2).sum(), w)\nprint(w.grad.norm())", "AG006", "Take what grad returns", "zero_grad"),
+    ("w = torch.ones(3, requires_grad=True)\nw = w * 0.1\n(w**2).sum().backward()\nw -= w.grad * 2", "AG006", "place at expr.py:5,", "retain_grad"),
     ("w = torch.ones(3, requires_grad=True)\na = w.exp()\nv = torch.ones(3, requires_grad=True)\na.sum().backward()\n(v**2).sum().backward()\n(a * 2).sum().backward()", "AG001", "expr.py:7", "expr.py:8"),
     ("net = nn.Linear(4, 20)\nnn.init.constant_(net.bias, -9)\nfor _ in range(4):\n    torch.relu(net(torch.rand(8, 4))).sum().backward()\n    net.zero_grad()", "AG305", "initial values", "learning rate"),
     ("x = torch.randn(8, 3)\nx[2, 1] = float('nan')\nnn.Linear(3, 1)(x).pow(2).mean().backward()", "AG301", "where it is made", "in the domain"),

@@ -68,7 +68,12 @@ def _classify(filename: str) -> int:
         return RUNNER
     if filename.startswith((*_engines, _OURS, COMPILED, "<autograph ", "<frozen ", "<__array_function__")):
         return ENGINE
-    return ENGINE if filename.startswith(_LIBRARY) and not filename.startswith(_PACKAGES) else USER
+    return ENGINE if is_library(filename) else USER
+
+
+def is_library(filename: str) -> bool:
+    """Return whether a file is of Python's own library."""
+    return filename.startswith(_LIBRARY) and not filename.startswith(_PACKAGES)
 
 
 def site_of(frame: FrameType | None, outside: Site | None = None) -> Site | None:

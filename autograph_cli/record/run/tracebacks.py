@@ -9,7 +9,7 @@ from types import TracebackType
 
 import autograph_cli
 from autograph_cli.graph import Source
-from autograph_cli.record.names.source_locations import COMPILED, USER, Sources, kind_of
+from autograph_cli.record.names.source_locations import COMPILED, USER, Sources, is_library, kind_of
 
 OURS = os.path.join(os.path.dirname(autograph_cli.__file__), "")
 FROZEN = ("<frozen importlib", "<frozen runpy")
@@ -81,10 +81,16 @@ def trim(error: BaseException) -> None:
 
 
 def _own(traceback: TracebackType | None) -> TracebackType | None:
-    frames = []
+    """Return it without the frames of autograph, and without those of Python's library that these called."""
+    frames: list[TracebackType] = []
+    within = False
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith((OURS, COMPILED, *FROZEN)):
+        file = traceback.tb_frame.f_code.co_filename
+        if file.startswith((OURS, COMPILED, *FROZEN)):
+            within = bool(frames)
+        elif not (within and is_library(file)):
             frames.append(traceback)
+            within = False
         traceback = traceback.tb_next
     kept: TracebackType | None = None
     for frame in reversed(frames):

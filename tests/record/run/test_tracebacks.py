@@ -1,10 +1,14 @@
-"""An exception in one line."""
+"""An exception as it is shown: in one line, and with the frames of the script."""
 
 from __future__ import annotations
 
+import json
+import os
+import traceback
+
 import pytest
 
-from autograph_cli.record.run.tracebacks import summary
+from autograph_cli.record.run.tracebacks import OURS, summary, trim
 
 OF_ANOTHER = """
 
@@ -27,3 +31,42 @@ KeyError: 'w'
 )
 def test_the_summary_is_one_line_and_that_of_the_process_that_failed(message: str, said: str) -> None:
     assert summary(RuntimeError(message)) == said
+
+
+FILES = {
+    "own": os.path.join(OURS, "x.py"),
+    "library": json.__file__,
+    "package": pytest.__file__,
+    "script": "train.py",
+}
+
+
+@pytest.mark.parametrize(
+    ("called", "shown"),
+    [
+        ("own script own", "script"),
+        ("own script library", "script library"),
+        ("own script own library", "script"),
+        ("own script own library own library", "script"),
+        ("own script own library script library", "script script library"),
+        ("own library script", "library script"),
+        ("own script own package", "script package"),
+    ],
+)
+def test_frames_of_autograph_and_what_they_call_in_the_library_are_left_out(called: str, shown: str) -> None:
+    def fail() -> None:
+        raise ValueError
+
+    call = fail
+    for file in reversed(called.split()):
+        space = {"call": call}
+        exec(compile("def step(): call()", FILES[file], "exec"), space)
+        call = space["step"]
+    with pytest.raises(ValueError) as caught:
+        call()
+    assert caught.value.__traceback__ is not None
+    caught.value.__traceback__ = caught.value.__traceback__.tb_next  # without the frame of this test
+    trim(caught.value)
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    named = {file: name for name, file in FILES.items()}
+    assert " ".join(named[frame.filename] for frame in frames if frame.filename in named) == shown
