@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -50,6 +51,12 @@ TURNS = (
 )
 """Turn by turn the sides whose ports take the order of what is outside, and whether frames are taken to follow with
 their own ports whatever order there is around them."""
+FEW_ITEMS = 150
+"""Boxes, frames and ports up to which there is more than one turn."""
+
+
+_remembered = lru_cache(maxsize=500)(weave)
+"""`weave`: in turn after turn, and in picture after picture, most levels are as they were."""
 
 
 class Shape(NamedTuple):
@@ -79,31 +86,40 @@ class Arranged(Struct, frozen=True):
 def order(plan: Plan) -> int:
     """Order the rows of all levels so that few wires cross; return how many do.
 
-    First from the inside out, which tells what order suits the ports of a frame; then, in turns, back with the ports in
-    the order of what is on the other side of them. The best of these orders stays.
+    First from the inside out, which tells what order suits the ports of a frame; then back, with the ports in the order
+    of what is on the other side of them.
     """
     for level in reversed(plan.levels):
         _weave(plan, level, {})
-    if not any(level.ports for level in plan.levels):
-        return _crossed(plan)
-    small = not plan.quick and sum(len(level.row) for level in plan.levels) <= SMALL
-    kept, fewest = [level.web for level in plan.levels], -1
-    for sides, free in TURNS if small else TURNS[:1]:
-        if free:
-            _weave(plan, plan.levels[0], {}, free=True)
-        for around in plan.levels:
-            for level in _with_ports(plan, around, upwards=sides == (BOTTOM,)):
-                _weave(plan, level, _ports_in_order(plan, around, level, sides), free=free)
-        for level in reversed(plan.levels) if len(sides) == 1 else ():
-            _weave(plan, level, {} if level.web is None else _kept_ports(level))
-        crossed = _crossed(plan)
-        if crossed < fewest or fewest < 0:
-            kept, fewest = [level.web for level in plan.levels], crossed
-        if not crossed:
+    return _turn(plan, *TURNS[0])
+
+
+def order_again(plan: Plan, fewest: int) -> int:
+    """Order the rows once more where so many wires cross, in several turns; return how many cross in the best of them,
+    which stays."""
+    if plan.quick or sum(len(level.row) for level in plan.levels) > FEW_ITEMS:
+        return fewest
+    kept = [level.web for level in plan.levels]
+    for sides, free in TURNS[1:] if any(level.ports for level in plan.levels) else ():
+        if not fewest:
             break
+        crossed = _turn(plan, sides, free)
+        if crossed < fewest:
+            kept, fewest = [level.web for level in plan.levels], crossed
     for level, web in zip(plan.levels, kept, strict=True):
         level.web = web
     return fewest
+
+
+def _turn(plan: Plan, sides: Sequence[int], free: bool) -> int:
+    if free:
+        _weave(plan, plan.levels[0], {}, free=True)
+    for around in plan.levels:
+        for level in _with_ports(plan, around, upwards=sides == (BOTTOM,)):
+            _weave(plan, level, _ports_in_order(plan, around, level, sides), free=free)
+    for level in reversed(plan.levels) if len(sides) == 1 else ():
+        _weave(plan, level, {} if level.web is None else _kept_ports(level))
+    return _crossed(plan)
 
 
 def _crossed(plan: Plan) -> int:
@@ -111,19 +127,23 @@ def _crossed(plan: Plan) -> int:
 
 
 def _weave(plan: Plan, level: Level, fixed: Mapping[int, list[int]], *, free: bool = False) -> None:
-    below, edges = plan.scene.data and level.frame >= 0, [(wire.tail, wire.head) for wire in level.wires]
-    ends = {} if free else _ends(plan, level)
-    level.web = weave(len(level.row), edges, level.row, fixed, from_below=below, ends=ends, quick=plan.quick)
+    below, edges = plan.scene.data and level.frame >= 0, tuple([(wire.tail, wire.head) for wire in level.wires])
+    ends = () if free else _ends(plan, level)
+    given = tuple([(row, tuple(points)) for row, points in fixed.items()])
+    its = _remembered if len(level.row) <= SMALL else weave
+    level.web = its(len(level.row), edges, tuple(level.row), given, from_below=below, ends=ends, quick=plan.quick)
 
 
-def _ends(plan: Plan, level: Level) -> dict[tuple[int, int], float]:
+def _ends(plan: Plan, level: Level) -> tuple[tuple[tuple[int, int], float], ...]:
     """Return where wires end on the frames of a level, as `weave` wants to know it."""
-    ends = {}
-    for number, wire in enumerate(level.wires):
-        for port, item, other in ((wire.tail_port, wire.tail, wire.head), (wire.head_port, wire.head, wire.tail)):
-            if port is not None:
-                ends[number, int(level.row[item] > level.row[other])] = _part(plan.level(port.frame), port)
-    return ends
+    return tuple(
+        [
+            ((number, int(level.row[item] > level.row[other])), _part(plan.level(port.frame), port))
+            for number, wire in enumerate(level.wires)
+            for port, item, other in ((wire.tail_port, wire.tail, wire.head), (wire.head_port, wire.head, wire.tail))
+            if port is not None
+        ]
+    )
 
 
 def _part(level: Level, port: Port) -> float:

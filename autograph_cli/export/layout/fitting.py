@@ -83,18 +83,20 @@ def _is_small(placed: Placed) -> bool:
 def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, columns: bool) -> Placed:
     """The first of these scenes that fits a page, laid out; if none does, the one that comes nearest.
 
-    They have fewer and fewer boxes; of those with too many for any page only the last is tried. Where a few arrows too
+    They have fewer and fewer boxes; of those with too many for any page only the last is tried, and those much too big
+    when laid out in haste are laid out with care only if nothing else is left. Where a few arrows too
     many cross, that is better than much less in it; and better than those that are told to be a last resort.
     """
 
-    def laid_out(scene: Scene) -> Iterator[Placed]:
+    def laid_out(scene: Scene, quick: bool = False) -> Iterator[Placed]:
         whole = None
-        ways = Layouts(scene) if not scene.bands or len(scene.boxes) <= WHOLE or direction != "auto" else None
+        alone = scene.bands and len(scene.boxes) > WHOLE and direction == "auto"
+        ways = None if alone else Layouts(scene, quick=quick)
         if ways is not None:
             whole = fitted(ways, direction, columns=False)
             yield whole
         if direction == "auto" and scene.bands and (whole is None or _cost(whole) > 1):
-            yield from _in_orders(scene)
+            yield from _in_orders(scene, quick)
         elif columns and ways and whole and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
             yield fitted(ways, direction, columns=True)
 
@@ -102,17 +104,18 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         return min([(_cost(its), its) for its in map(shaped, laid_out(scene))], key=_first)
 
     best, crowded, least = _NONE, _NONE, (math.inf, 0)
-    waiting: Scene | None = None
+    waiting: tuple[float, Scene | None] = (math.inf, None)
     for scene, coarse in scenes:
         if coarse and crowded[1] is not None:
             return crowded[1]
         size = len(scene.boxes), len(scene.frames)
         if size >= least:
             continue
-        least, waiting = size, scene
-        if size[0] > MOST_SEEN:
+        least = size
+        far = min(excess(shaped(its)) for its in laid_out(scene, quick=True)) if size[0] <= MOST_SEEN else math.inf
+        if far > FAR_OFF:
+            waiting = (far, scene) if far <= waiting[0] else waiting
             continue
-        waiting = None
         cost, nearest = cheapest(scene)
         if 1 < cost < NEARLY and (brief := in_short(scene)) != scene:
             cost, nearest = min((cost, nearest), cheapest(brief), key=_first)
@@ -123,19 +126,19 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
             crowded = cost, nearest
         best = min(best, (cost, nearest), key=_first)
     if best[1] is None:
-        assert waiting is not None, "there is a scene"
-        return shaped(min(laid_out(waiting), key=_cost))
+        assert waiting[1] is not None, "there is a scene"
+        return shaped(min(laid_out(waiting[1]), key=_cost))
     return best[1]
 
 
-def _in_orders(scene: Scene) -> Iterator[Placed]:
+def _in_orders(scene: Scene, quick: bool) -> Iterator[Placed]:
     """Yield the picture with its orders side by side, and if that is too flat, one above the other; letters lead from
     one to another."""
     apart = with_ports(narrowed(scene))
-    beside = side_by_side(apart)
+    beside = side_by_side(apart, quick=quick)
     yield beside
     if beside.width > WIDE and beside.height < FLAT * beside.width:
-        yield fitted(apart, "down", columns=False)
+        yield fitted(Layouts(apart, quick=quick), "down", columns=False)
 
 
 Judged = tuple[float, Placed | None]

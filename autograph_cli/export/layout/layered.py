@@ -16,6 +16,7 @@ from autograph_cli.export.layout.arranging import (
     Shape,
     arrange,
     order,
+    order_again,
 )
 from autograph_cli.export.layout.chains import gathered
 from autograph_cli.export.layout.compound import Level, Plan
@@ -35,8 +36,8 @@ from autograph_cli.export.style import (
     text_width,
 )
 
-TRIED = 200
-"""Boxes up to which several plans are tried where wires cross."""
+TRIED = 60
+"""Boxes up to which several plans are tried where wires cross: as many as a picture has that fits a page."""
 LOWER = 0.9
 """The part of its height below which a picture must get for its chains to be held together."""
 
@@ -101,7 +102,7 @@ def _planned(scene: Scene, *, quick: bool) -> tuple[Plan, int]:
         if not crossed or quick or len(scene.boxes) > TRIED:
             break
     assert best is not None
-    return best
+    return best[0], order_again(*best)
 
 
 def _arranged(scene: Scene, plan: Plan, way: Direction) -> dict[int, Arranged]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import pairwise
 from random import Random
 
@@ -16,7 +17,7 @@ POINTS_PER_BOX = 30
 """Points of long edges that one box may cost on average; beyond, the longest edges lead straight across."""
 
 
-Ends = Mapping[tuple[int, int], float]
+Ends = Sequence[tuple[tuple[int, int], float]]
 TRIES, FEW = 2, 300
 """Further orders by chance that are tried where edges cross between so few points."""
 
@@ -45,10 +46,10 @@ def weave(
     count: int,
     edges: Sequence[Edge],
     row: Sequence[int],
-    fixed: Mapping[int, list[int]] | None = None,
+    fixed: Sequence[tuple[int, Sequence[int]]] = (),
     *,
     from_below: bool = False,
-    ends: Ends | None = None,
+    ends: Ends = (),
     quick: bool = False,
 ) -> Web:
     """Put a point on every row that an edge crosses, and order the points of each row; of `fixed` rows it is given.
@@ -81,9 +82,9 @@ def weave(
     fine = _fine(chains, rows, ends)
     for order in _first_orders(rows, above, below, from_below):
         web = Web(order, chains, rows, above, below)
-        for number, its in (fixed or {}).items():
+        for number, its in fixed:
             web.rows[number][:] = its
-        crossings = _uncross(web, fixed or {}, fine, quick=quick)
+        crossings = _uncross(web, dict(fixed), fine, quick=quick)
         if best is None or crossings < fewest:
             best, fewest = web, crossings
         if not fewest or len(rows) > SMALL or quick:
@@ -108,10 +109,8 @@ def _first_orders(
 
 def crossings_in(web: Web, ends: Ends) -> int:
     """Return how many edges cross."""
-    position = [0] * len(web.row)
-    for points in web.rows:
-        _number(points, position)
-    return _crossings(web, position, _fine(web.chains, web.row, ends))
+    position, fine = _positions(web), _fine(web.chains, web.row, ends)
+    return sum(_crossings_below(web, points, position, fine) for points in web.rows)
 
 
 def _longest(spans: Sequence[int], limit: int) -> int:
@@ -143,12 +142,13 @@ def _first_order(
     return rows
 
 
-def _fine(chains: Sequence[Sequence[int]], row: Sequence[int], ends: Ends | None) -> _Fine | None:
+def _fine(chains: Sequence[Sequence[int]], row: Sequence[int], ends: Ends) -> _Fine | None:
     if not ends:
         return None
+    at = dict(ends)
     fine = _Fine([[] for _ in row], [[] for _ in row], [[] for _ in row])
     for number, chain in enumerate(chains):
-        first, last = ends.get((number, 0), 0.0), ends.get((number, 1), 0.0)
+        first, last = at.get((number, 0), 0.0), at.get((number, 1), 0.0)
         for upper, lower in pairwise(chain):
             if row[lower] - row[upper] == 1:
                 here, there = first if upper == chain[0] else 0.0, last if lower == chain[-1] else 0.0
@@ -163,34 +163,33 @@ def _uncross(web: Web, fixed: Container[int], fine: _Fine | None, *, quick: bool
 
     Returns how many edges cross.
     """
-    free = [points for number, points in enumerate(web.rows) if number not in fixed]
+    free = [row for row in range(len(web.rows)) if row not in fixed]
     size = len(web.row)
     sweeps = 24 if size <= SMALL and not quick else 8 if size <= LARGE else 2
-    position = [0] * size
-    for points in web.rows:
-        _number(points, position)
-    best, fewest, since = [list(points) for points in web.rows], _crossings(web, position, fine), 0
+    position = _positions(web)
+    below = [_crossings_below(web, points, position, fine) for points in web.rows]
+    best, fewest, since = [list(points) for points in web.rows], sum(below), 0
     for sweep in range(sweeps):
         if fewest == 0 or since > 6:
             break
-        down = sweep % 2 == 0
-        near = web.above if down else web.below
-        parts = None if fine is None else fine.above if down else fine.below
-        for points in free if down else reversed(free):
-            wanted = {
-                number: _median(_seen(near[number], position, None if parts is None else parts[number]))
-                for number in points
-            }
-            _sort_some(points, wanted)
-            _number(points, position)
+        moved = _sort(web, position, free, fine, down=sweep % 2 == 0)
         if size <= SMALL and not quick:
-            _swap(web, position, free, fine, even=sweep % 4 > 1)
-        crossings = _crossings(web, position, fine)
+            moved |= _swap(web, position, free, fine, even=sweep % 4 > 1)
+        for row in moved | {row - 1 for row in moved if row}:
+            below[row] = _crossings_below(web, web.rows[row], position, fine)
+        crossings = sum(below)
         since += 1
         if crossings < fewest:
             best, fewest, since = [list(points) for points in web.rows], crossings, 0
     web.rows[:] = best
     return fewest
+
+
+def _positions(web: Web) -> list[int]:
+    position = [0] * len(web.row)
+    for points in web.rows:
+        _number(points, position)
+    return position
 
 
 def _number(points: list[int], position: list[int]) -> None:
@@ -205,9 +204,7 @@ def _seen(near: Iterable[int], position: Sequence[int], parts: Sequence[float] |
     return [position[other] + part for other, part in zip(near, parts, strict=True)]
 
 
-def _median(values: list[float]) -> float | None:
-    if not values:
-        return None
+def _median(values: list[float]) -> float:
     values.sort()
     half = len(values) // 2
     if len(values) % 2:
@@ -218,77 +215,91 @@ def _median(values: list[float]) -> float | None:
     return (values[half - 1] * right + values[half] * left) / (left + right) if left + right else float(values[half])
 
 
-def _sort_some(points: list[int], wanted: dict[int, float | None]) -> None:
-    """Sort by what is wanted; those that want nothing keep their positions."""
-    movable = [point for point in points if wanted[point] is not None]
-    movable.sort(key=lambda point: wanted[point] or 0.0)
-    following = iter(movable)
-    points[:] = [point if wanted[point] is None else next(following) for point in points]
+def _sort(web: Web, position: list[int], free: Sequence[int], fine: _Fine | None, *, down: bool) -> set[int]:
+    """Sort rows by the middle of what is above them, from the top down, or of what is below; return those that changed.
+
+    Points that have nothing there keep their positions.
+    """
+    near = web.above if down else web.below
+    parts = None if fine is None else fine.above if down else fine.below
+    moved = set()
+    for row in free if down else reversed(free):
+        points = web.rows[row]
+        wanted = {
+            point: _median(_seen(near[point], position, None if parts is None else parts[point]))
+            for point in points
+            if near[point]
+        }
+        following = iter(sorted((point for point in points if point in wanted), key=wanted.__getitem__))
+        order = [next(following) if point in wanted else point for point in points]
+        if order != points:
+            points[:] = order
+            _number(points, position)
+            moved.add(row)
+    return moved
 
 
-def _swap(web: Web, position: list[int], free: Sequence[list[int]], fine: _Fine | None, *, even: bool) -> None:
-    """Swap neighbours as long as that saves crossings; at first also where it makes no difference, if `even`."""
-    sides: tuple[tuple[list[list[int]], list[list[float]] | None], ...] = ((web.above, None), (web.below, None))
-    if fine is not None:
-        sides = ((web.above, fine.above), (web.below, fine.below))
+def _swap(web: Web, position: list[int], free: Sequence[int], fine: _Fine | None, *, even: bool) -> set[int]:
+    """Swap neighbours as long as that saves crossings; at first also where it makes no difference, if `even`.
+
+    Returns the rows that changed. A row is looked at again only where it or one beside it has changed.
+    """
+    moved: set[int] = set()
+    waiting = set(free)
     for turn in range(4):
-        least = 0 if even and turn == 0 else 1
-        swapped = False
-        for points in free:
-            for left in range(len(points) - 1):
-                a, b = points[left], points[left + 1]
-                saved = 0
-                for near, parts in sides:
-                    its = _seen(near[a], position, None if parts is None else parts[a])
-                    others = _seen(near[b], position, None if parts is None else parts[b])
-                    saved += _pairs(its, others) - _pairs(others, its)
-                if saved >= least and (saved or web.above[a] or web.below[a]):
-                    points[left], points[left + 1] = b, a
-                    position[a], position[b] = left + 1, left
-                    swapped = True
-        if not swapped:
-            return
+        following: set[int] = set()
+        for row in free:
+            if row in waiting and _swapped(web, web.rows[row], position, fine, 0 if even and turn == 0 else 1):
+                moved.add(row)
+                waiting.add(row + 1)
+                following |= {row - 1, row}
+        waiting = following
+        if not waiting:
+            break
+    return moved
 
 
-def _pairs(left: list[float], right: list[float]) -> int:
-    """Crossings between the edges of two neighbours that stand in this order."""
-    return sum(a > b for a in left for b in right)
+def _swapped(web: Web, points: list[int], position: list[int], fine: _Fine | None, least: int) -> bool:
+    """Swap neighbours of one row where that saves so many crossings; return whether any were."""
+    above = [_seen(web.above[point], position, None if fine is None else fine.above[point]) for point in points]
+    below = [_seen(web.below[point], position, None if fine is None else fine.below[point]) for point in points]
+    swapped = False
+    for left in range(len(points) - 1):
+        right = left + 1
+        saved = _saved(above[left], above[right]) + _saved(below[left], below[right])
+        if saved >= least and (saved or above[left] or below[left]):
+            points[left], points[right] = points[right], points[left]
+            for its in (above, below):
+                its[left], its[right] = its[right], its[left]
+            swapped = True
+    if swapped:
+        _number(points, position)
+    return swapped
 
 
-def _crossings(web: Web, position: list[int], fine: _Fine | None) -> int:
-    total = 0
-    if fine is not None:
-        return sum(_crossings_below(web, points, position, fine) for points in web.rows)
-    for points in web.rows:
-        ends = [sorted(position[other] for other in web.below[point]) for point in points]
-        total += _inversions([end for row in ends for end in row])
-    return total
+def _saved(left: list[float], right: list[float]) -> int:
+    """How many crossings fewer the edges of two neighbours have if these change places."""
+    return sum((a > b) - (a < b) for a in left for b in right)
 
 
-def _crossings_below(web: Web, points: Sequence[int], position: Sequence[int], fine: _Fine) -> int:
+def _crossings_below(web: Web, points: Sequence[int], position: Sequence[int], fine: _Fine | None) -> int:
     """Crossings below a row, those between edges that have their own positions on one box included."""
+    if fine is None:
+        return _inversions(end for point in points for end in sorted(position[other] for other in web.below[point]))
     lines = sorted(
         (position[point] + here, position[other] + there)
         for point in points
         for other, here, there in zip(web.below[point], fine.here[point], fine.below[point], strict=True)
     )
-    rank = {end: number for number, end in enumerate(sorted({end for _, end in lines}))}
-    return _inversions([rank[end] for _, end in lines])
+    return _inversions(end for _, end in lines)
 
 
-def _inversions(values: list[int]) -> int:
-    """The number of pairs that stand in falling order, by a tree of counts."""
-    size = max(values, default=-1) + 1
-    tree = [0] * (size + 1)
+def _inversions(values: Iterable[float]) -> int:
+    """The number of pairs that stand in falling order."""
+    before: list[float] = []
     count = 0
-    for seen, value in enumerate(values):
-        smaller, index = 0, value + 1
-        while index:
-            smaller += tree[index]
-            index &= index - 1
-        count += seen - smaller
-        index = value + 1
-        while index <= size:
-            tree[index] += 1
-            index += index & -index
+    for value in values:
+        place = bisect_right(before, value)
+        count += len(before) - place
+        before.insert(place, value)
     return count

@@ -28,9 +28,9 @@ NEAR = 2.5 * HEAD
 _BETWEEN = re.compile(r"(?<=.) (?=[·→] )|(?<=,) (?=[^\d\s])(?![^\[]*\])")
 
 
-def side_by_side(scene: Scene) -> Placed:
+def side_by_side(scene: Scene, *, quick: bool = False) -> Placed:
     """Lay out a scene no arrow of which leads from band to band, the lowest order on the left."""
-    parts = [_alone(scene, band) for band in scene.bands]
+    parts = [_alone(scene, band, quick=quick) for band in scene.bands]
     extents = [_extent(part) for part in parts]
     bands = [_short(band, right - left) for (left, _, right, _), band in zip(extents, scene.bands, strict=True)]
     widths = [
@@ -107,7 +107,7 @@ def _title(band: Band) -> float:
     return max(text_width(band.title) * BAND, *(text_width(line) * TITLE for line in band.beside), 0.0)
 
 
-def _alone(scene: Scene, band: Band) -> Placed:
+def _alone(scene: Scene, band: Band, *, quick: bool) -> Placed:
     """One band as a picture of its own, without anything around it."""
     boxes = tuple([box for box in scene.boxes if box.band == band.number])
     here = {box.id for box in boxes}
@@ -115,9 +115,9 @@ def _alone(scene: Scene, band: Band) -> Placed:
     frames = tuple([frame for frame in scene.frames if frame.band == band.number])
     alone = replace(scene, title="", boxes=boxes, arrows=arrows, frames=frames, bands=(), legend=(), notes=())
     if not _turns(band):
-        return lay_out(alone)
+        return lay_out(alone, quick=quick)
     turned = tuple([replace(arrow, tail=arrow.head, head=arrow.tail) for arrow in arrows])
-    placed = lay_out(replace(alone, arrows=turned))
+    placed = lay_out(replace(alone, arrows=turned), quick=quick)
     return replace(placed, scene=alone, lines=tuple(map(_turned, placed.lines)))
 
 
