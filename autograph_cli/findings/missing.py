@@ -15,7 +15,7 @@ from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import behind_moves
 from autograph_cli.graph import Edge, Source
 from autograph_cli.graph.cuts import LISTED, behind, reasons, where
-from autograph_cli.graph.views import backward_edges
+from autograph_cli.graph.views import backward_edges, walk
 from autograph_cli.graph.withheld import withheld
 from autograph_cli.record.graphs.causes import causes, switched_off, unused
 
@@ -178,13 +178,7 @@ def _made_anew(seen: Seen) -> Iterator[Found]:
 
 def _behind_gradients(seen: Seen, edges: Iterable[Edge]) -> set[int]:
     """The nodes that a gradient goes to which goes along one of these edges."""
-    met = {edge.node for edge in edges}
-    stack = list(met)
-    while stack:
-        following = {edge.node for edge in backward_edges(seen.graph[stack.pop()])} - met
-        met |= following
-        stack += following
-    return met
+    return set(walk(seen.graph, {edge.node for edge in edges}, backward_edges))
 
 
 def _cut(fact: str) -> Source | None:

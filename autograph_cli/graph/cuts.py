@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.paths import Position, leading_to
 from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node
-from autograph_cli.graph.views import backward_edges
+from autograph_cli.graph.views import backward_edges, walk
 
 LISTED = 5
 """Places that are listed at most."""
@@ -23,17 +23,11 @@ def behind(graph: Graph, starts: Iterable[Position], *, untracked: bool = False)
 
     The way ends at what autograd did not record, unless `untracked`.
     """
-    met = {node for node, _ in starts}
-    stack = list(met)
-    while stack:
-        node = graph.nodes[stack.pop()]
-        if node.kind == "untracked" and not untracked:
-            continue
-        for edge in data_or_gradient(node):
-            if edge.node not in met:
-                met.add(edge.node)
-                stack.append(edge.node)
-    return met
+
+    def before(node: Node) -> list[Edge]:
+        return [] if node.kind == "untracked" and not untracked else data_or_gradient(node)
+
+    return set(walk(graph, {node for node, _ in starts}, before))
 
 
 def where(node: Node) -> str:

@@ -10,6 +10,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from autograph_cli.graph.records import Edge, Graph, Node, Output, Root
+from autograph_cli.graph.walk import reached
 
 _PLAIN = re.compile(r"[^\W\d][\w.\[\]′]*(?:#\d+)?(?:~\d+)?")
 _SECOND = re.compile(r"~(\d+)$")
@@ -124,12 +125,9 @@ class _Primes:
 
     def _of_one_leaf(self, root: Edge) -> bool:
         if root.node not in self.lonely:
-            met, stack = {root.node}, [root.node]
-            while stack:
-                new = [edge.node for edge in self.graph.nodes[stack.pop()].next if edge and edge.node not in met]
-                met.update(new)
-                stack += new
-            self.lonely[root.node] = sum(self.graph.nodes[number].kind == "leaf" for number in met) == 1
+            nodes = self.graph.nodes
+            behind = reached([root.node], lambda number: [edge.node for edge in nodes[number].next if edge])
+            self.lonely[root.node] = sum(nodes[number].kind == "leaf" for number in behind) == 1
         return self.lonely[root.node]
 
 

@@ -12,6 +12,7 @@ from autograph_cli.graph.parting_forward import Forward
 from autograph_cli.graph.parting_rounding import Rounding, factor
 from autograph_cli.graph.records import Edge, Exact, Graph, Node, Pass
 from autograph_cli.graph.views import walk
+from autograph_cli.graph.walk import reached
 
 _SAME = Compared("same")
 
@@ -190,20 +191,11 @@ class _Call:
 
     def _behind_parted(self, olds: Iterable[int]) -> bool:
         """Return whether what was given to the part that these end is apart already."""
-        seen: set[int] = set()
-        stack = list(olds)
-        while stack:
-            number = stack.pop()
-            if number in seen:
-                continue
-            seen.add(number)
-            known = self.given.get(number)
-            if known is not None:
-                if known.level == "parted":
-                    return True
-                continue
-            stack += [user for user, _ in self.senders[0].get((number, 0), [])]
-        return False
+
+        def senders(number: int) -> list[int]:
+            return [] if number in self.given else [user for user, _ in self.senders[0].get((number, 0), [])]
+
+        return any(self.given[number].level == "parted" for number in reached(olds, senders) if number in self.given)
 
     # -- what it sends on
 

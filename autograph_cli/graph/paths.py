@@ -11,6 +11,7 @@ from autograph_cli.graph.names import output_names
 from autograph_cli.graph.records import Edge, Graph
 from autograph_cli.graph.slices import find_nodes
 from autograph_cli.graph.views import Targets, backward_edges
+from autograph_cli.graph.walk import reached
 
 Path = tuple[int, ...]
 """Ids of nodes, from the start to the end."""
@@ -119,13 +120,7 @@ def _steps_between(graph: Graph, begin: Sequence[int], goal: dict[int, set[int |
             if other not in met:
                 met.add(other)
                 stack.append(other)
-    stack = [node for node in goal if node in met]
-    alive = set(stack)
-    while stack:
-        for other in back.get(stack.pop(), ()):
-            if other not in alive:
-                alive.add(other)
-                stack.append(other)
+    alive = set(reached((node for node in goal if node in met), lambda node: back.get(node, ())))
     return {node: [other for other in forth.get(node, ()) if other in alive] for node in alive}
 
 

@@ -11,28 +11,14 @@ from typing import Any
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.graph import Graph, Step, Trace, from_json, to_json, tracked
+from autograph_cli.graph import Graph, Step, Trace, tracked
 from autograph_cli.record.graphs import derive as derivations
 from autograph_cli.record.graphs.derive import derive
 from autograph_cli.record.log import forgetting
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.run import runner
 from tests import inside
-
-
-def record(script: Callable[[], dict[str, Any]], steps: str = "all", **options: Any) -> Trace:
-    """Run a function under a recorder; its result are its variables."""
-    recorder = Recorder(steps, "script.py", **options)
-    recorder.start()
-    try:
-        scope = script()
-    finally:
-        trace = recorder.finish(dict(scope))
-    for step in trace.steps:
-        for graph in filter(None, (step.graph, step.double)):
-            graph.verify()
-    assert from_json(to_json(trace)) == trace
-    return trace
+from tests.record.recording import record
 
 
 def only(trace: Trace) -> Graph:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
 
 from autograph_cli.engines.protocol import Output, key_of
+from autograph_cli.graph.walk import reached
 from autograph_cli.record.names.modules import CallEvent
 from autograph_cli.record.names.source_locations import Site
 
@@ -210,3 +211,13 @@ class StepLog:
                 return True
         self.bare_until = self.events[-1].number if self.events else 0
         return any(map(attrgetter("ran"), self.passes))
+
+
+def behind(known: Mapping[int, Event], keys: Iterable[int]) -> Iterator[int]:
+    """Yield the keys of what these hang on by gradient, themselves included."""
+
+    def following(key: int) -> Iterable[int]:
+        event = known.get(key)
+        return () if event is None else [key_of(output) for output in event.next if output is not None]
+
+    return reached(keys, following)

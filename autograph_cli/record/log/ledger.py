@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from autograph_cli.engines.protocol import BackwardCall, ModuleCall, key_of
 from autograph_cli.graph.ledger import SAMPLE, Happening, Ledger, Optimizer
 from autograph_cli.record.log.event_log import EventLog
-from autograph_cli.record.log.events import LEAF, OPERATION, UNTRACKED, BackwardEvent
+from autograph_cli.record.log.events import LEAF, OPERATION, UNTRACKED, BackwardEvent, behind
 from autograph_cli.record.log.ledger_hearing import Hearing
 from autograph_cli.record.log.ledger_hooks import Hooks, modules_in, product, rounded
 from autograph_cli.record.log.ledger_keepers import Keepers, Line
@@ -235,25 +235,15 @@ class Books:
             if event.kind is UNTRACKED and event.cut and not any(event.number in each for each in self._updates)
         ]
         for event in cuts:
-            behind = self._leaves_behind([key_of(output) for output in event.cut])
-            given = self.parameters.set_of(wanted[key] for key in behind & wanted.keys())
+            leaves = self._leaves_behind([key_of(output) for output in event.cut])
+            given = self.parameters.set_of(wanted[key] for key in leaves & wanted.keys())
             if given and (event.site, given) not in known:
                 known.add((event.site, given))
                 self._note("cut", event.site, given=given, words=event.op)
 
     def _leaves_behind(self, keys: list[int]) -> set[int]:
-        known, found, met = self._log.known, set(), set(keys)
-        stack = list(keys)
-        while stack:
-            event = known.get(stack.pop())
-            if event is None:
-                continue
-            if event.kind == LEAF:
-                found.add(event.key)
-            following = {key_of(output) for output in event.next if output is not None} - met
-            met |= following
-            stack += following
-        return found
+        known = self._log.known
+        return {known[key].key for key in behind(known, keys) if key in known and known[key].kind == LEAF}
 
     def _zero_grad(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         optimizer = getattr(args[0], "param_groups", None) is not None

@@ -16,7 +16,7 @@ from autograph_cli.engines.protocol import key_of
 from autograph_cli.graph import Source
 from autograph_cli.graph.ledger import Keeper
 from autograph_cli.record.log.event_log import EventLog
-from autograph_cli.record.log.events import LEAF, OPERATION, Event
+from autograph_cli.record.log.events import LEAF, OPERATION, Event, behind
 from autograph_cli.record.names.source_locations import Site, script_frames, site_of
 from autograph_cli.record.names.variables import attributes_of, variables_of
 
@@ -185,14 +185,7 @@ class Keepers:
         return source is not None and re.search(itself, source.text) is not None
 
     def _behind(self, key: int) -> set[int]:
-        known, met, stack = self._log.known, {key}, [key]
-        while stack:
-            event = known.get(stack.pop())
-            for output in () if event is None else event.next:
-                if output is not None and (following := key_of(output)) not in met:
-                    met.add(following)
-                    stack.append(following)
-        return met
+        return set(behind(self._log.known, [key]))
 
     def _bytes(self, event: Event) -> int:
         """Return what a node keeps beside what leaves and inputs are in."""

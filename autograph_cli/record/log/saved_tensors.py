@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from autograph_cli.graph import Saved
 from autograph_cli.record.log.event_log import EventLog
-from autograph_cli.record.log.events import LEAF, OPERATION, Event, Look, StepLog, Storages
+from autograph_cli.record.log.events import LEAF, OPERATION, Event, Look, StepLog, Storages, behind
 
 
 def look(log: EventLog, step: StepLog) -> None:
@@ -39,17 +39,9 @@ def look(log: EventLog, step: StepLog) -> None:
 
 def _leaves(log: EventLog, outer: Collection[int]) -> Iterator[Event]:
     """Yield the leaves among these, and those that their nodes, which earlier steps made, lead to."""
-    known, met, stack = log.known, set(outer), list(outer)
-    while stack:
-        event = known.get(stack.pop())
-        if event is None:
-            continue
-        if event.kind is LEAF:
+    for key in behind(log.known, outer):
+        if (event := log.known.get(key)) is not None and event.kind is LEAF:
             yield event
-        elif event.kind is OPERATION:
-            keys = {output if isinstance(output, int) else output[0] for output in event.next if output is not None}
-            stack += keys - met
-            met |= keys
 
 
 def _outer(events: Sequence[Event]) -> set[int]:

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, field
 
+from autograph_cli.graph.walk import reached
+
 STEPS = (1e-5, 1e-6, 1e-3, 1e-2)
 """The steps by which a number is varied. Where the first step disagrees, a smaller one tells curvature and a kink close
 by from an error, and larger ones tell the rounding of a function that computes in float32 on the way."""
@@ -221,17 +223,8 @@ def _order(call: Call, name: str, order: int) -> Checked:
 
 def _is_once_differentiable(scalar: Any) -> bool:
     """Return whether the graph has the node that a backward leaves which is not to be differentiated."""
-    stack = [scalar.grad_fn]
-    met = set(stack)
-    while stack:
-        node = stack.pop()
-        if node is not None:
-            if node.name() == "torch::autograd::Error":
-                return True
-            following = {other for other, _ in node.next_functions} - met
-            met |= following
-            stack += following
-    return False
+    nodes = reached([scalar.grad_fn], lambda node: () if node is None else (other for other, _ in node.next_functions))
+    return any(node is not None and node.name() == "torch::autograd::Error" for node in nodes)
 
 
 def _compared(call: Call, name: str, order: int, gradients: Sequence[Any]) -> Checked:

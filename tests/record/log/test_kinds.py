@@ -12,17 +12,11 @@ from autograph_cli import torch
 from autograph_cli.graph import Trace, step_table
 from autograph_cli.record.log import kinds
 from autograph_cli.record.log.kinds import Kinds
-from autograph_cli.record.recorder import Recorder
+from tests.record import recording
 
 
 def record(script: Callable[[], Any], steps: str = "first,last", *, each: bool = True) -> Trace:
-    recorder = Recorder(steps, "script.py", each=each)
-    recorder.start()
-    try:
-        script()
-    finally:
-        trace = recorder.finish({})
-    return trace
+    return recording.record(script, steps, each=each)
 
 
 def shown(trace: Trace) -> tuple[list[int], list[tuple[str, ...]], int]:

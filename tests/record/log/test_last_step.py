@@ -9,20 +9,14 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.graph import Trace
-from autograph_cli.record.recorder import Recorder
+from tests.record.recording import record
 
 Script = Callable[[], dict[str, Any]]
 
 
 def trace_of(script: Script, steps: str) -> Trace:
     torch.manual_seed(0)
-    recorder = Recorder(steps, "script.py")
-    recorder.start()
-    try:
-        scope = script()
-    finally:
-        trace = recorder.finish(dict(scope))
-    return trace
+    return record(script, steps)
 
 
 def plain_loop() -> dict[str, Any]:

@@ -9,24 +9,17 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.graph import Graph, Measured, Node, Trace, from_json, to_json
+from autograph_cli.graph import Graph, Measured, Node, Trace, to_json
 from autograph_cli.record.measure.measures import KINDS
 from autograph_cli.record.measure.values import summary
-from autograph_cli.record.recorder import Recorder
 from tests import inside as engine
+from tests.record import recording
 
 Script = Callable[[], dict[str, Any]]
 
 
 def record(script: Script, *kinds: str, steps: str = "all") -> Trace:
-    recorder = Recorder(steps, "script.py", record=kinds)
-    recorder.start()
-    try:
-        scope = script()
-    finally:
-        trace = recorder.finish(dict(scope))
-    assert from_json(to_json(trace)) == trace
-    return trace
+    return recording.record(script, steps, record=kinds)
 
 
 def named(graph: Graph, name: str) -> Measured:

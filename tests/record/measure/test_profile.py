@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.graph import Allocation, Step, from_json, to_json
+from autograph_cli.graph import Allocation, Step
 from autograph_cli.graph.profile import alive_by, costs, peak, sums, timeline, whole
-from autograph_cli.record.recorder import Recorder
+from tests.record.recording import record
 
 MEASURED = ("time", "flops", "memory")
 SIDE = 100
@@ -19,14 +19,7 @@ SIZE = SIDE * SIDE * 4
 
 
 def recorded(script: Any, *kinds: str, steps: str = "all") -> list[Step]:
-    recorder = Recorder(steps, "script.py", record=kinds or MEASURED)
-    recorder.start()
-    try:
-        scope = script()
-    finally:
-        trace = recorder.finish(scope)
-    assert from_json(to_json(trace)) == trace
-    return list(trace.steps)
+    return list(record(script, steps, record=kinds or MEASURED).steps)
 
 
 def chain() -> dict[str, Any]:
