@@ -9,7 +9,7 @@ from typing import Any
 
 _HOME = ".utils.checkpoint"
 _MOST = 10_000
-"""So many things are looked at; a checkpoint that holds more is not counted."""
+"""The most things that are looked at; a checkpoint that holds more is not counted."""
 _PASSED = ("builtins", "contextlib", "weakref", "torch", "autograph_cli", "numpy")
 """Packages whose other objects hold nothing that is kept for backward alone."""
 

@@ -278,7 +278,7 @@ def _swapped(web: Web, points: list[int], position: list[int], fine: _Fine | Non
 
 
 def _saved(left: list[float], right: list[float]) -> int:
-    """How many crossings fewer the edges of two neighbours have if these change places."""
+    """Return the number of crossings that two neighbours save by changing places."""
     return sum((a > b) - (a < b) for a in left for b in right)
 
 
