@@ -195,7 +195,8 @@ class Recorder:
         self._optimizers = optimizers_in(log.engine, [scope]) or self._optimizers
         if self.total and self._optimizers:
             self.noticed.look_at(self._optimizers, [scope])
-        if step.has_operations and step.derived[0] is None and self._wanted():
+        again = step.derived[0] is None or any(entry.failed for entry in step.passes[-1:])
+        if step.has_operations and again and self._wanted():
             own = {event.key for event in step.events if event.followed}
             found = [name for name, output in step.variables if output not in step.bare and key_of(output) in own]
             roots = [(name, scope[name]) for name in found]
