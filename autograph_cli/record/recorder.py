@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import threading
@@ -118,7 +119,7 @@ class Recorder:
         self.log.data = Data() if data else None
         self.sources = Sources(os.getcwd())
         self.books = Books(self.log, self._number, self.sources.source)
-        self.noticed = Noticed(self.log, self.books.parameters.is_set)
+        self.noticed = Noticed(self.log, functools.partial(self.books.parameters.is_set, surely=True))
         self.collectives = Collectives(self.log, self.sources.source, self._number)
         self.measures = Measures(self.log, measured) if (measured := {*record} - {INDEPENDENCE}) else None
         self.watch = Watch(self.log.engine, watch) if watch else None

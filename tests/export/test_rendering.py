@@ -254,5 +254,6 @@ def test_the_package_needs_nothing_above_the_graph() -> None:
         "Format",
         "RenderOptions",
         "notebook_html",
+        "notebook_page",
         "render",
     }

@@ -36,6 +36,7 @@ ERRORS = "the class of an error"
 COMPUTES: dict[str, tuple[int, str]] = {
     "_core/tape/anomalies.py": (1, HOST),
     "_core/running/device_dispatch.py": (2, FRESH),
+    "_core/running/dispatch.py": (1, BRANCH),
     "_core/base/dtypes.py": (5, GIVEN),
     "_core/tape/formatting.py": (7, HOST),
     "_core/transforms/forward.py": (1, BRANCH),
@@ -89,6 +90,8 @@ COMPUTES: dict[str, tuple[int, str]] = {
     "_kernels/elements/shapes.py": (2, TABLE),
     "_kernels/threads.py": (1, BRANCH),
     "_kernels/elements/sparse.py": (52, REFUSED),
+    "_kernels/elementwise/binary.py": (6, BRANCH),
+    "_kernels/elementwise/pointwise.py": (10, BRANCH),
     "_kernels/elementwise/special.py": (1, BRANCH),
     "_kernels/reducing/sums.py": (1, BRANCH),
     "_kernels/matrices/triangular.py": (6, BRANCH),
@@ -98,7 +101,7 @@ QUICK = "a quick path for the CPU, beside one for all"
 CLASSES: dict[str, tuple[int, str]] = {
     "_core/passes/backward_pass.py": (5, QUICK),
     "_core/running/device_dispatch.py": (4, QUICK),
-    "_core/running/dispatch.py": (2, NUMBER),
+    "_core/running/dispatch.py": (3, NUMBER),
     "_core/tape/formatting.py": (3, NUMBER),
     "_core/running/gradients.py": (7, QUICK),
     "_core/running/inplace.py": (3, QUICK),
@@ -147,6 +150,8 @@ CLASSES: dict[str, tuple[int, str]] = {
     "_kernels/reducing/sums.py": (1, QUICK),
     "_kernels/threads.py": (4, QUICK),
     "_kernels/matrices/triangular.py": (1, QUICK),
+    "_kernels/elementwise/binary.py": (1, QUICK),
+    "_kernels/elementwise/pointwise.py": (2, QUICK),
 }
 
 

@@ -54,6 +54,7 @@ def test_nothing_of_a_hostile_run_is_obeyed(browser: Any, gan: Trace, tmp_path: 
     opened.locator("#lane button").first.click()
     opened.select_option("#marks", "all")
     opened.select_option("#since", index=1)
+    opened.locator("#changes p, #changes button").first.wait_for()
     opened.keyboard.press("<")
     opened.locator("#step-words", has_text="Step 7 of 8").wait_for()
     opened.fill("#search", "_loss")

@@ -27,7 +27,7 @@ def step() -> Step:
 def fills(picture: bytes) -> dict[str, str]:
     """The fill of each box, by its id; those of frames are left out."""
     boxes = re.compile(
-        r'<g id="([nm]\d+\S*)" class="\w+">(?:<title>[^<]*</title>)?<[^>]*? fill="(#\w+)" stroke="(#\w+)"'
+        r'<g id="([nm]\d+\S*)" class="\w+"[^>]*>(?:<title>[^<]*</title>)?<[^>]*? fill="(#\w+)" stroke="(#\w+)"'
     )
     return {key: fill for key, fill, stroke in boxes.findall(picture.decode()) if stroke != FRAME_LINE}
 

@@ -180,8 +180,7 @@ def tril_indices(
 ) -> Tensor:
     """The positions on and below a diagonal of a (row, col) matrix, of shape (2, count)."""
     _check_lengths(row, col)
-    ends = np.clip(np.arange(row) + offset + 1, 0, col)
-    return _triangle("tril_indices", ends - ends, ends, dtype, device, layout)
+    return _triangle("tril_indices", _library().tri(row, col, offset, dtype=bool), dtype, device, layout)
 
 
 @composite(method=False)
@@ -190,19 +189,13 @@ def triu_indices(
 ) -> Tensor:
     """The positions on and above a diagonal of a (row, col) matrix, of shape (2, count)."""
     _check_lengths(row, col)
-    begins = np.clip(np.arange(row) + offset, 0, col)
-    return _triangle("triu_indices", begins, np.full(row, col), dtype, device, layout)
+    return _triangle("triu_indices", ~_library().tri(row, col, offset - 1, dtype=bool), dtype, device, layout)
 
 
-def _triangle(name: str, begins: Any, ends: Any, dtype: Any, device: Any, layout: Any) -> Tensor:
-    """The positions of the columns of each row from where it begins to where it ends."""
+def _triangle(name: str, mask: Any, dtype: Any, device: Any, layout: Any) -> Tensor:
     wanted = placed(name, dtype, layout, device, False, np.dtype(np.int64))
     refuse(name, np.empty(0, wanted), "bfcV")
-    counts = ends - begins
-    found = np.empty((2, counts.sum()), wanted)
-    found[0] = np.repeat(np.arange(len(counts)), counts)
-    found[1] = np.arange(found.shape[1]) + np.repeat(ends - np.cumsum(counts), counts)
-    return finish(name, _library().asarray(found), False)
+    return finish(name, _library().stack(_library().nonzero(mask)).astype(wanted), False)
 
 
 # ---------------------------------------------------------------- arguments
