@@ -50,8 +50,11 @@ def as_drawn(picture: Picture) -> Scene:
     """Make the scene of a picture with what is drawn of it, for another program to lay out."""
     if not _has_budget(picture):
         return scene_of(picture, picture.options.max_nodes)
-    drawn = {box.id for box in placed(picture).scene.boxes}  # with the ports between orders that stand side by side
-    return next(scene for scene, _ in _ever_smaller(picture) if drawn.issuperset(box.id for box in scene.boxes))
+    options, tried = picture.options, list[Scene]()
+    scenes = ((tried.append(scene) or scene, coarse) for scene, coarse in _ever_smaller(picture))  # type: ignore[func-returns-value]
+    shown = within_budget(scenes, options.direction, columns=options.columns).scene
+    drawn = {box.id for box in shown.boxes}  # with the ports between orders that stand side by side
+    return next(scene for scene in tried if drawn.issuperset(box.id for box in scene.boxes))
 
 
 def _has_budget(picture: Picture) -> bool:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from autograph_cli.graph.closing import Merging, measured_together, users_of
 from autograph_cli.graph.layers import layer_words
-from autograph_cli.graph.nesting import Nesting
 from autograph_cli.graph.records import Edge, Graph, Measured, Node, Values
 from autograph_cli.graph.views import as_input, data_edges, is_change, is_cut, take, walk, written_base
 
@@ -109,8 +108,12 @@ class _Grouping:
 
     def _leaf_calls(self) -> set[int]:
         """The calls of layers in which no other module ran."""
-        nesting = Nesting(self.graph)
-        outer = {call for ran in {node.call for node in self.graph} for call in list(nesting.around(ran))[1:]}
+        outer: set[int] = set()
+        for inner in {node.call for node in self.graph if node.call is not None}:
+            call = self.graph.calls[inner].parent
+            while call is not None and call not in outer:
+                outer.add(call)
+                call = self.graph.calls[call].parent
         return {call.id for call in self.graph.calls if call.layer is not None and call.id not in outer}
 
     def _wrong(self) -> Iterator[Key]:

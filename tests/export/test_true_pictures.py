@@ -204,6 +204,8 @@ def modules_count_tensors(drawn: Drawn) -> str:
         first = box.lines[0] if box.lines else " "  # lines of the script are set in
         if box.style != "module" or box.id[0] != "m" or drawn.rolled or first[0] == " " or "more" in first:
             continue
+        if re.match(r"→ \w.*: ", first):
+            continue  # a chain of modules, one below the other
         if box.frame in drawn.whole:
             continue  # it says what is so of one of several
         inside = {box.id, *box.others}

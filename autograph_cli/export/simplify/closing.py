@@ -13,7 +13,6 @@ from autograph_cli.export.scene.records import Arrow, Box, Frame, Scene, shapes_
 from autograph_cli.export.simplify.rolling import still_true
 from autograph_cli.export.style import RESULTS
 from autograph_cli.graph import Graph
-from autograph_cli.graph.nesting import Nesting
 
 TOLD = 8
 """Inputs and outputs that the tooltip of a closed frame lists."""
@@ -83,11 +82,12 @@ Counts = dict[int, Counter[int]]
 
 def _operations(graph: Graph) -> Counts:
     counts: Counts = {}
-    nesting = Nesting(graph)
     for node in graph:
-        if node.computes:
-            for call in nesting.around(node.call):
-                counts.setdefault(call, Counter())[node.order] += 1
+        if node.computes and node.call is not None:
+            counts.setdefault(node.call, Counter())[node.order] += 1
+    for call in reversed(graph.calls):  # those within come after what they are in
+        if call.parent is not None and call.id in counts:
+            counts.setdefault(call.parent, Counter()).update(counts[call.id])
     return counts
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 OTHERS = (
     "IPython", "PIL", "anywidget", "click", "cupy", "cupyx", "graphviz", "graphviz_pure", "lightning", "matplotlib",
-    "ml_dtypes", "mpi4py", "msgspec", "networkx", "numpy", "onnx", "pygments", "pytest", "pytorch_lightning", "rich", "sympy",
-    "tensorboard", "traitlets", "transformers",
+    "ml_dtypes", "mpi4py", "msgspec", "networkx", "numpy", "onnx", "pygments", "pytest", "pytorch_lightning",
+    "rich", "sympy", "tensorboard", "traitlets", "transformers",
 )  # fmt: skip
 """The packages of others that this one imports, some of them where they are installed only."""
 _FOR_BOTH = {*sys.stdlib_module_names, "autograph_cli", "ml_dtypes", "numpy"}
