@@ -323,6 +323,9 @@ class NodeFacts(Protocol):
     def number(self, node: Any) -> int:
         """The number by which a node is known; one that was not told of is told of now."""
 
+    def told_number(self, node: Any) -> int | None:
+        """The number of an operation's node; None for one that was not told of."""
+
     def numbers(self, nodes: Iterable[Any]) -> list[int]:
         """The number of each of these nodes."""
 

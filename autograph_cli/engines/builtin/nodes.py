@@ -76,6 +76,9 @@ class Nodes:
         known, number = self.known, self.number
         return [key if (key := node._ag_seq) in known else number(node) for node in nodes]
 
+    def told_number(self, node: Node) -> int | None:
+        return node._ag_seq if node._ag_seq in self.known else None
+
     def number(self, node: Node) -> int:
         if node.__class__ is AccumulateGrad:
             variable = node.variable

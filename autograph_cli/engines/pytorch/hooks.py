@@ -47,7 +47,6 @@ class Caller(NamedTuple):
 
     ident: int
     calls: list[Call]
-    apart: int
     listening: Any
     """The listener's own notes on the thread."""
 
@@ -160,14 +159,14 @@ def _join(engine: PyTorch) -> None:
     if _thread.runs is None:
         _thread.runs = caller is not None and caller.ident != threading.get_ident()
     if _thread.runs and caller is not None and caller is not _thread.caller:
-        _thread.caller, _thread.calls, _thread.apart = caller, caller.calls, caller.apart
+        _thread.caller, _thread.calls = caller, caller.calls
         engine.listener.join(caller.listening)
         engine.begin_thread()
 
 
 def caller(engine: PyTorch) -> Caller:
     """This thread, for those that its next pass runs in."""
-    return Caller(threading.get_ident(), _thread.calls, _thread.apart, engine.listener.here())
+    return Caller(threading.get_ident(), _thread.calls, engine.listener.here())
 
 
 def is_apart() -> bool:

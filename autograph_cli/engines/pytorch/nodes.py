@@ -73,6 +73,10 @@ class Nodes(Tensors):
             assert note is not None
         return note.number
 
+    def told_number(self, node: Any) -> int | None:
+        note = note_of(node)
+        return note.number if note is not None and note.number in self.known else None
+
     def parent(self) -> int | None:
         current = current_node()
         return None if current is None else self.number(current)

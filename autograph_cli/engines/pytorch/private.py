@@ -117,7 +117,7 @@ def packing() -> Any:
 
 def opened(item: Any) -> tuple[Any, ...] | None:
     """Return what a tensor that was saved holds, and the function that gives it back; None where PyTorch does not tell,
-    as before 2.10, and nothing of other things."""
+    and nothing of other things."""
     if not isinstance(item, _SavedTensor):
         return ()
     return (item.data, item.unpack_hook) if hasattr(item, "data") else None

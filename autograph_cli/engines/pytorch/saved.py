@@ -208,10 +208,7 @@ def storage_of(tensor: Any) -> int:
 def size_of(tensor: Any) -> int:
     """The bytes of a tensor; of a sparse one, of what it is made of."""
     if tensor.layout is torch.strided:
-        try:
-            return int(tensor.nbytes)
-        except RuntimeError:  # a compiler's tensor of symbolic sizes, which has no memory
-            return 0
+        return int(tensor.nbytes)
     if tensor.layout is torch.sparse_coo:
         return int(tensor._values().nbytes + tensor._indices().nbytes)
     parts = ("values", "crow_indices", "col_indices", "ccol_indices", "row_indices")

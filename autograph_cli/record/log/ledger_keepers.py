@@ -161,7 +161,8 @@ class Keepers:
         """The operation that made a tensor, or whose `ctx` a value is."""
         engine = self._log.engine
         if _is_node(value):
-            return self._log.known.get(engine.number(value))
+            number = engine.told_number(value)
+            return None if number is None else self._log.known.get(number)
         output = engine.told(value)
         return None if output is None else self._log.known.get(key_of(output))
 

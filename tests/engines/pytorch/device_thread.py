@@ -7,13 +7,14 @@ import functools
 from typing import Any
 
 import torch
+from torch import library as registry
 from torch.utils import backend_registration
 from torch.utils._pytree import tree_leaves, tree_map
 
 NAME = "accel"
 _NATIVE = ("_to_copy", "copy_", "to", "copy", "detach", "detach_", "alias")
 """What PyTorch itself does right here, on the storage or by `_copy_from`."""
-_libraries: list[torch.library.Library] = []
+_registered: list[registry.Library] = []
 _numbers: dict[int, torch.Tensor] = {}
 """The tensor of the CPU that has the numbers, by the address of the storage on the device, which is empty."""
 
@@ -56,8 +57,8 @@ def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = 
 def register() -> None:
     """Make the device known to PyTorch, which goes once in a process."""
     backend_registration._setup_privateuseone_for_python_backend(NAME, _Module())  # type: ignore[no-untyped-call]
-    others, aten = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
-    _libraries.extend([others, aten])
+    others, aten = registry.Library("_", "IMPL"), registry.Library("aten", "IMPL")
+    _registered.extend([others, aten])
     others.fallback(_run, "PrivateUse1")
     aten.impl("_copy_from", _copy_from, "PrivateUse1")
     for name in torch._C._dispatch_get_all_op_names():

@@ -89,11 +89,11 @@ class CudaKernels(ConvolutionByPieces, Kernels):
 
     # ---------------------------------------------------------------- in one pass (see fused.py)
 
-    def _filled(self, run: Any, *arrays: Any) -> Any:
-        """Return what a fused function makes, in the order in memory of the last array that has all of its shape."""
+    def _filled(self, run: Any, *arrays: Any, numbers: tuple[float, ...] = ()) -> Any:
+        """Return the result of a fused function, in the order in memory of the last array that has all of its shape."""
         shape = self.xp.broadcast_shapes(*(x.shape for x in arrays))
         out = self.xp.empty_like(next(x for x in reversed(arrays) if x.shape == shape))
-        run(*arrays, out)
+        run(*arrays, *numbers, out)
         return out
 
     def _powers(self, a: Array, dim: int) -> tuple[Any, Any]:
@@ -183,10 +183,7 @@ class CudaKernels(ConvolutionByPieces, Kernels):
     def threshold_backward(self, grad: Array, a: Array, threshold: Any) -> Any:
         if not _is_plain(grad, a):
             return super().threshold_backward(grad, a, threshold)
-        shape = self.xp.broadcast_shapes(grad.shape, a.shape)
-        out = self.xp.empty_like(a if a.shape == shape else grad)
-        self.fused.threshold_backward(grad, a, float(threshold), out)
-        return out
+        return self._filled(self.fused.threshold_backward, grad, a, numbers=(float(threshold),))
 
     def tanh_backward(self, grad: Array, output: Any) -> Any:
         plain = _is_plain(grad, output)
