@@ -17,6 +17,13 @@ from tests.export.measured_svg import Svg
 from tests.export.pages import ROOT
 
 SCRIPTS = {
+    "listed": """
+        blocks = [nn.Sequential(nn.Linear(4, 4), nn.Tanh()) for _ in range(3)]
+        h = torch.ones(2, 4)
+        for block in blocks:
+            h = block(h)
+        loss = h.sum()
+    """,
     "layers": """
         net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 3))
         loss = F.cross_entropy(net(torch.randn(5, 4)), torch.randint(0, 3, (5,)), reduction="sum")
@@ -216,6 +223,7 @@ SEEN = {
         ["• weight ① [9, 4]", "• emb.weight ① [9, 4]"],
         ["mm"],
     ),
+    "listed": (["0: Linear 4→4"], ["• 3 × weight [4, 4]", "• 3 × bias [4]"], []),
     "loop": (["cell: LSTMCell 3→4", "add"], ["↻ × 12"], ["unsafe_split", "addmm", "+ 0"]),
     "experts": (["experts.0–3: Sequential × 4", "[row, place, None]"], ["↻ × 4"], ["1: Sequential"]),
     "beside": (

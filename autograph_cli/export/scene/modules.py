@@ -80,7 +80,7 @@ class _Framing:
         for path in map(self._path, self.nesting.around(call)):
             if (rest := _after(path, box.title)) is not None:
                 return short(rest if "…" in rest else f"{_many(box.title)}{rest}")
-        return box.title.rpartition(".")[2] if own else box.title
+        return f"{_many(box.title)}{box.title.rpartition('.')[2]}" if own else box.title
 
     def frames(self) -> Iterator[Frame]:
         for call, band in sorted(self.seen):
@@ -188,7 +188,7 @@ def _after(path: str, name: str) -> str | None:
     `layers.0…5.weight`."""
     steps, mine = path.split("."), name.split(".")
     within = len(mine) > len(steps) and all(
-        step == its or ("…" in its and _PLACE.sub("0", step) == _PLACE.sub("0", its.partition("…")[0]))
+        step == its or ("…" in its and _PLACE.sub("0", step) == _PLACE.sub("0", _RUN.sub("0", its)))
         for step, its in zip(steps, mine, strict=False)
     )
     return ".".join(mine[len(steps) :]) if within else None

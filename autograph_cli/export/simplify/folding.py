@@ -74,7 +74,7 @@ class _Web:
             if len(heads) != 1 or not _may_fold(box) or not _may_fold(self.boxes[heads[0]]):
                 continue
             tails = [arrow.tail for arrow in self.behind[heads[0]] if not self.lone(arrow.tail)]
-            if len(tails) == 1 and (self.boxes[heads[0]].band, self.boxes[heads[0]].frame) == (box.band, box.frame):
+            if len(tails) == 1 and _place(self.boxes[heads[0]]) == _place(box):
                 following[key] = heads[0]
         starts = following.keys() - set(following.values())
         chains = []
@@ -108,6 +108,11 @@ class _Web:
 
 def _may_fold(box: Box) -> bool:
     return box.style == "module" or box.style in OPERATIONS
+
+
+def _place(box: Box) -> tuple[int, str, bool]:
+    """Return where a box stands, and whether autograd recorded it: what differs in this is folded apart."""
+    return box.band, box.frame, box.style != "untracked"
 
 
 def _counted(boxes: list[Box]) -> str:

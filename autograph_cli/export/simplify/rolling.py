@@ -71,18 +71,22 @@ def _times(words: str, least: int = 1) -> bool:
     return words.count("× ") >= least
 
 
+def _has_turns(scene: Scene) -> bool:
+    titles = [frame.title for frame in scene.frames] + [box.title for box in scene.boxes if box.style == "module"]
+    return any(map(_times, [*titles, *(box.subtitle for box in scene.boxes)]))
+
+
 _NOTES: dict[str, Callable[[Scene], bool]] = {
-    "× n: one of n turns of a loop": lambda scene: (
-        any(_times(box.subtitle) or (box.style == "module" and _times(box.title)) for box in scene.boxes)
-        or any(_times(frame.title) for frame in scene.frames)
-    ),
+    "× n: one of n turns of a loop": _has_turns,
     "× n × m: a loop of m turns in each turn of one of n": lambda scene: any(
         _times(box.subtitle, 2) for box in scene.boxes
     ),
     "↻: takes its own result of the turn before": lambda scene: any(box.subtitle[:1] == "↻" for box in scene.boxes),
     "dotted: from turn to turn": lambda scene: any(arrow.back for arrow in scene.arrows),
     "a…b: changes from turn to turn": lambda scene: any("…" in arrow.label for arrow in scene.arrows),
-    "× k at an arrow: from k turns": lambda scene: any(_times(arrow.label) for arrow in scene.arrows),
+    "× k at an arrow: from k turns": lambda scene: (
+        _has_turns(scene) and any(_times(arrow.label) for arrow in scene.arrows)
+    ),
 }
 
 

@@ -79,3 +79,13 @@ def test_what_stands_in_two_frames_is_not_folded_together() -> None:
     boxes = tuple(Box(f"n{i}", "operation", "mul", frame=f"m{i // 2}") for i in range(4))
     scene = fold(Scene("", boxes, tuple(Arrow(f"n{i}", f"n{i + 1}") for i in range(3))), 1)
     assert [(box.frame, box.subtitle) for box in scene.boxes] == [("m0", "2 operations"), ("m1", "2 operations")]
+
+
+def test_what_autograd_recorded_is_not_folded_into_what_it_did_not() -> None:
+    styles = ("untracked", "untracked", "operation", "operation")
+    boxes = tuple(Box(f"n{i}", style, "mul") for i, style in enumerate(styles))
+    scene = fold(Scene("", boxes, tuple(Arrow(f"n{i}", f"n{i + 1}") for i in range(3))), 1)
+    assert [(box.style, box.subtitle) for box in scene.boxes] == [
+        ("untracked", "2 operations"),
+        ("operation", "2 operations"),
+    ]

@@ -27,3 +27,11 @@ def test_one_note_tells_of_all_that_was_folded() -> None:
     boxes = Box("n0", "operation", "a", many=5), Box("n1", "operation", "b", many=7), Box("n2", "operation", "c")
     scene = with_true_legend(Scene("", boxes, (Arrow("n0", "n1"),), notes=NOTES[3:]))
     assert scene.notes == ("folded: 12 operations in 2 boxes",)
+
+
+def test_tensors_of_an_arrow_are_not_told_to_be_of_turns_where_no_loop_is_drawn() -> None:
+    turns, tensors = "× k at an arrow: from k turns", "× k at an arrow: k tensors"
+    boxes, arrows = (Box("m0", "module", "dec: Dec"), Box("m1", "module", "r: GRU")), (Arrow("m0", "m1", "× 35"),)
+    assert with_true_legend(Scene("", boxes, arrows, notes=(turns, tensors))).notes == (tensors,)
+    looped = (Box("n0", "operation", "mul", subtitle="× 3"), boxes[1])
+    assert turns in with_true_legend(Scene("", looped, (Arrow("n0", "m1", "× 3"),), notes=(turns,))).notes
