@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -30,6 +29,8 @@ CLAUSE = re.compile(
     r"|(?:As|At|By|For|From|In|On|To|Up to|With) (?:what|which|where|whom|how|so|such|many|much|long))\b"
 )
 """Beginnings of docstrings that are neither a verb nor a thing."""
+DOCSTRING = re.compile(r'^ *"""\s*(?P<text>.+?)"""$', re.MULTILINE | re.DOTALL)
+"""A docstring of Python or Cython, which fills its lines."""
 
 
 def sentences(text: str) -> Iterator[tuple[int, str]]:
@@ -63,16 +64,16 @@ def faults(text: str) -> Iterator[tuple[int, str, str]]:
 
 def docstring_faults(source: str) -> Iterator[tuple[int, str, str]]:
     """The line, the name and the text of each docstring of a module that begins with a clause."""
-    for node in ast.walk(ast.parse(source)):
-        match node:
-            case ast.Expr(ast.Constant(str(text))) if CLAUSE.match(text.strip()):
-                yield node.lineno, "begins with a clause for a noun", " ".join(text.split())
+    for found in DOCSTRING.finditer(source):
+        if CLAUSE.match(found["text"]):
+            line = source.count("\n", 0, found.start("text")) + 1
+            yield line, "begins with a clause for a noun", " ".join(found["text"].split())
 
 
 def found() -> Iterator[str]:
     """Yield a line for each fault: the file, the line, the fault and the sentence."""
     pages = sorted(page for pattern in PAGES for page in ROOT.glob(pattern))
-    modules = sorted((ROOT / PACKAGE).rglob("*.py"))
+    modules = sorted(file for kind in ("py", "pyx", "pxi", "pxd") for file in (ROOT / PACKAGE).rglob(f"*.{kind}"))
     for files, check in ((pages, faults), (modules, docstring_faults)):
         for file in files:
             for line, name, sentence in check(file.read_text("utf-8")):

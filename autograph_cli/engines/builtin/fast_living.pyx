@@ -148,7 +148,7 @@ cdef tuple leads_to(_Reader reader, tuple edges):
 
 
 cdef tuple keeps(_Reader reader, object node, tuple kind, tuple items, tuple following):
-    """What is kept by a node all of whose items are under names of their own; None where that is not plain."""
+    """Return what a node keeps whose items are all under names of their own; None where that is not plain."""
     cdef tuple labels = <tuple>kind[1], always = <tuple>kind[2], end
     cdef dict ends = <dict>kind[3], versions = None
     cdef list found = []

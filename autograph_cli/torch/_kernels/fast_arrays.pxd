@@ -1,5 +1,5 @@
 # cython: cdivision=True
-"""What compiled kernels ask of their arrays."""
+"""The questions that compiled kernels ask of their arrays."""
 
 cimport numpy as cnp
 from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE
@@ -109,7 +109,7 @@ cdef inline Geometry geometry(size, kernel, stride, padding, dilation, out) exce
 
 
 cdef inline bint numbers(object given, Count many, Count *to) noexcept:
-    """Whether this is a tuple of so many whole numbers, which are put at `to`."""
+    """Return whether this is a tuple of so many whole numbers, which are put at `to`."""
     cdef Count i
     if not PyTuple_Check(given) or PyTuple_GET_SIZE(given) != many:
         return False
@@ -120,7 +120,7 @@ cdef inline bint numbers(object given, Count many, Count *to) noexcept:
 
 
 cdef inline bint number(object given, Count *to) noexcept:
-    """Whether this is a whole number that is not too large to compute with, which is put at `to`."""
+    """Return whether this is a whole number that is not too large to compute with, which is put at `to`."""
     cdef int beyond = 0
     if not PyLong_Check(given) or PyBool_Check(given):
         return False
@@ -170,7 +170,7 @@ cdef inline cnp.ndarray in_planes(cnp.ndarray a, Count *size, Count dims, int ki
 
 
 cdef inline void inside(Count n, Count start, Count step, Count many, Count *low, Count *high) noexcept nogil:
-    """Which of `start + i * step`, i < many, are in 0 .. n - 1: those from `low` to before `high`."""
+    """Find the `i` below `many` for which `start + i * step` is in 0 .. n - 1: from `low` to before `high`."""
     low[0] = min((-start + step - 1) // step, many) if start < 0 else 0
     high[0] = min((n - start + step - 1) // step, many) if start < n else 0
     if high[0] < low[0]:

@@ -45,7 +45,7 @@ cdef extern from *:
 
 
 def all_below(index, n):
-    """Whether all of an array of int64 are from 0 to n - 1; None where it is another array."""
+    """Return whether all of an array of int64 are from 0 to n - 1; None where it is another array."""
     if not is_index(index):
         return None
     return below(<Index *>cnp.PyArray_DATA(<cnp.ndarray>index), cnp.PyArray_SIZE(index), n)
@@ -222,7 +222,7 @@ cdef struct Together:
 
 
 cdef bint together(object a, object indices, Together *x) except -1:
-    """Whether these are positions of int64 of one shape, for the first dimensions of an array in one piece."""
+    """Return whether these are positions of int64 of one shape, for the first dimensions of an array in one piece."""
     cdef int d
     cdef object each, first
     if not cnp.PyArray_CheckExact(a) or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>a):
@@ -247,7 +247,7 @@ cdef bint together(object a, object indices, Together *x) except -1:
 
 
 cdef bint placed(const Together *x, Index *places) noexcept nogil:
-    """Where each element is, in elements; whether all positions are inside, negative ones from the end."""
+    """Write the place of each element; return whether all positions, negative ones from the end, are inside."""
     cdef Count i, n
     cdef int d
     cdef Index at
@@ -372,7 +372,7 @@ def add_slices(out, Count dim, index, values):
 cdef void note(
     const unsigned char *a, Index *out, Count rows, Count n, Count found, int before, cnp.npy_intp *shape
 ) noexcept nogil:
-    """Where the elements of `rows` rows are that are not 0: `found` ones, a line of `out` for each dimension."""
+    """Write the places of the `found` elements of `rows` rows that are not 0: a line of `out` for each dimension."""
     cdef Count i, k, rest, first, at = 0
     cdef Index *last = out + before * found
     cdef int d

@@ -31,7 +31,7 @@ ROUTINES = ("getrf", "potrf", "geqrf", "orgqr")
 
 
 def know(bint wide, uintptr_t getrf, uintptr_t potrf, uintptr_t geqrf, uintptr_t orgqr):
-    """Where the routines of ROUTINES are, for float64 or float32."""
+    """Keep the addresses of the routines of ROUTINES, for float64 or float32."""
     cdef Routines *to = &KNOWN[wide]
     to.getrf, to.potrf = <Getrf>getrf, <Potrf>potrf
     to.geqrf, to.orgqr = <Geqrf>geqrf, <Orgqr>orgqr
@@ -233,7 +233,7 @@ def cholesky(a):
 
 
 cdef void triangle(const double *a, double *r, Count m, Count n) noexcept nogil:
-    """What is on and above the diagonal, column by column, of as many rows as there are columns."""
+    """Copy what is on and above the diagonal, column by column, of as many rows as there are columns."""
     cdef Count i, j, k = min(m, n)
     for j in range(n):
         for i in range(k):

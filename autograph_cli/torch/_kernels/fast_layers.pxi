@@ -90,7 +90,7 @@ cdef inline Count product(cnp.ndarray a, int first, int last) noexcept:
 
 
 cdef inline bint beside(object part, int kind, Count size) noexcept:
-    """Whether there is no such array, or one of that kind and size."""
+    """Return whether there is no such array, or one of that kind and size."""
     return part is None or kind_of(part) == kind and cnp.PyArray_SIZE(<cnp.ndarray>part) == size
 
 
@@ -101,7 +101,7 @@ cdef inline void *data_of(object a) noexcept:
 
 
 cdef inline bint by_product(cnp.ndarray a, Count n) noexcept:
-    """Whether sums over rows of `n` elements are products (see `Sums.row_sums`)."""
+    """Return whether sums over rows of `n` elements are products (see `Sums.row_sums`)."""
     return cnp.PyArray_SIZE(a) >= SHORTEST and n <= LONGEST
 
 
@@ -126,7 +126,7 @@ cdef cnp.ndarray ONES32 = None, ONES64 = None
 
 
 cdef bint known() except -1:
-    """Whether BLAS was found, when it is first asked for: it is given what NumPy gives it."""
+    """Return whether BLAS was found, when it is first asked for: it is given what NumPy gives it."""
     global asked, GEMV32, GEMV64, DOT32, DOT64, ONES32, ONES64
     cdef uintptr_t narrow, wide
     if not asked:
@@ -253,7 +253,7 @@ def nll_loss_forward(a, target, weight, reduction, ignore_index):
 
 
 cdef inline bint is_alike(object a, int kind) noexcept:
-    """Whether this is an array of that kind in four dimensions, laid out in whatever way."""
+    """Return whether this is an array of that kind in four dimensions, laid out in whatever way."""
     return (
         cnp.PyArray_CheckExact(a)
         and cnp.PyArray_TYPE(<cnp.ndarray>a) == kind

@@ -54,7 +54,7 @@ cdef PyDataMem_Handler handler
 
 
 cdef inline void **start(void *place) noexcept nogil:
-    """Where it is written where the block of a place began."""
+    """The place at which the start of the block is written."""
     return <void **>place - 1
 
 

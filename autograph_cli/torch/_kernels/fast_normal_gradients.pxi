@@ -106,7 +106,7 @@ cdef inline object in_order(object a):
 
 
 cdef bint alike(object a, object grad, int kind) noexcept:
-    """Whether this is a gradient in the shape of `a`, which has an element and is of that kind."""
+    """Return whether this is a gradient in the shape of `a`, which has an element and is of that kind."""
     return (
         kind >= 0
         and kind_of(grad) == kind

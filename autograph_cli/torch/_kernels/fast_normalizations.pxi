@@ -22,7 +22,7 @@ cdef void affine_groups(
 
 
 cdef cnp.ndarray centered_rows(real kind, cnp.ndarray a, cnp.ndarray mean, cnp.ndarray rstd, double eps):
-    """As many rows as `mean` and `rstd` have numbers, into which go theirs, less their mean."""
+    """Return the rows less their means, and write the means and 1 / deviations into `mean` and `rstd`: a number a row."""
     cdef cnp.ndarray out = like(a)
     cdef Count i, many = cnp.PyArray_SIZE(mean), n = cnp.PyArray_SIZE(a) // many
     cdef real *means = <real *>data(mean)

@@ -64,7 +64,7 @@ cdef extern from *:
 
 
 def fits(tuple arrays):
-    """Whether these are arrays of float32 or float64 in one piece, of one size and dtype."""
+    """Return whether these are arrays of float32 or float64 in one piece, of one size and dtype."""
     cdef int kind = kind_of(arrays[0])
     if kind < 0 or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>arrays[0]):
         return False

@@ -178,8 +178,9 @@ cdef real select(real *a, Count n, Count k) noexcept nogil:
 
 
 cdef Count among(const real *a, real wanted, Count n, Count place) noexcept nogil:
-    """Where the element is, of those that equal `wanted`, that a stable sort would put at `place`; -1 - where the last of
-    them is, where they are several and `place` is negative."""
+    """Return the position of the element equal to `wanted` that a stable sort would put at `place`.
+
+    Return -1 - the position of the last such element if there are several and `place` is negative."""
     cdef Count j, before = 0, last = -1, equal = 0
     for j in range(n):
         before += a[j] < wanted

@@ -50,7 +50,7 @@ cdef void fill(real *a, real *out, Count planes, Count *across, int how, Frame *
 
 
 cdef int measured(cnp.ndarray a, pad, int how, Frame *f):
-    """How many dimensions of `a` are padded; 0 where something is unusual."""
+    """Return the number of dimensions of `a` that are padded; 0 where something is unusual."""
     cdef Count given[4]
     cdef Count i, n, dims = len(pad) // 2 if isinstance(pad, tuple) else 0
     if not 1 <= dims <= 2 or not numbers(pad, 2 * dims, given) or cnp.PyArray_NDIM(a) < dims:

@@ -130,7 +130,7 @@ cdef Count LARGE = threads.LARGE, BLOCK = threads.BLOCK
 
 
 cdef bint in_rows(object a) noexcept:
-    """Whether an array of float32 or float64 is in one piece, or a matrix whose rows are."""
+    """Return whether an array of float32 or float64 is in one piece, or a matrix whose rows are."""
     cdef int kind
     if not cnp.PyArray_CheckExact(a) or not cnp.PyArray_ISALIGNED(<cnp.ndarray>a) or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>a):
         return False

@@ -60,7 +60,7 @@ cdef struct Windows:
 
 
 cdef bint open_windows(Geometry *g, Windows *made) except -1:
-    """Where the windows are; False where one has no element inside. To be freed by `free(made.down)`."""
+    """Find the windows; return False where one has no element inside. To be freed by `free(made.down)`."""
     cdef Count i
     cdef bint whole = True
     made.down = <Bounds *>malloc((g.out[0] + g.out[1] + g.kernel[1]) * sizeof(Bounds) + g.out[1] * sizeof(double))
@@ -84,7 +84,7 @@ cdef inline bint spanned(Geometry *g, int dim, Count i, Bounds *at) noexcept:
 
 
 cdef inline Count planes_of(cnp.ndarray a, Count dims) noexcept:
-    """How many images there are, whose sizes are the last dimensions."""
+    """Return the number of images, whose sizes are the last dimensions."""
     cdef Count i, many = 1
     for i in range(cnp.PyArray_NDIM(a) - dims):
         many *= cnp.PyArray_DIM(a, i)
@@ -230,7 +230,7 @@ cdef void means(real *image, real *out, Count planes, Windows *w, Geometry *g, r
 
 
 cdef inline Count counted(Geometry *g, int dim, Count i, bint padded) noexcept nogil:
-    """How many elements a window has along a dimension, those outside among them if it is `padded`."""
+    """Return the number of elements of a window along a dimension, with those outside if it is `padded`."""
     cdef Count start = i * g.stride[dim] - g.padding[dim]
     cdef Count end = min(start + g.kernel[dim], g.size[dim] + g.padding[dim])
     return end - start if padded else min(end, g.size[dim]) - max(start, 0)

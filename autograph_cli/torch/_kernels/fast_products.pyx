@@ -57,7 +57,7 @@ cdef bint asked = False
 
 
 cdef bint known() except -1:
-    """Whether BLAS was found, when it is first asked for."""
+    """Return whether BLAS was found, when it is first asked for."""
     global asked, NARROW, WIDE, NARROW_VECTOR, WIDE_VECTOR
     cdef uintptr_t narrow, wide
     if not asked:
@@ -130,7 +130,7 @@ cdef bint is_turned(cnp.ndarray a, cnp.ndarray b) noexcept:
 
 
 cdef bint begins(object a, object b) except -1:
-    """Whether these are factors of `thin_product`: of one dtype, and one batch or none."""
+    """Return whether these are factors of `thin_product`: of one dtype, and one batch or none."""
     if not cnp.PyArray_CheckExact(a) or not cnp.PyArray_CheckExact(b):
         return False
     cdef cnp.ndarray left = <cnp.ndarray>a, right = <cnp.ndarray>b
@@ -257,8 +257,9 @@ def product(a, b):
 
 
 def add_product(total, a, b):
-    """Whether a @ b could be added to `total`, which is row by row, in the bits of a product and a sum: BLAS adds each part
-    of the inner dimension to what is there, and a short one is a single part."""
+    """Return whether a @ b could be added to `total`, which is row by row, in the bits of a product and a sum.
+
+    BLAS adds each part of the inner dimension to what is there, and a short one is a single part."""
     cdef Factor first, second
     cdef cnp.ndarray to
     cdef Count rows, inner, columns
@@ -306,7 +307,7 @@ cdef void add_row(real *table, real *row, Count rows, Count columns) noexcept no
 
 
 cdef inline bint is_vector(object a, int kind) noexcept:
-    """Whether this is a vector of `kind` whose elements lie one after the other."""
+    """Return whether this is a vector of `kind` whose elements lie one after the other."""
     if not cnp.PyArray_CheckExact(a) or cnp.PyArray_NDIM(<cnp.ndarray>a) != 1 or cnp.PyArray_TYPE(<cnp.ndarray>a) != kind:
         return False
     return cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>a) and cnp.PyArray_STRIDE(<cnp.ndarray>a, 0) == cnp.PyArray_ITEMSIZE(<cnp.ndarray>a)

@@ -150,7 +150,7 @@ cdef cnp.ndarray room_for(cnp.ndarray a, object dims, bint keepdim):
 
 
 cdef inline bint in_planes(cnp.ndarray a, object dims, Count n) except -1:
-    """Whether these are short rows of several dimensions: NumPy adds them up so, however many they are."""
+    """Return whether these are short rows of several dimensions: NumPy adds them up so, however many they are."""
     return dims is not None and 1 < len(dims) < cnp.PyArray_NDIM(a) and n <= MOST
 
 

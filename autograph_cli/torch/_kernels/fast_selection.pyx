@@ -92,7 +92,7 @@ cdef Count most_frequent(Count *order, const double *keys, Count n) noexcept nog
 
 
 def modes(const double[:, ::1] rows):
-    """Which element of each row `mode` gives, as an array; None where Python's steps are needed."""
+    """Return the element of each row that `mode` gives, as an array; None where Python's steps are needed."""
     cdef cnp.npy_intp many = rows.shape[0]
     cdef Count i, n = rows.shape[1]
     cdef cnp.ndarray out = cnp.PyArray_SimpleNew(1, &many, cnp.NPY_INT64)

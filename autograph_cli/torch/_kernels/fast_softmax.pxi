@@ -117,7 +117,7 @@ cdef object exponentials(real kind, cnp.ndarray a, cnp.ndarray out, Count many, 
 
 
 def logsumexp(a, dim, keepdim=False):
-    """Of rows alone: as `Reduction.logsumexp`."""
+    """Compute `Reduction.logsumexp` of rows."""
     cdef int kind = kind_in_rows(a), d, last
     cdef Count place, n, many
     cdef cnp.npy_intp shape[64]

@@ -143,7 +143,7 @@ cdef extern from *:
 
 
 cdef object near_zero(object a, object out, bint power):
-    """Of an array in one piece, or of a number of NumPy's; None for anything else than float32."""
+    """Return expm1, if `power`, or log1p of an array in one piece or a number; None for anything else than float32."""
     cdef float x
     cdef cnp.ndarray to
     if type(a) is np.float32 and out is None:

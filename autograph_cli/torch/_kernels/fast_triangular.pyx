@@ -95,7 +95,7 @@ cdef int kind_of_matrices(object a) noexcept:
 
 
 cdef bint read(cnp.ndarray a, Matrices *to, System *s) noexcept:
-    """Where the matrices are along the batch, which grows where it has 1; False where they do not fit it."""
+    """Find the matrices along the batch, which grows where it has 1; False where they do not fit it."""
     cdef int d, last = cnp.PyArray_NDIM(a) - 1, before = s.dims - last + 1
     cdef Count size, item = cnp.PyArray_ITEMSIZE(a)
     to.data = <char *>cnp.PyArray_DATA(a)
@@ -111,7 +111,7 @@ cdef bint read(cnp.ndarray a, Matrices *to, System *s) noexcept:
 
 
 cdef inline char *place(Matrices *of, System *s, Count index) noexcept nogil:
-    """Where the matrix of this index of the batch is."""
+    """Return the place of the matrix of this index of the batch."""
     cdef char *at = of.data
     cdef int d
     for d in range(s.dims - 1, -1, -1):
@@ -201,7 +201,7 @@ cdef void turn_over(double *x, Count n) noexcept nogil:
 
 
 cdef bint sort(const Number *swaps, Count step, Count n, Count *order) noexcept nogil:
-    """Which row comes to each place by the swaps of each one with another, numbered from 1; False where there is no such."""
+    """Find the row that comes to each place by swaps, numbered from 1; False where there is no such row."""
     cdef Count i, held
     for i in range(n):
         order[i] = i

@@ -147,17 +147,17 @@ cdef object spread_out(cnp.ndarray a, cnp.ndarray weight, int kind, Geometry *g,
 
 
 cdef inline bint repeats(cnp.ndarray rows) noexcept:
-    """Whether elements of matrices are the same in memory, of which products are made of a copy."""
+    """Return whether elements of matrices are the same in memory, of which products are made of a copy."""
     return cnp.PyArray_STRIDE(rows, 1) == 0 or cnp.PyArray_STRIDE(rows, 2) == 0
 
 
 cdef inline bint each_alone(Geometry *g) noexcept:
-    """Whether the windows of a kernel of one element are the elements of the images."""
+    """Return whether the windows of a kernel of one element are the elements of the images."""
     return g.stride[0] == g.stride[1] == 1 and g.padding[0] == g.padding[1] == 0
 
 
 cdef inline bint too_large(cnp.ndarray a, Sizes *s) noexcept:
-    """Whether some images at a time are computed (see `_by_parts`)."""
+    """Return whether some images at a time are computed (see `_by_parts`)."""
     cdef Count each = cnp.PyArray_ITEMSIZE(a) * s.c * s.kernel * s.windows
     return s.kernel > 1 and s.n > max(PART // each, 1)
 
@@ -294,7 +294,7 @@ def gradients(grad, a, weight, stride, padding, dilation, transposed, groups, ma
 
 
 cdef inline bint lines_of(object weight, int kind) noexcept:
-    """Whether these are lines of such numbers, of which it does not matter how they are laid out."""
+    """Return whether these are lines of such numbers, of which it does not matter how they are laid out."""
     return (
         cnp.PyArray_CheckExact(weight)
         and cnp.PyArray_TYPE(<cnp.ndarray>weight) == kind

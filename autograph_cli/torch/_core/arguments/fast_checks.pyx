@@ -22,7 +22,7 @@ cdef inline object type_in_key(object x):
 
 
 def taken(dict known, tuple args, dict kwargs):
-    """Whether `known` has the types of these arguments, and their integers have at most 64 bits."""
+    """Return whether `known` has the types of these arguments, and their integers have at most 64 bits."""
     cdef Py_ssize_t i, many = PyTuple_GET_SIZE(args), named = len(kwargs)
     cdef int beyond = 0
     cdef PyObject *found

@@ -149,7 +149,7 @@ cdef int put(PyObject *target, object result) except -1:
 
 
 cdef bint is_like(object result, PyObject *raw):
-    """Whether a result has the shape and the dtype of what it is to be written into."""
+    """Return whether a result has the shape and the dtype of what it is to be written into."""
     cdef int d
     if type_of(<PyObject *>result) != type_of(raw) or type_of(raw) != ndarray:
         return type_of(<PyObject *>result) == type_of(raw)
@@ -202,7 +202,7 @@ cdef int rebased(PyObject *target, object node, bint saves_result) except -1:
 
 
 cdef inline bint is_position(PyObject *position, PyObject *raw, PyObject *base) noexcept:
-    """Whether this tells where the array of a view is in that of its base."""
+    """Return whether this tells where the array of a view is in that of its base."""
     if type_of(position) != <PyObject *>tuple or PyTuple_GET_SIZE(<tuple>position) != 3:
         return False
     return PyTuple_GET_ITEM(<tuple>position, 0) == raw and PyTuple_GET_ITEM(<tuple>position, 1) == base

@@ -20,7 +20,7 @@ cdef extern from *:
 
 
 cdef inline bint is_column(PyObject *raw) noexcept:
-    """Whether this is a matrix of one column in one piece."""
+    """Return whether this is a matrix of one column in one piece."""
     if type_of(raw) != ndarray or cnp.PyArray_NDIM(<cnp.ndarray>raw) != 2 or cnp.PyArray_DIM(<cnp.ndarray>raw, 1) != 1:
         return False
     return cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>raw) and cnp.PyArray_DIM(<cnp.ndarray>raw, 0) > 1

@@ -80,7 +80,7 @@ def put_grad(state, bint on):
 
 
 def applied(cls, tuple args):
-    """What `Function._ag_applied` gives beside the node, outside of all transforms."""
+    """Return what `Function._ag_applied` gives beside the node, outside of all transforms."""
     cdef tuple edges = ()
     cdef list found
     cdef bint record, mode
@@ -114,7 +114,7 @@ def applied(cls, tuple args):
 
 
 cdef bint are_plain(PyObject *node, tuple args, object result) except -1:
-    """Whether all outputs are new floating tensors, and nothing was said of them."""
+    """Return whether all outputs are new floating tensors, and nothing was said of them."""
     cdef PyObject *x
     cdef PyObject *saves = SLOT(node, TO_SAVE)
     if SLOT(node, DIRTY) != <PyObject *>None or SLOT(node, CONSTANT_GIVEN) != <PyObject *>None or saves == NULL:
@@ -188,7 +188,7 @@ cdef int save_given(object node, tuple args, tuple outputs, tuple given) except 
 
 
 cdef object position_among(object x, tuple those, bint tensors):
-    """Where `x` is the first time, of all or of the tensors alone; None where it is not."""
+    """Return the first place of `x`, among all or among the tensors alone; None where it is not."""
     cdef Py_ssize_t at = 0
     for one in those:
         if one is x:
@@ -231,7 +231,7 @@ cdef object given_back(object node, tuple saved, Py_ssize_t index):
 
 
 cdef object gradients_of_custom(object node, object f, object grad, bint recorded):
-    """What the `backward` of a custom Function gives for its node."""
+    """Run the `backward` of a custom Function for its node."""
     cdef PyObject *args[GIVEN]
     cdef list given, wrapped
     cdef Py_ssize_t i, many

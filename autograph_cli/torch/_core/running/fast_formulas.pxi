@@ -1,7 +1,7 @@
 # What nodes save, and how the gradients of an operation are computed: a part of fast_tape.pyx.
 
 cdef object property_of(int kind, object raw):
-    """What is saved of an array in its place."""
+    """Return what is saved of an array in its place."""
     if kind == OF_SIZES:
         return raw.shape
     return strides_in(raw) if kind == OF_STRIDES else raw.dtype
@@ -93,7 +93,7 @@ cdef class Formula:
             self.kinds[i], self.numbers[i] = kind, number
 
     cdef object run(self, Facts facts, object node, object f, object grad, object saved, tuple edges, bint recorded, Sums sums):
-        """What the formula gives for a node, on tensors if it is `recorded`."""
+        """Run the formula of a node, on tensors if it is `recorded`."""
         cdef int i
         cdef PyObject *args[MOST + 1]
         cdef list held = []
@@ -122,7 +122,7 @@ cdef class Formula:
 
 
 cdef bint are_large(PyObject **args, int count):
-    """Whether threads can share the elements of the arrays, and it is worth it: of one size, in one piece."""
+    """Return whether threads can share the elements of the arrays, and it is worth it: of one size, in one piece."""
     cdef int i
     cdef cnp.ndarray first = None
     for i in range(count):
@@ -140,7 +140,7 @@ cdef bint are_large(PyObject **args, int count):
 
 
 cdef bint unchanged(object node, Py_ssize_t index, PyObject *counter) except -1:
-    """Whether a saved tensor has the version that it was saved at."""
+    """Return whether a saved tensor has the version that it was saved at."""
     cdef PyObject *extra
     if counter == <PyObject *>None:
         return True
@@ -175,7 +175,7 @@ cdef object opened(object node, object saved, Py_ssize_t index):
 
 
 cdef bint as_saved(object kept) except -1:
-    """Whether a list holds tensors of arrays, at the versions that they were saved at, and None."""
+    """Return whether a list holds tensors of arrays, at the versions that they were saved at, and None."""
     cdef Py_ssize_t i
     cdef PyObject *counter
     cdef list items, versions
@@ -200,7 +200,7 @@ cdef bint as_saved(object kept) except -1:
 
 
 cdef bint is_given(PyObject *given) except -1:
-    """Whether what nodes show in place of a list is as it was, where there is something."""
+    """Return whether what nodes show in place of a list is as it was, where there is something."""
     return given == <PyObject *>None or given != NULL and as_saved(<object>given)
 
 
@@ -242,7 +242,7 @@ cdef object unpacked(Facts facts, object node, object saved, Py_ssize_t index):
 
 @cython.internal
 cdef class Facts:
-    """What `walk` asks of the class of an operation's nodes; without `formulas`, Python's code computes gradients."""
+    """The facts that `walk` asks of an operation's class of nodes; without `formulas`, Python computes gradients."""
 
     cdef object frees
     cdef bint takes_none, saves, flattens, by_element

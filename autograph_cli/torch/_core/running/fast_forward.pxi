@@ -87,7 +87,7 @@ cdef class Forward:
         return self.change(given, self.count) if changes else self.result(given, self.count)
 
     cdef Py_ssize_t place_of(self, PyObject *name) noexcept:
-        """Where the argument of this name stands; -1 if there is none."""
+        """Return the place of the argument of this name; -1 if there is none."""
         cdef Py_ssize_t i
         for i in range(self.count):
             if PyTuple_GET_ITEM(self.names, i) == name:
@@ -130,11 +130,11 @@ cdef class Forward:
             Py_XDECREF(x.raws[i])
 
     cdef bint unwrapped(self):
-        """Whether all modes that are on are transforms that leave plain tensors alone."""
+        """Return whether all modes that are on are transforms that leave plain tensors alone."""
         return SLOT(<PyObject *>process_state, SPECIAL) == SLOT(<PyObject *>process_state, TRANSFORMS) and not self.random
 
     cdef bint plain(self, Operands *x) except -1:
-        """Whether the arguments are plain; takes the arrays of the tensors."""
+        """Return whether the arguments are plain; takes the arrays of the tensors."""
         cdef int i, position
         cdef PyObject *given
         cdef PyObject *raw
@@ -170,7 +170,7 @@ cdef class Forward:
         return True
 
     cdef bint has_dtype(self, Operands *x):
-        """Whether the kernel takes the arrays without a cast."""
+        """Return whether the kernel takes the arrays without a cast."""
         cdef int i
         cdef PyObject *first
         cdef PyObject *raw
@@ -232,7 +232,7 @@ cdef class Forward:
         return self.has_dtype(x)
 
     cdef object computed(self, Operands *x):
-        """What the kernel makes of the arrays."""
+        """Run the kernel on the arrays."""
         cdef int i
         cdef PyObject *first
         cdef Kernel looking
@@ -259,7 +259,7 @@ cdef class Forward:
             raise
 
     cdef bint is_large(self, Operands *x) except -1:
-        """Whether several threads are worth it, and the arrays such as they can share."""
+        """Return whether several threads are worth it, and the arrays such as they can share."""
         cdef int i
         cdef PyObject *raw
         cdef cnp.ndarray first
@@ -311,7 +311,7 @@ cdef class Forward:
         return outputs if self.multiple else outputs[0]
 
     cdef bint in_rows(self, object found, Operands *x):
-        """Whether a result lies row by row as its operands do, slices or expanded ones perhaps: as PyTorch lays it out."""
+        """Return whether a result lies row by row as its operands do, perhaps slices or expanded: as PyTorch does."""
         cdef int i, d
         cdef Py_ssize_t before
         cdef cnp.ndarray operand
@@ -332,7 +332,7 @@ cdef class Forward:
         return True
 
     cdef bint followed(self, Operands *x) except -1:
-        """Whether an input has something in the place of its edge."""
+        """Return whether an input has something in the place of its edge."""
         cdef int i
         cdef PyObject *given
         for i in range(self.inputs):
@@ -406,14 +406,14 @@ cdef class Forward:
         return node
 
     cdef bint differentiable(self, int i, PyObject *raw) except -1:
-        """Whether an output of several can have a gradient, by its name and its dtype."""
+        """Return whether an output of several can have a gradient, by its name and its dtype."""
         names = self.op.schema.outputs
         if self.op.nondifferentiable and names[i if i < len(names) else 0] in self.op.nondifferentiable:
             return False
         return CATEGORY[(<object>raw).dtype] >= FLOATING
 
     cdef bint only_defaults(self, Operands *x):
-        """Whether all that a node saves, plain values, are the defaults."""
+        """Return whether all that a node saves, plain values, are the defaults."""
         cdef int i
         for i in range(self.saved):
             if x.given[self.froms[i]] != PyTuple_GET_ITEM(<tuple>self.usual, i):
@@ -476,7 +476,7 @@ cdef inline void replace(PyObject **at, object x) noexcept:
 
 
 cdef inline bint has_edge(PyObject *x) except -1:
-    """Whether something stands in the place of the edge of what was a tensor."""
+    """Return whether something stands in the place of the edge of what was a tensor."""
     if not is_tensor(x):
         raise TypeError(f"expected a Tensor, got '{type(<object>x).__name__}'")
     return SLOT(x, EDGE) != <PyObject *>None
@@ -533,7 +533,7 @@ cdef int hang(object made, PyObject *source, bint multiple) except -1:
 
 
 cdef inline bint changed(PyObject *counter):
-    """Whether a version must be looked at: it is not 0, or nobody counts."""
+    """Return whether a version must be looked at: it is not 0, or nobody counts."""
     return counter != <PyObject *>None and (
         counter == <PyObject *>INFERENCE or PyList_GET_ITEM(counter, 0) != <PyObject *>ZERO
     )

@@ -30,7 +30,7 @@ cdef inline bint is_array(PyObject *x) noexcept:
 
 
 cdef inline bint in_rows(object raw) noexcept:
-    """Whether this array lies row by row, with no dimension of size 1, whose stride may be any."""
+    """Return whether this array lies row by row, with no dimension of size 1, whose stride may be any."""
     cdef int d
     if not cnp.PyArray_CheckExact(raw) or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>raw):
         return False
@@ -41,7 +41,7 @@ cdef inline bint in_rows(object raw) noexcept:
 
 
 cdef inline bint all_in_rows(object found):
-    """Whether a result, or each of several, is a number or lies row by row."""
+    """Return whether a result, or each of several, is a number or lies row by row."""
     if not PyTuple_CheckExact(found):
         return in_rows(found) or cnp.PyArray_CheckScalar(found)
     for each in <tuple>found:
@@ -61,13 +61,13 @@ cdef class Kernel:
         return self.of(ITEMS(args), PyTuple_GET_SIZE(args))
 
     cdef object call(self, PyObject **args, Py_ssize_t count):
-        """What the function makes of the arguments as they are."""
+        """Call the function with the arguments as they are."""
         if self.inner is not None:
             return self.inner.of(args, count)
         return PyObject_Vectorcall(<PyObject *>self.function, args, count, NULL)
 
     cdef object of(self, PyObject **args, Py_ssize_t count):
-        """What the kernel makes of the arguments."""
+        """Call the kernel with the arguments."""
         return PyObject_Vectorcall(<PyObject *>self.careful, args, count, NULL)
 
 
@@ -188,7 +188,7 @@ cdef class Arranged(Kernel):
         return self.lay(found, *[<object>args[i] for i in range(count)])
 
     cdef bint fits(self, object found, object first):
-        """Whether the result lies as it should."""
+        """Return whether the result lies as it should."""
         cdef int ndim
         if self.layout == ANY or self.layout == OTHER:
             return self.layout == ANY

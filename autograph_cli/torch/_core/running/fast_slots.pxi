@@ -29,7 +29,7 @@ cdef inline bint is_node(PyObject *o) noexcept:
 
 
 cdef inline bint is_edge(PyObject *o) noexcept:
-    """Whether this is a pair that begins with a node."""
+    """Return whether this is a pair that begins with a node."""
     return type_of(o) == <PyObject *>tuple and PyTuple_GET_SIZE(<tuple>o) == 2 and is_node(PyTuple_GET_ITEM(<tuple>o, 0))
 
 
@@ -38,7 +38,7 @@ cdef inline bint is_counter(PyObject *o) noexcept:
 
 
 cdef bint is_view(PyObject *o) noexcept:
-    """Whether this is a `View` with all that it is made with."""
+    """Return whether this is a `View` with all that it is made with."""
     cdef PyObject *edge
     if type_of(o) != <PyObject *>View or not is_kind_of(type_of(SLOT(o, VIEW_BASE)), <PyObject *>Tensor):
         return False

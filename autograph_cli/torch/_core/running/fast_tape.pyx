@@ -170,7 +170,7 @@ cdef dict seen_classes = {Tensor: True}
 
 
 cdef bint is_tensor(PyObject *x):
-    """Whether the class of `x` has the slots of a tensor, as `Tensor` and `Parameter`, and not something in their place."""
+    """Return whether the class of `x` has the slots of a tensor itself, as `Tensor` and `Parameter` do."""
     if type_of(x) == <PyObject *>Tensor:
         return True
     if not is_kind_of(type_of(x), <PyObject *>Tensor):
@@ -234,14 +234,14 @@ cdef inline bint is_floating_dtype(PyObject *dtype) noexcept:
 
 
 cdef inline bint is_shape_and_dtype(PyObject *like) noexcept:
-    """Whether this is `output_meta` of an array of the CPU."""
+    """Return whether this is `output_meta` of an array of the CPU."""
     if type_of(like) != <PyObject *>tuple or PyTuple_GET_SIZE(<tuple>like) != 2:
         return False
     return PyTuple_CheckExact(PyTuple_GET_ITEM(<tuple>like, 0))
 
 
 cdef inline bint fits(PyObject *g, PyObject *like):
-    """Whether a raw gradient has the shape and dtype of `like` (see `output_meta`)."""
+    """Return whether a raw gradient has the shape and dtype of `like` (see `output_meta`)."""
     cdef PyObject *kind = type_of(g)
     cdef PyObject *shape
     cdef Py_ssize_t i

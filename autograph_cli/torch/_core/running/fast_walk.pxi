@@ -25,7 +25,7 @@ def collect(list stack, dict pending, dict leaves, Py_ssize_t oldest):
 
 
 def in_order(list nodes):
-    """Whether every node has a higher number than those that it leads to."""
+    """Return whether every node has a higher number than those that it leads to."""
     cdef tuple edges
     cdef PyObject *edge
     cdef PyObject *target
@@ -106,7 +106,7 @@ cdef tuple wanted_edges(run, object node, Facts facts, tuple edges, set only, di
 
 
 cdef bint all_unchanged(object node) except -1:
-    """Whether all that a node saved are plain things at the versions that they were saved at."""
+    """Return whether all that a node saved are plain things at the versions that they were saved at."""
     cdef Py_ssize_t i
     cdef PyObject *item
     cdef PyObject *saved = SLOT(<PyObject *>node, SAVED)
@@ -124,7 +124,7 @@ cdef bint all_unchanged(object node) except -1:
 
 
 cdef bint misfits(tuple edges, object grads) except -1:
-    """Whether a recorded gradient has not the shape and dtype of what it goes to."""
+    """Return whether a recorded gradient has not the shape and dtype of what it goes to."""
     cdef Py_ssize_t i
     cdef PyObject *edge
     for i in range(min(PyTuple_GET_SIZE(edges), len(grads))):
@@ -141,7 +141,7 @@ cdef bint misfits(tuple edges, object grads) except -1:
 cdef object gradients(
     run, object node, Facts facts, object f, object g, tuple targets, tuple edges, bint recorded, Sums sums
 ):
-    """What a node without hooks gives along those of its `targets` that are `edges`; `facts` are those of an operation."""
+    """Run a node without hooks, and return what it gives along those of its `targets` that are `edges`."""
     if facts is not None:
         grads = facts.gradients(node, f, g, edges, recorded, sums)
     elif CUSTOM != NULL and is_kind_of(type_of(<PyObject *>node), CUSTOM):
@@ -208,7 +208,7 @@ cdef void add_rows(real *table, real *total, cnp.npy_intp rows, cnp.npy_intp col
 
 
 cdef bint accumulated(run, PyObject *leaf, object g, bint shared, bint own) except -1:
-    """Whether a gradient could be given to a leaf at once: no hooks, an array laid out as the leaf is."""
+    """Return whether a gradient could be given to a leaf at once: no hooks, an array laid out as the leaf is."""
     cdef PyObject *variable = SLOT(leaf, VARIABLE)
     cdef PyObject *meta
     cdef PyObject *raw
@@ -238,7 +238,7 @@ cdef bint accumulated(run, PyObject *leaf, object g, bint shared, bint own) exce
 
 
 cdef bint added(PyObject *have, object g) except -1:
-    """Whether a gradient could be added to the one that is there."""
+    """Return whether a gradient could be added to the one that is there."""
     cdef PyObject *raw = SLOT(have, RAW) if type_of(have) == <PyObject *>Tensor else NULL
     if raw == NULL or dtype_of(raw) == NULL:
         return False
@@ -265,7 +265,7 @@ cdef object plus(object a, object b, bint into_first):
 
 
 cdef bint in_a_row(object old, object g) noexcept:
-    """Whether the sum of two gradients can be written over the second one: it is nobody's part, and both are row by row."""
+    """Return whether the sum of two gradients can be written over the second, which nobody else holds."""
     if type_of(<PyObject *>old) != ndarray or type_of(<PyObject *>g) != ndarray or cnp.PyArray_BASE(<cnp.ndarray>g) != NULL:
         return False
     return cnp.PyArray_ISCARRAY(<cnp.ndarray>g) and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>old)

@@ -92,7 +92,7 @@ def uniform(twister, shape, dtype, double low, double high):
 
 
 cdef void prepare(bitgen_t *twister, real *radii, real *angles, Count blocks) noexcept nogil:
-    """Of each block of 16 the first 8 are for radii, the others for angles."""
+    """Take the first 8 of each block of 16 for radii, the others for angles."""
     cdef Count i, j
     for i in range(blocks):
         for j in range(8):
