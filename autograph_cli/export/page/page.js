@@ -248,19 +248,21 @@ bootOf((data, boot) => {
 
   // ---------------------------------------------------------------- links: #view=backward&node=12
 
-  let following = false;
+  let following = false, address = location.hash;
+  /** Write the place into the address, but not over one that is still to be followed. */
   const link = () => {
-    if (following) return;
+    if (following || location.hash !== address) return;
     const parts = [`view=${current}`];
     if (scrubber.several) parts.push(`step=${data.number}`);
     parts.push(...place.told(play));
-    if (location.protocol !== "about:") history.replaceState(null, "", "#" + parts.join("&"));
+    if (location.protocol !== "about:") { history.replaceState(null, "", "#" + parts.join("&")); address = location.hash; }
     else if (name === "autograph") parent.postMessage({ autograph: 1, place: parts.join("&") }, "*"); // a widget, which shows the next page there
   };
   page.camera.onsize = () => { if (page.view) { zoom.refit(page.view); start(page.view); } };
   page.link = soon(link, 300);
   const given = document.querySelector("meta[name=place]");
   const follow = async () => {
+    address = location.hash;
     const asked = new URLSearchParams(location.hash.slice(1) || (given && given.content) || ""), key = asked.get("view");
     const chosen = asked.has("node") ? place.numbers(asked.get("node")) : [], step = Number(asked.get("step"));
     if (current && step && step !== data.number && scrubber.has(step)) { const { hash } = location; scrubber.go(step).then(() => { location.hash = hash; }); return; }

@@ -178,6 +178,11 @@ def test_links_name_a_view_and_a_node(opened: Any) -> None:
     assert opened.get_by_role("tab", selected=True).text_content() == "Forward"
 
 
+def test_a_link_that_comes_while_another_is_followed_is_not_written_over(opened: Any) -> None:
+    opened.evaluate("dispatchEvent(new Event('hashchange')); location.hash = '#view=backward'")
+    opened.locator("[role=tab][aria-selected=true]", has_text="Backward").wait_for()
+
+
 def test_the_picture_is_copied_as_svg_and_png(opened: Any) -> None:
     only_in_chromium(opened, "what was copied cannot be read")
     opened.click("#svg")
