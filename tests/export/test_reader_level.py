@@ -67,6 +67,12 @@ SCRIPTS = {
         seen = F.scaled_dot_product_attention(q, k, v, attn_mask=keep, dropout_p=0.2)
         loss = F.scaled_dot_product_attention(seen, k, v, is_causal=True).sum()
     """,
+    "unnamed": """
+        class Loss:
+            def backward(self):
+                F.l1_loss(nn.Linear(3, 1)(torch.randn(4, 3)), torch.ones(4, 1)).backward()
+        loss = Loss()
+    """,
     "sparse": """
         words = nn.Embedding(9, 4, sparse=True)
         loss = F.logsigmoid(words(torch.tensor([1, 2])) @ words(torch.tensor([3, 3])).T).sum()
@@ -272,6 +278,7 @@ SEEN = {
         ["bernoulli", "mul"],
     ),
     "masked": (["keep", "scaled_dot_product_attention …"], ["is_causal"], ["input", "tril", "where"]),
+    "unnamed": (["l1_loss", "result"], [], ["MeanBackward0"]),
     "sparse": (["words: Embedding 9→4, sparse"], ["• weight ① [9, 4]"], []),
     "folded": (
         ["layers.0…5: Linear 6→6", "shared: Linear 6→6", "head: Linear 6→9, no bias"],
