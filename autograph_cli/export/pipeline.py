@@ -23,6 +23,7 @@ from autograph_cli.export.simplify.closing import close_below, close_to
 from autograph_cli.export.simplify.folding import fold
 from autograph_cli.export.simplify.legend import with_true_legend
 from autograph_cli.export.simplify.partition import by_statement, cut_across
+from autograph_cli.export.simplify.ports import with_names
 from autograph_cli.export.simplify.repeats import fold_repeats
 from autograph_cli.export.simplify.rolling import roll, rolled_if_smaller
 from autograph_cli.export.simplify.said_once import said_once
@@ -71,7 +72,7 @@ def _ever_smaller(picture: Picture) -> Iterator[tuple[Scene, bool]]:
         whole = in_modules(roll(boxes_and_arrows(picture), picture.graph), picture)
         yield finished(split(whole), picture), False
     for small in smaller(whole, picture.graph):
-        yield finished(small, picture), False
+        yield with_names(finished(small, picture)), False
     small = by_statement(close_below(split(whole), picture.graph, 0), picture.graph)
     for limit in CUT:
         yield finished(cut_across(small, picture.graph, limit), picture), True

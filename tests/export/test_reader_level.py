@@ -67,6 +67,12 @@ SCRIPTS = {
         seen = F.scaled_dot_product_attention(q, k, v, attn_mask=keep, dropout_p=0.2)
         loss = F.scaled_dot_product_attention(seen, k, v, is_causal=True).sum()
     """,
+    "unnamed": """
+        class Loss:
+            def backward(self):
+                F.l1_loss(nn.Linear(3, 1)(torch.randn(4, 3)), torch.ones(4, 1)).backward()
+        loss = Loss()
+    """,
     "sparse": """
         words = nn.Embedding(9, 4, sparse=True)
         loss = F.logsigmoid(words(torch.tensor([1, 2])) @ words(torch.tensor([3, 3])).T).sum()
@@ -183,6 +189,33 @@ SCRIPTS = {
                 return self.last(torch.cat([h, one], 1), emb)
         loss = F.mse_loss(Net()(torch.randn(1, 2, 4, 4), torch.randn(1, 4)), torch.randn(1, 2, 4, 4))
     """,
+    "timed": """
+        class Res(nn.Module):
+            def __init__(self, i, o):
+                super().__init__()
+                self.emb, self.into, self.out = nn.Linear(8, o), nn.Conv2d(i, o, 3, padding=1), nn.Conv2d(o, o, 3, padding=1)
+            def forward(self, x, t):
+                return self.out(F.silu(self.into(x) + self.emb(F.silu(t))[:, :, None, None]))
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.time = nn.Sequential(nn.Linear(4, 8), nn.SiLU(), nn.Linear(8, 8))
+                self.downs = nn.ModuleList(Res(2 * i, 2 * i + 2) for i in (1, 2, 3, 4))
+                self.pools = nn.ModuleList(nn.Conv2d(2 * i + 2, 2 * i + 2, 4, 2, 1) for i in (1, 2, 3, 4))
+                self.mid, self.last = Res(10, 10), nn.Conv2d(4, 2, 1)
+                self.ups = nn.ModuleList(Res(a, b) for a, b in ((20, 8), (16, 6), (12, 4), (8, 4)))
+            def forward(self, x, t):
+                t, kept = self.time(t), []
+                for down, pool in zip(self.downs, self.pools):
+                    x = down(x, t)
+                    kept.append(x)
+                    x = pool(x)
+                x = self.mid(x, t)
+                for up in self.ups:
+                    x = up(torch.cat([F.interpolate(x, scale_factor=2), kept.pop()], 1), t)
+                return self.last(x)
+        loss = F.mse_loss(Net()(torch.randn(1, 2, 16, 16), torch.randn(1, 4)), torch.randn(1, 2, 16, 16))
+    """,
     "adversaries": """
         made = [nn.ConvTranspose2d(8, 4, 4), nn.BatchNorm2d(4), nn.ReLU(True), nn.ConvTranspose2d(4, 1, 4, 2, 1), nn.Tanh()]
         G = nn.Sequential(*made)
@@ -208,12 +241,17 @@ SCRIPTS = {
     """,
 }
 """Programs of strangers in short, each for something that went wrong once."""
-TELLING = {("messages", "forward"): 25, ("noised", "double-backward"): 18, ("adversaries", "forward"): 12}
+TELLING = {
+    ("messages", "forward"): 25,
+    ("timed", "forward"): 35,
+    ("noised", "double-backward"): 18,
+    ("adversaries", "forward"): 12,
+}
 """The least boxes of pictures that were folded to next to nothing once."""
 SEEN = {
     "layers": (
         ["0: Linear 4→8", "1: BatchNorm1d 8", "2: ReLU", "3: Dropout p=0.5", "4: Linear 8→3", "cross_entropy sum"],
-        ["• weight [8, 4]", "◦ running_mean [8]"],
+        ["• weight [8, 4] • bias [8]", "◦ running_mean [8]"],
         ["zero_", "bernoulli", "addmm", "nll_loss"],
     ),
     "functions": (["linear", "[:, 0, None]"], [], ["t", "mm", "_unsafe_view"]),
@@ -227,8 +265,8 @@ SEEN = {
     "loop": (["cell: LSTMCell 3→4", "add"], ["↻ × 12"], ["unsafe_split", "addmm", "+ 0"]),
     "experts": (["experts.0–3: Sequential × 4", "[row, place, None]"], ["↻ × 4"], ["1: Sequential"]),
     "beside": (
-        ["convs.0–4: Sequential × 5", "first: Linear 4→8", "• 5 × weight [8, 8]"],
-        ["↻ × 5"],
+        ["convs.0–4: Sequential × 5", "first: Linear 4→8"],
+        ["↻ × 5", "• 5 × weight [8, 8]"],
         ["leaf", "convs.1: Sequential"],
     ),
     "inner": (["linear", "… view"], ["↻ × 4"], ["+ 0"]),
@@ -240,6 +278,7 @@ SEEN = {
         ["bernoulli", "mul"],
     ),
     "masked": (["keep", "scaled_dot_product_attention …"], ["is_causal"], ["input", "tril", "where"]),
+    "unnamed": (["l1_loss", "result"], [], ["MeanBackward0"]),
     "sparse": (["words: Embedding 9→4, sparse"], ["• weight ① [9, 4]"], []),
     "folded": (
         ["layers.0…5: Linear 6→6", "shared: Linear 6→6", "head: Linear 6→9, no bias"],

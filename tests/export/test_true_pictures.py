@@ -164,7 +164,7 @@ def source(drawn: Drawn, given: Edge) -> Edge:
 def leaves_on_boxes_are_used_by_all(drawn: Drawn) -> str:
     """Each leaf that is written on an operation is one of every operation that the box stands for."""
     for box in drawn.scene.boxes:
-        its, written = drawn.nodes_of(box), sum(line.startswith(MARK) for line in box.lines)
+        its, written = drawn.nodes_of(box), sum(line.count(MARK) for line in box.lines)
         if not written:
             continue
         for node in its.values():

@@ -122,8 +122,9 @@ def _columns(placed: Placed, ends: Sequence[float], letters: Letters, way: Direc
     """The columns with their positions."""
     columns: list[Column] = []
     at = None
+    reaches = [(*_reach(part), part) for parts in letters.cut for part in (parts[0], parts[-1])]
     for number, (top, bottom) in enumerate(pairwise(ends)):
-        inside = [part for parts in letters.cut for part in (parts[0], parts[-1]) if _is_within(part, top, bottom)]
+        inside = [part for first, last, part in reaches if top - 0.01 <= first and last <= bottom + 0.01]
         left, right, frames = _sides(placed, inside, top, bottom, way)
         for out, frame in enumerate(_around(placed.plates, top), 1):
             first, last = letters.sides(number, ABOVE, frames[frame])
@@ -165,9 +166,9 @@ def _first(placed: Placed, top: float) -> float:
     return min(y for y in tops if y >= top)
 
 
-def _is_within(part: Line, top: float, bottom: float) -> bool:
+def _reach(part: Line) -> tuple[float, float]:
     ends = [y for _, y in part.points(1)]
-    return top - 0.01 <= min(ends) and max(ends) <= bottom + 0.01
+    return min(ends), max(ends)
 
 
 def _sides(

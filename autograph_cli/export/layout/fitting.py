@@ -15,7 +15,7 @@ from autograph_cli.export.layout.orders import narrowed, side_by_side
 from autograph_cli.export.layout.placed import Placed, Point
 from autograph_cli.export.scene.records import Box, Scene
 from autograph_cli.export.simplify.ports import with_ports
-from autograph_cli.export.style import SUBTITLE, TITLE
+from autograph_cli.export.style import OPERATIONS, SUBTITLE, TITLE
 
 BETTER = 0.3
 """The gain in fit that a picture to the right must have over one that runs down, which is read more easily."""
@@ -31,7 +31,9 @@ WHOLE = 30
 """Boxes below which no picture along the data is broken into columns."""
 ORIGIN = ("∂ ", "sum of gradients ")
 """The words before what a derivative is one of, which stand after its node."""
-NEARLY = 1.25
+LONG_TITLE = 30
+"""Letters of a title from which on it is made shorter."""
+NEARLY = 1.32
 """The cost below which a picture that is too big is tried in fewer words, too."""
 FAR_OFF = 1.4
 """The excess above which a picture is not looked at further."""
@@ -41,8 +43,8 @@ MOST_OVER = 12
 """Times that many that are counted."""
 CROWDED, LEFT = 1.1, 0.5
 """The most that a picture may cost, to be drawn rather than one with less than this part of its boxes."""
-MOST_SEEN = 120
-"""Boxes of which a page has room."""
+MOST_SEEN, HASTY = 120, 60
+"""Boxes of which a page has room, and from which on a layout in haste is worth its time."""
 FLAT = 0.7
 """Height over width below which orders side by side are too flat."""
 STEPS = 3
@@ -98,7 +100,10 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         if direction == "auto" and scene.bands and (whole is None or _cost(whole) > 1):
             yield from _in_orders(scene, quick)
         elif columns and ways and whole and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
-            yield fitted(ways, direction, columns=True)
+            broken = fitted(ways, "down" if direction == "auto" else direction, columns=True)
+            yield broken
+            if direction == "auto" and excess(shaped(broken)) > 1:
+                yield fitted(ways, "right", columns=True)
 
     def cheapest(scene: Scene) -> tuple[float, Placed]:
         return min([(_cost(its), its) for its in map(shaped, laid_out(scene))], key=_first)
@@ -112,7 +117,7 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         if size >= least:
             continue
         least = size
-        far = min(excess(shaped(its)) for its in laid_out(scene, quick=True)) if size[0] <= MOST_SEEN else math.inf
+        far = _in_haste(scene, laid_out(scene, quick=True))
         if far > FAR_OFF:
             waiting = (far, scene) if far <= waiting[0] else waiting
             continue
@@ -129,6 +134,13 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         assert waiting[1] is not None, "there is a scene"
         return shaped(min(laid_out(waiting[1]), key=_cost))
     return best[1]
+
+
+def _in_haste(scene: Scene, ways: Iterator[Placed]) -> float:
+    """Return how much too big a scene is in the best of these layouts, if it is worth being looked at so first."""
+    if HASTY < len(scene.boxes) <= MOST_SEEN:
+        return min(excess(shaped(its)) for its in ways)
+    return 1.0 if len(scene.boxes) <= HASTY else math.inf
 
 
 def _in_orders(scene: Scene, quick: bool) -> Iterator[Placed]:
@@ -152,7 +164,7 @@ def _first(judged: tuple[float, Placed | None]) -> float:
 
 def in_short(scene: Scene) -> Scene:
     """The scene without the derivatives in the titles of bands, the node's name of a derivative that tells what it is
-    one of, and lines that boxes can do without."""
+    one of, and lines that boxes can do without; sizes of layers stand below their titles, code is cut short."""
     bands = tuple([replace(band, title=" · ".join(band.title.split(" · ")[:2])) for band in scene.bands])
     return replace(scene, bands=bands, boxes=tuple(map(_box_in_short, scene.boxes)))
 
@@ -161,6 +173,12 @@ def _box_in_short(box: Box) -> Box:
     told = box.subtitle.partition(" · ")[2]
     if box.style == "derivative" and told.startswith(ORIGIN):
         box = replace(box, subtitle=told)
+    if len(box.title) > LONG_TITLE:
+        title, comma, rest = box.title.partition(", ")
+        if ": " in title and comma:
+            box = replace(box, title=title, subtitle=" · ".join(filter(None, (rest, box.subtitle))))
+        elif box.many > 1 and box.style in OPERATIONS:
+            box = replace(box, title=f"{box.title[: LONG_TITLE - 1].rstrip(' ,.([…')}…")
     return replace(box, lines=box.lines[box.spare :], spare=0) if box.spare else box
 
 

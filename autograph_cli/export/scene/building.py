@@ -9,7 +9,7 @@ from autograph_cli.export.ranks import heights, rows_of
 from autograph_cli.export.scene.labels import Labels, short
 from autograph_cli.export.scene.records import DETACH, LEGEND, NUMBER, Arrow, Band, Box, Scene, edges_of, order_of
 from autograph_cli.export.style import Style
-from autograph_cli.graph import Edge, Graph, Node
+from autograph_cli.graph import Edge, Graph, Node, Root
 from autograph_cli.graph.derivatives import derivatives_text, gradient_sums
 from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.names import shown_name, visible
@@ -66,6 +66,13 @@ def differentiated_in(graph: Graph) -> set[str]:
     return {root.name for root in graph.roots if (root.node, root.nr) in began}
 
 
+def _is_grad_fn(root: Root, node: Node) -> bool:
+    """Return whether a root is called by its grad_fn, which the data do not have: by that of the last operation of what
+    the script wrote, too."""
+    name = root.name.partition("~")[0]
+    return name == node.name or (not node.outputs[root.nr].names and name.rstrip("0123456789").endswith("Backward"))
+
+
 class _Builder:
     def __init__(
         self,
@@ -86,10 +93,7 @@ class _Builder:
         for root in graph.roots:
             node = graph.nodes[root.node]
             if node.computes:
-                nameless = (
-                    data and root.name.partition("~")[0] == node.name
-                )  # it is called by its grad_fn, which the data do not have
-                name = "result" if nameless else shown_name(root.name)
+                name = "result" if data and _is_grad_fn(root, node) else shown_name(root.name)
                 self.rooted.setdefault((root.node, root.nr), []).append(name)
         self.differentiated = {(root.node, root.nr) for root in graph.roots if root.name in differentiated}
         self.pills = {position: f"r{number}" for number, position in enumerate(self.rooted)}

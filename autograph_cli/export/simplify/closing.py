@@ -198,7 +198,8 @@ class _Closing:
         """The box that stands for a frame."""
         led, left = self.leading.get(frame.id, []), self.leaving.get(frame.id, [])
         ways = f"{_shapes(led)} → {_shapes(left)}".strip()
-        lines = tuple(line for line in (ways, self._size(frame), self._nodes(frame, members)) if line)
+        size = " · ".join(filter(None, (self._size(frame), self._nodes(frame, members))))
+        lines = tuple(line for line in (ways, size) if line)
         results = [self.drawn[key].title for key in members if self.drawn[key].style in RESULTS]
         tooltip = [frame.tooltip, *self._told("in", led), *self._told("out", left)]
         tooltip += [f"in it: {', '.join(results)}"] if results else []

@@ -31,6 +31,8 @@ TENSORS = "× k at an arrow: k tensors"
 _TURNS = re.compile(r"(?:↻ )?(× [\d,…]+(?: × [\d,…]+)*)")
 _CALL = re.compile(r" \(call \d+\)$")
 _COMMENT = re.compile(r"\s+#[^'\"]*$")
+_WORD = re.compile(r"return |yield |(?:(?:el)?if|while) (?=.*:$)|\w+ = lambda\b[^:]*: ")
+"""The words before what a line computes."""
 Run = list[Box]
 
 
@@ -261,6 +263,18 @@ def _function(line: Source) -> str:
     return line.function.partition(".<")[0]
 
 
+def _computed(text: str) -> str:
+    """What a line computes, as much of it as a title has room for.
+
+    >>> _computed("return self.head(x)  # logits"), _computed("if (x > 0).any():")
+    ('self.head(x)', '(x > 0).any()')
+    """
+    text = _COMMENT.sub("", text)
+    word = _WORD.match(text)
+    text = text[word.end() :].removesuffix(":") if word else text
+    return text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1].rstrip(' ,.([')}…"
+
+
 class _Told:
     """The words for what is folded."""
 
@@ -280,8 +294,8 @@ class _Told:
     def _texts(self, members: Run) -> list[str]:
         """Return the text of their lines, each once."""
         told = (self.box_line(box) for box in members)
-        lines = dict.fromkeys((its.file, its.line, _COMMENT.sub("", its.text)) for its in told if its and its.text)
-        return [text for *_, text in lines]
+        lines = dict.fromkeys((its.file, its.line, its.text) for its in told if its and its.text)
+        return [_computed(text) for *_, text in lines]
 
     def statement(self, members: Run) -> Box:
         """One box for what a line computed."""

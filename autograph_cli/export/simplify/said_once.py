@@ -1,4 +1,4 @@
-"""Repeated words left out: shapes along a chain, and marks of the same line."""
+"""Repeated words left out, shapes along a chain and marks of the same line; and chips side by side."""
 
 from __future__ import annotations
 
@@ -6,20 +6,37 @@ from collections import Counter
 
 from msgspec.structs import replace
 
+from autograph_cli.export.scene.parameters import BUFFER, MARK
 from autograph_cli.export.scene.records import NUMBER, Arrow, Box, Scene
+from autograph_cli.export.style import TITLE, line_width, text_width
 
 BEFORE = "no shape: as before"
 LINE = ", line "
 """The words between a fault and its line, in a mark."""
 SINGLE = "scalar"
 """The label at the first single number of a chain."""
+ROOM = 190.0
+"""Points that chips side by side may take, or as many as the title below which they stand."""
 
 
 def said_once(scene: Scene) -> Scene:
     """The scene with each shape and each mark where it is news, and with the numbers that go along arrows."""
     if any(arrow.numbered[1] for arrow in scene.arrows):
         scene = replace(scene, arrows=tuple([_labelled(arrow, arrow.with_numbers) for arrow in scene.arrows]))
-    return _shapes(_marks(scene))
+    boxes = tuple([_in_rows(box) if len(box.lines) > 1 else box for box in scene.boxes])
+    return _shapes(_marks(replace(scene, boxes=boxes)))
+
+
+def _in_rows(box: Box) -> Box:
+    """The box with its chips side by side, as many as there is room for."""
+    room, rows = max(ROOM, text_width(box.title) * TITLE), list[str]()
+    for line in box.lines:
+        row = f"{rows[-1]} {line}" if rows else line
+        if line.startswith((MARK, BUFFER)) and row.startswith((MARK, BUFFER)) and line_width(row) <= room:
+            rows[-1:] = [row]
+        else:
+            rows.append(line)
+    return box if len(rows) == len(box.lines) else replace(box, lines=tuple(rows))
 
 
 def _labelled(arrow: Arrow, label: str) -> Arrow:

@@ -21,14 +21,14 @@ MANY, LEFT = 40, 0.85
 LITTLE = 0.8
 """The part of the boxes that is left where a few chains are folded, before all lines of the script are."""
 FEWEST = 6
-LEAP = 0.6
+LEAP = 0.85
 """The part of the boxes below which what lies between is tried too, before so many are folded at once."""
 
 
 def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
     """Yield the scene with fewer and fewer boxes: equal modules in a row as one, results written on what made them,
     frames around a single box as a line on it, modules closed from the inside out, those of one class at a time, a few
-    chains folded, or lines of the script and chains, the outermost modules closed, and all chains folded."""
+    chains folded, or lines of the script and chains, or all chains, and the outermost modules closed."""
     small = with_results(split(fold_repeats(scene, graph)))
     yield small
     small = without_lone_frames(small)
@@ -40,6 +40,7 @@ def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
     small = lines
     yield small
     small = yield from _folding(small, 0.5)
+    yield from _folding(folded, 0.0)
     small = yield from _closing(small, graph, 1)
     yield from _folding(small, 0.0)
 

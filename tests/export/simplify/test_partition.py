@@ -87,7 +87,7 @@ def test_a_line_of_the_script_is_one_box(tmp_path: Path, monkeypatch: pytest.Mon
     scene = build(graph, "", data=view == "forward")
     told = by_statement(scene, graph)
     titles = Counter(box.title for box in told.boxes)
-    assert titles["y = (x * w + x.sin()).tanh()"] == titles["return y * y.exp() + torch.ones(3)"] == 5
+    assert titles["y = (x * w + x.sin()).tanh()"] == titles["y * y.exp() + torch.ones(3)"] == 5
     many = sum(box.style in OPERATIONS for box in scene.boxes)
     assert sum(box.many for box in told.boxes if box.style in OPERATIONS) == many > 2 * len(told.boxes) / 3
     assert {key for box in told.boxes for key in (box.id, *box.others)} == {box.id for box in scene.boxes}
