@@ -20,7 +20,7 @@ STEPS = "first,last"
 VIEWS = ("graph", "forward", "backward", "double-backward")
 COMMANDS = ("render", "show", "explain")
 """Tables of their own, for the commands of these names."""
-_STEP = r"(first|last|all|\d{1,18}|\d{0,18}:\d{0,18})"
+_STEP = r"(first|last|all|\d{1,18}|\d{0,18}:\d{0,18}(:[1-9]\d{0,17})?)"
 _STEPS = re.compile(rf"{_STEP}(,{_STEP})*")
 
 
