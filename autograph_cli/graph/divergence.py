@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograph_cli.graph.aligned import Aligned, Compared, at, flow_in
+from autograph_cli.graph.ledger import Happening
 from autograph_cli.graph.numbers import Apart, numbers
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.parting_backward import partings
@@ -20,6 +21,8 @@ from autograph_cli.graph.records import Edge, Exact, Pass, Source, Step, Trace, 
 Verdict = Literal["equal", "rounding", "parted", "incomparable"]
 _NOISE = 1e-5
 """Gradients that are so small beside those of other leaves are rounding by themselves."""
+_STEPPED = ("clip", "unscale", "step")
+"""The kinds of happenings by which gradients come to change parameters."""
 _KEPT = 0.1
 """The share of a difference of leaves that counts, of which an optimizer makes more."""
 _RELATED = 0.9
@@ -125,18 +128,29 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
 
 
 def _hooked(parting: Parting, step: Step, traces: tuple[Trace, Trace]) -> Parting:
-    """Return the parting of a call that begins with another gradient, as one of a hook if the tensor has one."""
+    """Return the parting with the lines of the hooks that the tensor has in one run only; of a call that begins with
+    another gradient as one of a hook, if the tensor has one."""
     assert parting.old is not None
     names = ("", *step.graph[parting.old].outputs[parting.nr].names)
-    hooks = [each for trace in traces if trace.ledger is not None for each in trace.ledger.hooks]
-    is_hook = any(each.kind == "register_hook" and each.on in names for each in hooks)
-    return replace(parting, kind="hook") if is_hook else parting
+    known = [() if trace.ledger is None else trace.ledger.hooks for trace in traces]
+    both = [[each for each in hooks if each.kind == "register_hook" and each.on in names] for hooks in known]
+    texts = [{each.source.text: each.source for each in hooks if each.source is not None} for hooks in both]
+    alone = [tuple([one[text] for text in one if text not in other]) for one, other in (texts, texts[::-1])]
+    lines = alone[0] + alone[1] if max(map(len, alone)) == 1 else ()  # of several nobody knows which
+    return replace(parting, kind="hook" if any(both) else parting.kind, hooks=lines)
 
 
-def _stepped(trace: Trace, number: int) -> Source | None:
-    """The line at which an optimizer took its step in this step of a run."""
-    happenings = () if trace.ledger is None else trace.ledger.happenings
-    return next((each.source for each in happenings if each.kind == "step" and each.step == number), None)
+def _stepped(traces: tuple[Trace, Trace], number: int) -> Source | None:
+    """The line at which gradients were clipped in another way in this step of a run, or else the optimizer stepped."""
+    both = [() if trace.ledger is None else trace.ledger.happenings for trace in traces]
+    mine, its = ([each for each in heard if each.step == number and each.kind in _STEPPED] for heard in both)
+    others = (one for one, other in zip(mine, its, strict=False) if _told(one) != _told(other))
+    steps = (each for each in mine if each.kind == "step")
+    return next((each.source for each in (*others, *steps) if each.source is not None), None)
+
+
+def _told(one: Happening) -> tuple[str, str, float]:
+    return one.kind, one.source.text if one.source is not None else "", one.rate
 
 
 def _refused(old: Trace, new: Trace) -> str:
@@ -179,12 +193,12 @@ def _parted(
     last = -1 if before is None else before
     verdict: Verdict = "parted"
     why, stepped, gap = "", None, None
-    if parting.kind == "seed":
+    if parting.kind in ("seed", "hook"):
         parting = _hooked(parting, one, traces)
     elif parting.kind == "state":
         verdict, why = _of_state(aligned, parting, one, before)
         if one.graph[parting.old or 0].kind == "leaf" and before == one.number - 1:
-            stepped = _stepped(traces[0], before)
+            stepped = _stepped(traces, before)
         if verdict == "parted" and last < one.number - 1:
             gap = last, one.number
     return replace(
