@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -25,6 +25,8 @@ _STEPPED = ("clip", "unscale", "step")
 """The kinds of happenings by which gradients come to change parameters."""
 _KEPT = 0.1
 """The share of a difference of leaves that counts, of which an optimizer makes more."""
+_OWN = 1e-4
+"""The part of an element of a gradient that differs, above which an optimizer may make any step of the element."""
 _RELATED = 0.9
 """Numbers of so high a correlation are the same draws, scaled, moved or cut off; of many, half of it."""
 
@@ -95,11 +97,13 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
     pairs = [(step, later[step.number]) for step in old.steps if step.has_nodes and step.number in later]
     counts: Counter[str] = Counter()
     carried: dict[str, float] = {}
+    noisy: dict[str, Any] = {}
     worst, before, alone, blurred, steps = 0.0, None, 0, 0, 0
     for one, other in pairs:
         exact = old.engine == new.engine and not counts["rounding"]
         aligned = Aligned(one.graph, other.graph, same_engine=exact, rtol=rtol, same_words=old.engine == new.engine)
         aligned.carried = carried if before == one.number - 1 or not counts["rounding"] else None
+        aligned.noisy = noisy
         found = partings(aligned)
         alone += len(one.graph) + len(other.graph) - 2 * len(aligned.pairs)
         counts.update(aligned.levels)
@@ -107,6 +111,8 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
         worst = max(worst, aligned.largest)
         for name, apart in _carried(aligned):
             carried[name] = max(carried.get(name, 0.0), apart)
+        for name, places in _noisy(aligned):
+            noisy[name] = places | noisy.get(name, False)
         steps += 1
         if found:
             break
@@ -296,6 +302,21 @@ def _carried(aligned: Aligned) -> Iterator[tuple[str, float]]:
     for (number, _), found in aligned.results.items():
         if aligned.old[number].kind == "leaf" and math.isfinite(found.relative):
             yield from ((name, _KEPT * found.relative) for name in aligned.old[number].outputs[0].names)
+
+
+def _noisy(aligned: Aligned) -> Iterator[tuple[str, Any]]:
+    """Yield the elements of leaves whose gradients differ by as much as they are, of those that are kept whole."""
+    for mine, its in zip(aligned.old.passes, aligned.new.passes, strict=False):
+        for number in mine.ran:
+            if aligned.old[number].kind != "leaf" or number not in aligned.pairs:
+                continue
+            sides = (aligned.old[number], mine.id), (aligned.new[aligned.pairs[number]], its.id)
+            flows = [flow_in(node, call) for node, call in sides]
+            given = [None if flow is None else at(flow.given, 0) for flow in flows]
+            arrays = [numbers(each) for each in given if each is not None and each.data]
+            if len(arrays) == 2 and arrays[0].shape == arrays[1].shape:
+                places = np.abs(arrays[0] - arrays[1]) > _OWN * np.maximum(*map(np.abs, arrays))
+                yield from ((name, places) for name in aligned.old[number].outputs[0].names[:1] if places.any())
 
 
 def _gradients(aligned: Aligned, one: int, mine: Pass, its: Pass) -> Compared | None:

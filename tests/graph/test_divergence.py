@@ -6,7 +6,9 @@ import itertools
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.graph import Graph, Trace
 from autograph_cli.graph.aligned import Aligned, Compared
@@ -259,6 +261,51 @@ def test_the_line_of_another_clip_or_hook_is_told(tmp_path: Path) -> None:
     hooked = LOOP.replace("    loss =", "    out.register_hook(lambda g: g * 2)\n    loss =")
     result = divergence(trace(LOOP, tmp_path, "c.py"), trace(hooked, tmp_path, "d.py"))
     assert "  hook      registered at d.py:13, out.register_hook(lambda g: g * 2)" in str(result).splitlines()
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_what_an_operation_keeps_for_itself_is_not_judged_unless_something_takes_it(
+    taken: bool, tmp_path: Path
+) -> None:
+    text = "import torch\nw = torch.tensor([[1.0, 2.0, 4.0]], requires_grad=True)\n{}({}).sum().backward()\n"
+    given = ("torch.var_mean", "w, 1)[1]") if taken else ("torch.nn.functional.layer_norm", "w * w, (3,)")
+    text = text.replace("({})", "({}") if taken else text
+    one = trace(text.format(*given), tmp_path, "a.py")
+    graph = one.steps[0].graph
+    node = next(each for each in graph if len(each.outputs) > 1)
+    assert node.measured is not None
+    other = [*node.measured.exact]
+    last = other[1]
+    assert last is not None
+    other[1] = kept(np.full(last.count, 7e19, np.float32))
+    nodes = [
+        replace(each, measured=replace(each.measured, exact=tuple(other))) if each is node else each for each in graph
+    ]
+    result = divergence(one, replace(one, steps=(replace(one.steps[0], graph=replace(graph, nodes=tuple(nodes))),)))
+    assert (result.verdict, result.unseen) == (("parted", 0) if taken else ("equal", 1))
+
+
+NOISY = """\
+import torch
+w = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+x = torch.tensor([0.1, 0.7])
+opt = torch.optim.Adam([w], lr={lr})
+for i in range(3):
+    noise = {noise}
+    loss = (w * torch.cat([torch.ones(2), noise])).sum() ** 2
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.11])
+def test_what_adam_makes_of_rounding_is_no_fault_and_another_rate_is(rate: float, tmp_path: Path) -> None:
+    ways = {"a.py": (0.1, "torch.sin(x) ** 2 + torch.cos(x) ** 2 - 1"), "b.py": (rate, "-1e-7 * torch.tanh(x)")}
+    runs = [trace(NOISY.format(lr=lr, noise=noise), tmp_path, name) for name, (lr, noise) in ways.items()]
+    result = divergence(*runs)
+    assert result.verdict == ("rounding" if rate == 0.1 else "parted"), str(result)
+    assert rate != 0.1 or "as far as can be told" in str(result)
 
 
 LEAVES = """\
