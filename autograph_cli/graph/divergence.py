@@ -315,7 +315,8 @@ def _noisy(aligned: Aligned) -> Iterator[tuple[str, Any]]:
             given = [None if flow is None else at(flow.given, 0) for flow in flows]
             arrays = [numbers(each) for each in given if each is not None and each.data]
             if len(arrays) == 2 and arrays[0].shape == arrays[1].shape:
-                places = np.abs(arrays[0] - arrays[1]) > _OWN * np.maximum(*map(np.abs, arrays))
+                with np.errstate(all="ignore"):
+                    places = np.abs(arrays[0] - arrays[1]) > _OWN * np.maximum(*map(np.abs, arrays))
                 yield from ((name, places) for name in aligned.old[number].outputs[0].names[:1] if places.any())
 
 
