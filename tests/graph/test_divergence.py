@@ -348,7 +348,7 @@ def test_a_leaf_that_was_made_otherwise_is_named_where_it_was_made(case: str, tm
     runs = []
     for name, script in {"a.py": LEAVES, "b.py": LEAVES.replace(before, after, 1)}.items():
         (tmp_path / name).write_text(script, "utf-8")
-        runs.append(recorded(Target.of(str(tmp_path / name)), "all", ENGINE, ("values",))[1])
+        runs.append(recorded(Target.of(str(tmp_path / name)), "all", measured=("values",))[1])
     result = divergence(*runs)
     place = first_place(result)
     assert result.parting is not None
