@@ -20,6 +20,7 @@ class ByValues(Struct, frozen=True):
     dtypes: tuple[str, ...] = ()
     ranks: int | None = None
     seeds: tuple[int, ...] = ()
+    every: int | None = None
 
     @property
     def is_of_one(self) -> bool:
@@ -70,6 +71,13 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         metavar="N",
         help="With --values: on how many ranks each script runs; the rank that parts first is named.",
     ),
+    click.option(
+        "--every",
+        type=Whole(1),
+        metavar="N",
+        help="With --values: record each Nth step, beside the first eight and the last; those around the place where "
+        "scripts part are recorded by running them again.",
+    ),
 )
 
 
@@ -85,9 +93,10 @@ def values_options(command: Command) -> Command:
         compiled: bool,
         pythons: tuple[str, ...],
         ranks: int | None,
+        every: int | None,
         **options: Any,
     ) -> None:
-        given = ByValues(compiled, pythons, dtypes or (), ranks, seeds or ())
+        given = ByValues(compiled, pythons, dtypes or (), ranks, seeds or (), every)
         command(*args, by_values=given if by_values or given != ByValues() else None, **options)
 
     for option in reversed(_OPTIONS):

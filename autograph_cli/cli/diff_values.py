@@ -49,7 +49,8 @@ class Side(Struct, frozen=True):
     name: str
     trace: Trace
     run: Callable[..., Trace] | None = None
-    """Records the script in a process of its own: which steps, and what beside the numbers."""
+    """Records the script in a process of its own: which steps, unless those that are recorded at first, and what beside
+    the numbers."""
     check: Callable[[str], str] | None = None
     """Gives the verdict of `autograph check` on the first derivative of a custom Function of the script."""
 
@@ -60,6 +61,8 @@ class Way(Struct, frozen=True):
     engine: str = "builtin"
     executable: str = ""
     """Another Python that runs it."""
+    kept: str = COMPARED
+    """The steps that are recorded at first."""
     step: str = ""
     """The one step that is looked at."""
     seed: int | None = None
@@ -99,7 +102,8 @@ def _ways(request: Request, by: ByValues, steps: tuple[str, ...], dtypes: tuple[
         told += [f", seed {seed}"] * (len(by.seeds) == 2) + [f", step {step}"] * (len(steps) == 2)
         told += [", eager"] * (by.compiled and not at)
         environment = EAGER if by.compiled and not at else {}
-        ways.append(Way(chosen(name), python, step, seed, environment, dtype, "".join(told)))
+        kept = COMPARED if by.every is None else f"{COMPARED},1::{by.every}"
+        ways.append(Way(chosen(name), python, kept, step, seed, environment, dtype, "".join(told)))
     return ways
 
 
@@ -153,7 +157,7 @@ def _ranks(name: str, revision: str | None, way: Way, ranks: int | None, goal: P
         path = goal
         with checked_out(Path(name), revision) as script:
             rank_recording.launch(
-                script, ranks, goal, steps=COMPARED, measured=("values",), name=name, engine=way.engine
+                script, ranks, goal, steps=way.kept, measured=("values",), name=name, engine=way.engine
             )
     listed = store.ranks_of(path) if path.is_file() else []
     return {each.rank: Side(name, _of_step(store.load(path, each.rank), way.step)) for each in listed}
@@ -195,7 +199,7 @@ def _side(name: str, revision: str | None, way: Way) -> Side:
         with checked_out(Path(name), revision) as script:
             recorded = recording.record(
                 script,
-                steps=way.step if way.step.isdigit() else kept,
+                steps=way.step if way.step.isdigit() else kept or way.kept,
                 measured=("values", *measured),
                 environment=way.environment,
                 name=title,
@@ -212,7 +216,7 @@ def _side(name: str, revision: str | None, way: Way) -> Side:
             with sweeps.child("autograph_cli.cli.main", words, executable=way.executable or sys.executable) as process:
                 return _said(process.communicate()[0])
 
-    return Side(title, run(COMPARED), run, check)
+    return Side(title, run(""), run, check)
 
 
 def _of_step(trace: Trace, wanted: str) -> Trace:
@@ -233,12 +237,12 @@ def compare(sides: Sequence[Side]) -> Divergence:
     that it is the same each time, with each operation recomputed."""
     found, traces = _narrowed(sides)
     if found.verdict == "rounding" and (found.blurred or found.largest > GROWN):
-        runs = _each(sides, lambda each: None if each.run is None else each.run(COMPARED, "deviation"))
+        runs = _each(sides, lambda each: None if each.run is None else each.run("", "deviation"))
         traces = [trace if again is None else again for trace, again in zip(traces, runs, strict=True)]
         found = divergence(*traces)
     if found.verdict in ("equal", "rounding"):
         return found
-    kept = str(found.old.nth) if found.old is not None else COMPARED
+    kept = str(found.old.nth) if found.old is not None else ""
     repeated = _each(sides, lambda each: None if each.run is None else each.run(kept, "deviation", "formula"))
     for each, trace, again in zip(sides, traces, repeated, strict=True):
         if again is not None:

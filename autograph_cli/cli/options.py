@@ -18,7 +18,7 @@ from autograph_cli.graph import GraphError, Slice, facts
 from autograph_cli.testing import settings
 from autograph_cli.testing.dtypes import DTYPES
 
-_STEPS = re.compile(r"first|last|all|\d{1,18}|\d{0,18}:\d{0,18}")
+_STEPS = re.compile(r"first|last|all|\d{1,18}|\d{0,18}:\d{0,18}(:[1-9]\d{0,17})?")
 SCRIPTS = (".py", ".pyw")
 
 
@@ -47,7 +47,7 @@ class Real(click.FloatRange):
 
 
 class StepsType(click.ParamType[str]):
-    """The steps to record: `first`, `last`, `all`, `3`, `10:20`, or several of them with commas."""
+    """The steps to record: `first`, `last`, `all`, `3`, `10:20`, `1::100`, or several of them with commas."""
 
     name = "steps"
 
@@ -55,9 +55,11 @@ class StepsType(click.ParamType[str]):
         parts = [part.strip() for part in value.split(",")]
         for part in parts:
             if not _STEPS.fullmatch(part) or part == ":":
-                self.fail(f"{part!r} is none of: first, last, all, a number such as 3, a range such as 10:20.")
-            start, colon, stop = part.partition(":")
-            if colon and stop and max(int(start or 1), 1) >= int(stop):
+                self.fail(
+                    f"{part!r} is none of: first, last, all, a number such as 3, a range such as 10:20 or 1::100."
+                )
+            start, _, rest = part.partition(":")
+            if (stop := rest.partition(":")[0]) and max(int(start or 1), 1) >= int(stop):
                 self.fail(f"{part!r} has no step in it: a range ends before its second number.")
         return ",".join(parts)
 

@@ -48,7 +48,7 @@ FAILURES = ("AG0",)
 @click.option(
     "--steps",
     type=StepsType(),
-    help="Steps to keep: first, last, all, 3, 10:20, or several with commas. "
+    help="Steps to keep: first, last, all, 3, 10:20, 1::100, or several with commas. "
     f"A step ends with a backward pass that frees its graph.  [default: {USUAL}; {COMPARED} with --record values]",
 )
 @click.option(

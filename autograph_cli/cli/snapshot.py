@@ -48,6 +48,13 @@ _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "mis
     shell_complete=completion.some_of(*HOLDS),
     help=f"Which facts of nodes to keep, some of: {','.join(HOLDS)}.",
 )
+@click.option(
+    "--module",
+    "within",
+    multiple=True,
+    metavar="PATH",
+    help="Keep only what ran in this module, `model.blocks.3` or the end of its path; repeatable.",
+)
 @click.option("--tolerance", type=Real(0, 1), help="By how much values may differ, relative to their size.")
 @engine_option
 @click.option("--ranks", type=Whole(1), metavar="N", help="On how many ranks each runs.  [default: as kept]")
@@ -66,6 +73,7 @@ def snapshot(
     steps: str | None,
     views: tuple[str, ...],
     include: str | None,
+    within: tuple[str, ...],
     tolerance: float | None,
     engine: str | None,
     ranks: int | None,
@@ -100,6 +108,7 @@ def snapshot(
         if pool is None:
             return
         settings = chosen_settings(load(), steps, views, include, tolerance, engine)
+        settings = replace(settings, within=within)
         asked = _asked(settings, steps, views, include, engine, ranks, files if module else ())
         cases = list(asked.modules) if module else scripts.find(files, settings, known=known)
         with _progress(len(cases)) as advance:
@@ -133,6 +142,7 @@ def _asked(
         None if include is None else settings.include,
         engine,
         ranks,
+        settings.within or None,
         {scripts.module_path(name): name for name in modules},
     )
 

@@ -18,11 +18,12 @@ class Held(Struct, frozen=True, eq=False):
 
 
 class Drawn(Struct, frozen=True, eq=False):
-    """A tensor that was made from nothing, the operation (`zeros`, `randn`) that made it, and where the script was."""
+    """A tensor that was made from nothing, and the operation (`zeros`, `randn`) that made it."""
 
     ref: weakref.ref[Any]
     op: str
-    site: Any = None
+    sites: tuple[Any, ...] = ()
+    """The places of the script that made its numbers, and that changed them after that."""
     by: tuple[tuple[str, str], ...] | None = None
     """The arguments that random numbers were drawn by, as `(("p", "0.2"),)`; None where they are the same in each run.
     """

@@ -256,6 +256,10 @@ class Listener(Protocol):
     changed: bool
     """True if a tensor with a gradient was changed outside of autograd, so that `now` is asked what tensors are."""
 
+    @property
+    def updates(self) -> bool:
+        """Return whether an optimizer takes a step in this thread: its operations are not told."""
+
     def minds(self, tensor: Any) -> bool:
         """Return whether a change of a tensor with a gradient, outside of autograd, is told as an operation without a
         node."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
+import numpy as np
 from msgspec import Struct
 
 from autograph_cli.graph.compared import constants, labelled
 from autograph_cli.graph.matching import match
-from autograph_cli.graph.numbers import SAME, Apart, apart, epsilon, largest
+from autograph_cli.graph.numbers import SAME, Apart, apart, elementwise, epsilon, largest, numbers
 from autograph_cli.graph.records import Edge, Exact, Flow, Graph, Node
 
 Level = Literal["same", "rounding", "parted", "unknown"]
@@ -69,6 +70,9 @@ class Aligned:
         """The largest relative difference that is rounding."""
         self.carried: dict[str, float] | None = {}
         """The difference of each leaf's gradient in the step before, by name; None if it is not known."""
+        self.noisy: Mapping[str, Any] = {}
+        """By name, the elements of leaves whose gradients were nothing but rounding in a step before: optimizers that
+        divide by the size of a gradient make a whole step of it."""
 
     @property
     def sides(self) -> tuple[tuple[Graph, dict[int, int]], tuple[Graph, dict[int, int]]]:
@@ -110,6 +114,18 @@ class Aligned:
             return Compared("parted", found, eps)
         plain = found.difference <= SHARP * eps * found.scale + noise
         return Compared("rounding" if plain or allowed - noise <= BLURRED * found.scale else "unknown", found, eps)
+
+    def steadied(self, name: str, old: Exact | None, new: Exact | None, found: Compared) -> Compared:
+        """The comparison of a leaf of this name, not judged where it parts at elements that are `noisy` alone."""
+        at = self.noisy.get(name)
+        if found.level != "parted" or at is None or old is None or new is None or not (old.data and new.data):
+            return found
+        left = [np.where(at, 0.0, numbers(each)) if each.count == at.size else None for each in (old, new)]
+        if left[0] is None or left[1] is None:
+            return found
+        rest = elementwise(*left)
+        is_rest = rest.difference <= self.loose * found.eps * found.apart.scale
+        return Compared("unknown", found.apart, found.eps) if is_rest else found
 
     def recomputed(self, one: Node, other: Node, which: int, found: Compared) -> Compared:
         """The comparison of results (`which` is 0), or of gradients sent on (1), in the light of float64 where both

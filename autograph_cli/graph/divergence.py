@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from autograph_cli.graph.aligned import Aligned, Compared, at, flow_in
+from autograph_cli.graph.ledger import Happening
 from autograph_cli.graph.numbers import Apart, numbers
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.parting_backward import partings
@@ -20,8 +21,12 @@ from autograph_cli.graph.records import Edge, Exact, Pass, Source, Step, Trace, 
 Verdict = Literal["equal", "rounding", "parted", "incomparable"]
 _NOISE = 1e-5
 """Gradients that are so small beside those of other leaves are rounding by themselves."""
+_STEPPED = ("clip", "unscale", "step")
+"""The kinds of happenings by which gradients come to change parameters."""
 _KEPT = 0.1
 """The share of a difference of leaves that counts, of which an optimizer makes more."""
+_OWN = 1e-4
+"""The part of an element of a gradient that differs, above which an optimizer may make any step of the element."""
 _RELATED = 0.9
 """Numbers of so high a correlation are the same draws, scaled, moved or cut off; of many, half of it."""
 
@@ -92,11 +97,13 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
     pairs = [(step, later[step.number]) for step in old.steps if step.has_nodes and step.number in later]
     counts: Counter[str] = Counter()
     carried: dict[str, float] = {}
+    noisy: dict[str, Any] = {}
     worst, before, alone, blurred, steps = 0.0, None, 0, 0, 0
     for one, other in pairs:
         exact = old.engine == new.engine and not counts["rounding"]
         aligned = Aligned(one.graph, other.graph, same_engine=exact, rtol=rtol, same_words=old.engine == new.engine)
         aligned.carried = carried if before == one.number - 1 or not counts["rounding"] else None
+        aligned.noisy = noisy
         found = partings(aligned)
         alone += len(one.graph) + len(other.graph) - 2 * len(aligned.pairs)
         counts.update(aligned.levels)
@@ -104,6 +111,8 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
         worst = max(worst, aligned.largest)
         for name, apart in _carried(aligned):
             carried[name] = max(carried.get(name, 0.0), apart)
+        for name, places in _noisy(aligned):
+            noisy[name] = places | noisy.get(name, False)
         steps += 1
         if found:
             break
@@ -125,18 +134,29 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
 
 
 def _hooked(parting: Parting, step: Step, traces: tuple[Trace, Trace]) -> Parting:
-    """Return the parting of a call that begins with another gradient, as one of a hook if the tensor has one."""
+    """Return the parting with the lines of the hooks that the tensor has in one run only; of a call that begins with
+    another gradient as one of a hook, if the tensor has one."""
     assert parting.old is not None
     names = ("", *step.graph[parting.old].outputs[parting.nr].names)
-    hooks = [each for trace in traces if trace.ledger is not None for each in trace.ledger.hooks]
-    is_hook = any(each.kind == "register_hook" and each.on in names for each in hooks)
-    return replace(parting, kind="hook") if is_hook else parting
+    known = [() if trace.ledger is None else trace.ledger.hooks for trace in traces]
+    both = [[each for each in hooks if each.kind == "register_hook" and each.on in names] for hooks in known]
+    texts = [{each.source.text: each.source for each in hooks if each.source is not None} for hooks in both]
+    alone = [tuple([one[text] for text in one if text not in other]) for one, other in (texts, texts[::-1])]
+    lines = alone[0] + alone[1] if max(map(len, alone)) == 1 else ()  # of several nobody knows which
+    return replace(parting, kind="hook" if any(both) else parting.kind, hooks=lines)
 
 
-def _stepped(trace: Trace, number: int) -> Source | None:
-    """The line at which an optimizer took its step in this step of a run."""
-    happenings = () if trace.ledger is None else trace.ledger.happenings
-    return next((each.source for each in happenings if each.kind == "step" and each.step == number), None)
+def _stepped(traces: tuple[Trace, Trace], number: int) -> Source | None:
+    """The line at which gradients were clipped in another way in this step of a run, or else the optimizer stepped."""
+    both = [() if trace.ledger is None else trace.ledger.happenings for trace in traces]
+    mine, its = ([each for each in heard if each.step == number and each.kind in _STEPPED] for heard in both)
+    others = (one for one, other in zip(mine, its, strict=False) if _told(one) != _told(other))
+    steps = (each for each in mine if each.kind == "step")
+    return next((each.source for each in (*others, *steps) if each.source is not None), None)
+
+
+def _told(one: Happening) -> tuple[str, str, float]:
+    return one.kind, one.source.text if one.source is not None else "", one.rate
 
 
 def _refused(old: Trace, new: Trace) -> str:
@@ -179,12 +199,12 @@ def _parted(
     last = -1 if before is None else before
     verdict: Verdict = "parted"
     why, stepped, gap = "", None, None
-    if parting.kind == "seed":
+    if parting.kind in ("seed", "hook"):
         parting = _hooked(parting, one, traces)
     elif parting.kind == "state":
         verdict, why = _of_state(aligned, parting, one, before)
         if one.graph[parting.old or 0].kind == "leaf" and before == one.number - 1:
-            stepped = _stepped(traces[0], before)
+            stepped = _stepped(traces, before)
         if verdict == "parted" and last < one.number - 1:
             gap = last, one.number
     return replace(
@@ -282,6 +302,22 @@ def _carried(aligned: Aligned) -> Iterator[tuple[str, float]]:
     for (number, _), found in aligned.results.items():
         if aligned.old[number].kind == "leaf" and math.isfinite(found.relative):
             yield from ((name, _KEPT * found.relative) for name in aligned.old[number].outputs[0].names)
+
+
+def _noisy(aligned: Aligned) -> Iterator[tuple[str, Any]]:
+    """Yield the elements of leaves whose gradients differ by as much as they are, of those that are kept whole."""
+    for mine, its in zip(aligned.old.passes, aligned.new.passes, strict=False):
+        for number in mine.ran:
+            if aligned.old[number].kind != "leaf" or number not in aligned.pairs:
+                continue
+            sides = (aligned.old[number], mine.id), (aligned.new[aligned.pairs[number]], its.id)
+            flows = [flow_in(node, call) for node, call in sides]
+            given = [None if flow is None else at(flow.given, 0) for flow in flows]
+            arrays = [numbers(each) for each in given if each is not None and each.data]
+            if len(arrays) == 2 and arrays[0].shape == arrays[1].shape:
+                with np.errstate(all="ignore"):
+                    places = np.abs(arrays[0] - arrays[1]) > _OWN * np.maximum(*map(np.abs, arrays))
+                yield from ((name, places) for name in aligned.old[number].outputs[0].names[:1] if places.any())
 
 
 def _gradients(aligned: Aligned, one: int, mine: Pass, its: Pass) -> Compared | None:

@@ -92,7 +92,7 @@ def apart(old: Exact, new: Exact) -> Apart | None:
     if (old.kind, old.data, old.crc, old.norm) == (new.kind, new.data, new.crc, new.norm):
         return SAME
     if old.data and new.data:
-        return _elementwise(numbers(old), numbers(new))
+        return elementwise(numbers(old), numbers(new))
     norms, probes = zip(*[digest(each) for each in (old, new)], strict=True)
     if norms[0] == norms[1] and probes[0] == probes[1] and old.kind != new.kind:
         return SAME
@@ -119,7 +119,8 @@ def largest(exact: Exact) -> float:
     return float(sizes.max()) if sizes.size else 0.0
 
 
-def _elementwise(old: Any, new: Any) -> Apart:
+def elementwise(old: Any, new: Any) -> Apart:
+    """Return how far two arrays of numbers are apart."""
     with np.errstate(all="ignore"):
         alike = (old == new) | (np.isnan(old) & np.isnan(new))
         if alike.all():

@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from autograph_cli.graph.numbers import SAME, Apart
+from autograph_cli.graph.source import Source
 
 Kind = Literal["state", "operation", "part", "formula", "hook", "cut", "seed", "graph"]
 
@@ -36,6 +37,8 @@ class Parting(Struct, frozen=True):
     """For a `cut`: the node that ends the history, in the graph in which no gradient goes on."""
     lost: bool = False
     """For a `cut`: true if the new graph is the one in which no gradient goes on."""
+    hooks: tuple[Source, ...] = ()
+    """For a `hook`: the lines that registered those that the tensor has in one run only."""
 
     @property
     def backward(self) -> bool:

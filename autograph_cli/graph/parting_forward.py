@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from autograph_cli.graph.aligned import BLURRED, SHARP, USUAL, Aligned, Compared, handed, noise_of
+from autograph_cli.graph.aligned import BLURRED, SHARP, UNKNOWN, USUAL, Aligned, Compared, handed, noise_of
 from autograph_cli.graph.compared import constants
 from autograph_cli.graph.parting import Kind, Parting
 from autograph_cli.graph.records import Edge, Graph, Node
@@ -32,6 +32,8 @@ class Forward:
         self.parts: dict[int, tuple[Edge, Edge]] = {}
         """The arguments at the beginning of each part that has no like."""
         self.uses = _uses(self.old), _uses(self.new)
+        self.used = {*_taken(self.old), *((aligned.likes.get(number), nr) for number, nr in _taken(self.new))}
+        """The outputs of the old graph that are used in one of both."""
 
     def run(self) -> list[Parting]:
         for one in self.old:
@@ -47,7 +49,10 @@ class Forward:
             self.wired.add(one.id)
         found = []
         for nr in range(min(len(one.outputs), len(other.outputs))):
-            found.append(self.aligned.note(self._output(one, other, nr, given)))
+            compared = self._output(one, other, nr, given)
+            if nr and compared.level == "parted" and (one.id, nr) not in self.used:
+                compared = UNKNOWN  # an operation keeps it for its backward, and need not have filled all of it
+            found.append(self.aligned.note(compared))
             self.aligned.results[one.id, nr] = found[-1]
         if any(each.level not in ("same", "unknown") for each in found):
             parted = [nr for nr, each in enumerate(found) if each.level == "parted"]
@@ -108,7 +113,8 @@ class Forward:
         if given is None:
             return aligned.judged(*numbers, eps, aligned.loose)
         if not one.is_operation and aligned.carried != {}:
-            return aligned.judged(*numbers, eps, aligned.loose, self._carried(one))
+            found = aligned.judged(*numbers, eps, aligned.loose, self._carried(one))
+            return aligned.steadied(next(iter(one.outputs[0].names), ""), *numbers, found)
         sharp = aligned.same_engine and one.op == other.op and all(each.level == "same" for each in given)
         terms = [aligned.number(self.old, edge) for edge in one.args]
         noise = 0.0 if sharp else noise_of(eps, terms, numbers[0])
@@ -224,6 +230,13 @@ def _tracked(graph: Graph, numbers: list[int]) -> list[int]:
 
 def _plain(node: Node) -> tuple[object, ...]:
     return node.constants, constants(node)
+
+
+def _taken(graph: Graph) -> Iterator[tuple[int, int]]:
+    """Yield the outputs that something takes, that have a name, or that are results."""
+    yield from ((edge.node, edge.nr) for node in graph for edge in node.args)
+    yield from ((root.node, root.nr) for root in graph.roots)
+    yield from ((node.id, nr) for node in graph for nr, output in enumerate(node.outputs) if output.names)
 
 
 def _uses(graph: Graph) -> dict[int, list[tuple[int, int]]]:

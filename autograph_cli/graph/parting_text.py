@@ -232,9 +232,22 @@ def _places(found: Divergence, parting: Parting) -> list[Source]:
         told = [place(_graph(found, which), edge.node) for which, edge in enumerate(taken)]
     if parting.kind in ("seed", "graph") and found.old is not None and found.new is not None:
         told = [step.graph.passes[parting.pass_id or 0].source for step in (found.old, found.new)]
-    if parting.kind == "state" and found.stepped is not None:
-        told = [found.stepped]
+    if parting.kind == "state":
+        told = [*filter(None, _made(found, parting))] or told
     return [each for each in told if each is not None]
+
+
+def _made(found: Divergence, parting: Parting) -> list[Source | None]:
+    """The lines that made the numbers that a step begins with: that of the optimizer's step, or in the first step the
+    first ones of those that made the tensor that do not say the same."""
+    if found.stepped is not None or found.old is None or found.old.number:
+        return [found.stepped]
+    measured = [graph[number].measured for graph, number in _nodes(found, parting) if number is not None]
+    lines = [() if each is None else each.made for each in measured]
+    pairs = [*zip(*lines, strict=False)]
+    return (
+        [*next((pair for pair in pairs if len({each.text for each in pair}) > 1), ())] or [*pairs[-1]] if pairs else []
+    )
 
 
 def _made_otherwise(found: Divergence, taken: tuple[Edge, Edge], told: list[Source | None]) -> bool:
@@ -277,6 +290,8 @@ def _details(found: Divergence) -> Iterator[tuple[str, str]]:
     given = _given(found.aligned, parting)
     if given:
         yield "given", given
+    if parting.hooks:
+        yield "hook", "registered at " + " and ".join(f"{each.file}:{each.line}, {each.text}" for each in parting.hooks)
     yield from found.notes
     yield from _spread(found)
 

@@ -185,6 +185,8 @@ class Measured(Record, frozen=True):
     relative to the largest number."""
     flows: tuple[Flow, ...] = ()
     """The gradients that each backward call gave to it and that it sent on, in the order of the calls."""
+    made: tuple[Source, ...] = ()
+    """The lines that made and changed the numbers of a leaf or an input before it was used, as far as is known."""
 
 
 class Node(Record, frozen=True, gc=False, rename={"pass_id": "pass"}):

@@ -54,6 +54,8 @@ class Snapshot(Struct, frozen=True):
     """The module that is started by `-m`, if any."""
     kept: str = ""
     """The steps that were asked for, if not the first and the last."""
+    within: str = ""
+    """The paths of the modules that it is of, with commas; empty for all that ran."""
     version: int = VERSION
     """Version 1 had no numbers that stand in the place of a tensor, as `mul` has in `x * 2`; version 2 had of plain
     arguments only these and what is kept for backward, and no data."""
@@ -79,6 +81,7 @@ class Snapshot(Struct, frozen=True):
         lines += [f"pytorch {self.pytorch}"] * bool(self.pytorch)
         lines += [f"module {self.module}"] * bool(self.module)
         lines += [f"kept {self.kept}"] * bool(self.kept)
+        lines += [f"within {self.within}"] * bool(self.within)
         for position, section in enumerate(self.sections):
             like = next((one for one in self.sections[:position] if _alike(one.graph, section.graph, self.holds)), None)
             lines += ["", f"[{section.title}]" + (f" as [{like.title}]" if like else "")]
@@ -139,6 +142,8 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
     if set(old.holds) != set(new.holds):
         asked = ", ".join(new.holds) or "structure"
         others.append(f"the snapshot holds {', '.join(old.holds) or 'structure'}; asked for is {asked}")
+    if old.within != new.within:
+        others.append(f"the snapshot is of {old.within or 'all modules'}; asked for is {new.within or 'all modules'}")
     if old.steps != new.steps:
         others.append(f"the script made {new.steps} step{'s' * (new.steps != 1)}, not {old.steps}")
     if old.ranks != new.ranks:

@@ -28,7 +28,7 @@ _STEP = re.compile(r"^step ([0-9]{1,18})(?=[,:]|$)")
 _FROM_ONE = 3
 """The version from which on steps are counted from 1."""
 _PASS = re.compile(r"(\d{1,18}): ", re.ASCII)
-_HOW = ("engine", "module", "kept", "pytorch")
+_HOW = ("engine", "module", "kept", "pytorch", "within")
 _TAIL = re.compile(r" order ([0-9]{1,18})(, create_graph)?, (?:(no gradients)|gradients of (.+))")
 
 

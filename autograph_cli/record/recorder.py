@@ -32,7 +32,7 @@ from autograph_cli.record.log.ledger import Books
 from autograph_cli.record.log.noticed import CALLS, FEW, Noticed
 from autograph_cli.record.log.saved_tensors import look
 from autograph_cli.record.log.signals import held, of_the_script
-from autograph_cli.record.log.steps import Progress, Selection
+from autograph_cli.record.log.steps import ALL, Progress, Selection
 from autograph_cli.record.measure.independence import INDEPENDENCE, Calls
 from autograph_cli.record.measure.measures import Measures
 from autograph_cli.record.measure.memory import memory_of, optimizers_in
@@ -133,7 +133,7 @@ class Recorder:
         self._next = 0
         """The next step that is kept by its number."""
         chosen = self.selection
-        self._tells_kinds = chosen.first or chosen.last or (0, None) in chosen.ranges or self._all
+        self._tells_kinds = chosen.first or chosen.last or ALL in chosen.ranges or self._all
         """True if it is known what ends each step."""
         self._keeps = self.selection.keeps(0)
         """True if the step that is going on is kept by its number."""

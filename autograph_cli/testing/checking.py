@@ -41,6 +41,7 @@ class Asked(Struct, frozen=True):
     include: tuple[str, ...] | None = None
     engine: str | None = None
     ranks: int | None = None
+    within: tuple[str, ...] | None = None
     modules: Mapping[Path, str] = {}
     """The scripts that are modules, with the names of these."""
 
@@ -141,6 +142,7 @@ def _as_kept(settings: Settings, asked: Asked, kept: Snapshot | None, mode: Mode
         steps=asked.steps or kept.kept or (settings.steps if kept.version < VERSION else STEPS),
         views=asked.views or views or settings.views,
         include=held if asked.include is None else asked.include,
+        within=tuple(filter(None, kept.within.split(","))) if asked.within is None else asked.within,
         engine=asked.engine or (settings.engine if kept.version < VERSION else kept.engine),
     )
 

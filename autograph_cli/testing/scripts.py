@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from autograph_cli.engines import chosen
-from autograph_cli.graph import Graph, Section, Snapshot, Step, Trace, views
+from autograph_cli.graph import Graph, Section, Slice, Snapshot, Step, Trace, views
 from autograph_cli.graph.compared import results
 from autograph_cli.graph.digests import digest_lines
 from autograph_cli.graph.ranks import words
@@ -227,7 +227,7 @@ def _how(settings: Settings) -> dict[str, str]:
     pytorch = ""
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):  # one that is built and not installed
         pytorch = importlib.metadata.version("torch").partition("+")[0] if engine == "torch" else ""
-    return {"engine": engine, "pytorch": pytorch, "kept": kept}
+    return {"engine": engine, "pytorch": pytorch, "kept": kept, "within": ",".join(settings.within)}
 
 
 @dataclass(slots=True)
@@ -259,7 +259,7 @@ def trace_sections(trace: Trace, settings: Settings) -> tuple[Section, ...]:
     """One section for each view of each step that was kept."""
 
     def graph(view: str, step: Step) -> Graph:
-        return results(_VIEWS[view](step), settings.include)
+        return Slice(modules=settings.within).of(results(_VIEWS[view](step), settings.include))
 
     return tuple(
         Section(f"step {step.nth}" + (f", {view.replace('-', ' ')}" if view != "graph" else ""), graph(view, step))

@@ -20,7 +20,7 @@ STEPS = "first,last"
 VIEWS = ("graph", "forward", "backward", "double-backward")
 COMMANDS = ("render", "show", "explain")
 """Tables of their own, for the commands of these names."""
-_STEP = r"(first|last|all|\d{1,18}|\d{0,18}:\d{0,18})"
+_STEP = r"(first|last|all|\d{1,18}|\d{0,18}:\d{0,18}(:[1-9]\d{0,17})?)"
 _STEPS = re.compile(rf"{_STEP}(,{_STEP})*")
 
 
@@ -44,6 +44,8 @@ class Settings(Struct, frozen=True):
     """The engine that runs scripts: builtin, torch or auto."""
     tolerance: float = TOLERANCE
     """The most that values may differ, relative to their size."""
+    within: tuple[str, ...] = ()
+    """The modules that a snapshot is of, by their paths or the ends of these; an option of the command alone."""
     arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The arguments of scripts, by their path from the folder."""
 
@@ -90,7 +92,7 @@ def read(table: Any, folder: Path, name: str = "pyproject.toml") -> Settings:
     """
     if not isinstance(table, dict):
         raise SettingsError(f"{name}: tool.autograph is no table.")
-    known = [name for name in Settings.__struct_fields__ if name != "folder"]
+    known = [name for name in Settings.__struct_fields__ if name in _READERS]
     found: dict[str, Any] = {}
     for key, value in table.items():
         if key in COMMANDS:

@@ -24,6 +24,13 @@ for step in range(20):
     opt.step()
 print("over")
 """
+ONCE = """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+for step in range(20):
+    (w * w * (1.0{})).sum().backward()
+    w.grad = None
+"""
 LATE = "; step == 13 and h.register_hook(lambda g: g * 1.5)"
 
 
@@ -39,6 +46,17 @@ def test_a_late_fault_is_looked_for_by_running_again(autograph: Run) -> None:
     assert result.returncode == 1
     assert result.stdout.startswith("The runs part at a.py:7 and late.py:7 in step 14, backward: the gradient of h ")
     assert "  spreads   to the gradients (order 1) of w by 3.3e-01\n" in result.stdout
+
+
+@pytest.mark.parametrize("words", [(), ("--every", "6")])
+def test_a_fault_that_leaves_no_trace_is_found_where_each_nth_step_is_recorded(
+    words: tuple[str, ...], autograph: Run
+) -> None:
+    for name, more in {"plain.py": "", "once.py": " + (step == 12)"}.items():
+        Path(name).write_text(ONCE.format(more), "utf-8")
+    result = autograph("diff", "--values", *words, "plain.py", "once.py")
+    assert (result.returncode, "in step 13, forward: mul" in result.stdout) == ((1, True) if words else (0, False))
+    assert words or "in 9 of 20 steps" in result.stdout
 
 
 def test_rounding_is_told_so_without_a_place(autograph: Run) -> None:

@@ -223,3 +223,30 @@ def test_a_request_is_answered(tmp_path: Path) -> None:
     asked = {"script": str(tmp_path / "expr.py"), "module": False, "arguments": [], "steps": "first", "extras": []}
     asked |= {"measured": [], "environment": {}, "engine": "builtin", "seed": None, "dtype": ""}
     assert json.loads(recording.answer(json.dumps(asked)))["exit_code"] == 0
+
+
+MODEL = """\
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+net(torch.ones(5, 3) * 2).square().mean().backward()
+"""
+
+
+def test_a_snapshot_of_one_module_holds_what_ran_in_it(autograph: Run, tmp_path: Path) -> None:
+    script = tmp_path / "model.py"
+    script.write_text(MODEL, "utf-8")
+    made = autograph("snapshot", "--module", "0", "model.py", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    text = (tmp_path / "model.graph.txt").read_text("utf-8")
+    assert "\nwithin 0\n" in text
+    assert "tanh" not in text
+    for before, after, code in (("nn.Tanh", "nn.GELU", 0), ("nn.Linear(3, 4)", "nn.Linear(3, 4, bias=False)", 1)):
+        script.write_text(MODEL.replace(before, after), "utf-8")
+        assert autograph("snapshot", "--check", "model.py", cwd=tmp_path).returncode == code
+    assert (
+        "There is no module 'encoder' here"
+        in autograph("snapshot", "--update", "--module", "encoder", "model.py", cwd=tmp_path).stdout
+    )

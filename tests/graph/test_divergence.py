@@ -6,7 +6,9 @@ import itertools
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.graph import Graph, Trace
 from autograph_cli.graph.aligned import Aligned, Compared
@@ -15,6 +17,7 @@ from autograph_cli.graph.numbers import Apart, apart, kept
 from autograph_cli.graph.parting_text import as_dict, first_place, sentence, text
 from autograph_cli.graph.records import Measured, Node, Output, TensorType
 from autograph_cli.record.run.runner import Target, record
+from autograph_cli.testing.recording import recorded
 from tests.graph.parting_programs import Planted, planted, rounded, same, sample
 from tests.graph.planted_models import planted_models
 
@@ -211,7 +214,7 @@ STYLES = {
         16,
     ),
     "the gradient that it begins with": ("loss.backward()", "loss.backward(torch.tensor(1.5))", "seed", 15),
-    "a label": ("[0, 1, 1, 0, 1, 0]", "[0, 1, 1, 0, 1, 1]", "state", 13),
+    "a label": ("[0, 1, 1, 0, 1, 0]", "[0, 1, 1, 0, 1, 1]", "state", 7),
     "a hook of a parameter": ("\nopt", "\nnet[3].weight.register_hook(lambda g: g * 1.1)\nopt", "hook", 12),
     "what requires a gradient": ("\nopt", "\nnet[3].weight.requires_grad_(False)\nopt", "cut", 12),
     "a mode": ("    out = net(x)", "    net.train(i != 2); out = net(x)", "operation", 12),
@@ -245,6 +248,111 @@ def test_training_that_parts_is_told_by_its_kind(case: str, tmp_path: Path) -> N
     assert result.parting is not None
     place = first_place(result)
     assert (result.verdict, result.parting.kind, place and place.line) == ("parted", kind, line)
+
+
+def test_the_line_of_another_clip_or_hook_is_told(tmp_path: Path) -> None:
+    clipped = [
+        LOOP.replace("opt.step", f"nn.utils.clip_grad_norm_(net.parameters(), {most})\n    opt.step")
+        for most in (9, 0.1)
+    ]
+    result = divergence(*(trace(each, tmp_path, name) for name, each in zip(("a.py", "b.py"), clipped, strict=True)))
+    place = first_place(result)
+    assert (result.verdict, place and place.line) == ("parted", 16)
+    hooked = LOOP.replace("    loss =", "    out.register_hook(lambda g: g * 2)\n    loss =")
+    result = divergence(trace(LOOP, tmp_path, "c.py"), trace(hooked, tmp_path, "d.py"))
+    assert "  hook      registered at d.py:13, out.register_hook(lambda g: g * 2)" in str(result).splitlines()
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_what_an_operation_keeps_for_itself_is_not_judged_unless_something_takes_it(
+    taken: bool, tmp_path: Path
+) -> None:
+    text = "import torch\nw = torch.tensor([[1.0, 2.0, 4.0]], requires_grad=True)\n{}({}).sum().backward()\n"
+    given = ("torch.var_mean", "w, 1)[1]") if taken else ("torch.nn.functional.layer_norm", "w * w, (3,)")
+    text = text.replace("({})", "({}") if taken else text
+    one = trace(text.format(*given), tmp_path, "a.py")
+    graph = one.steps[0].graph
+    node = next(each for each in graph if len(each.outputs) > 1)
+    assert node.measured is not None
+    other = [*node.measured.exact]
+    last = other[1]
+    assert last is not None
+    other[1] = kept(np.full(last.count, 7e19, np.float32))
+    nodes = [
+        replace(each, measured=replace(each.measured, exact=tuple(other))) if each is node else each for each in graph
+    ]
+    result = divergence(one, replace(one, steps=(replace(one.steps[0], graph=replace(graph, nodes=tuple(nodes))),)))
+    assert (result.verdict, result.unseen) == (("parted", 0) if taken else ("equal", 1))
+
+
+NOISY = """\
+import torch
+w = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+x = torch.tensor([0.1, 0.7])
+opt = torch.optim.Adam([w], lr={lr})
+for i in range(3):
+    noise = {noise}
+    loss = (w * torch.cat([torch.ones(2), noise])).sum() ** 2
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.11])
+def test_what_adam_makes_of_rounding_is_no_fault_and_another_rate_is(rate: float, tmp_path: Path) -> None:
+    ways = {"a.py": (0.1, "torch.sin(x) ** 2 + torch.cos(x) ** 2 - 1"), "b.py": (rate, "-1e-7 * torch.tanh(x)")}
+    runs = [trace(NOISY.format(lr=lr, noise=noise), tmp_path, name) for name, (lr, noise) in ways.items()]
+    result = divergence(*runs)
+    assert result.verdict == ("rounding" if rate == 0.1 else "parted"), str(result)
+    assert rate != 0.1 or "as far as can be told" in str(result)
+
+
+LEAVES = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+a, b = torch.randn(4), torch.rand(4)
+w = (a * b).requires_grad_()
+v = torch.linspace(0, 1, 4).unsqueeze(-1).requires_grad_()
+u = nn.Parameter(torch.ones(4) * 0.3)
+t = torch.zeros(4)
+t[1] = 2.0
+t.requires_grad_(True)
+x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+p = nn.Parameter(torch.empty(4))
+nn.init.uniform_(p, -0.1, 0.1)
+lin = nn.Linear(4, 4)
+nn.init.constant_(lin.bias, 0.1)
+y = torch.tensor([1.0, 2.0, 3.0, 4.0])
+(lin(w * u + v.squeeze() * t + x + p) * y).sum().backward()
+"""
+MADE = {
+    "another operation": ("(a * b)", "(a + b)", 5),
+    "one more": ("(a * b)", "(a * b * 1.1)", 5),
+    "what it is made of": ("torch.rand(4)", "torch.rand(4) * 0.5", 4),
+    "a view": ("torch.linspace(0, 1, 4)", "torch.linspace(0, 2, 4)", 6),
+    "a parameter": ("* 0.3", "* 0.4", 7),
+    "before a change in place": ("torch.zeros(4)", "torch.ones(4)", 8),
+    "a change in place": ("t[1] = 2.0", "t[2] = 2.0", 9),
+    "numbers": ("3.0, 4.0], requires_grad", "3.5, 4.0], requires_grad", 11),
+    "a draw": ("-0.1, 0.1", "-0.2, 0.2", 13),
+    "what replaces a draw": ("lin.bias, 0.1", "lin.bias, 0.2", 15),
+    "data": ("4.0])", "5.0])", 16),
+}
+
+
+@pytest.mark.parametrize("case", MADE)
+def test_a_leaf_that_was_made_otherwise_is_named_where_it_was_made(case: str, tmp_path: Path) -> None:
+    before, after, line = MADE[case]
+    runs = []
+    for name, script in {"a.py": LEAVES, "b.py": LEAVES.replace(before, after, 1)}.items():
+        (tmp_path / name).write_text(script, "utf-8")
+        runs.append(recorded(Target.of(str(tmp_path / name)), "all", measured=("values",))[1])
+    result = divergence(*runs)
+    place = first_place(result)
+    assert result.parting is not None
+    assert (result.parting.kind, place and place.line) == ("state", line)
 
 
 DATA = """\

@@ -18,6 +18,7 @@ from autograph_cli.engines.pytorch.node_types import (
     COPY_SLICES,
     NodeType,
     arguments,
+    called,
     changes_argument,
     dispatched,
     hides_changes,
@@ -188,12 +189,15 @@ class PyTorch(Nodes, Measuring):
                 self.listener.also(x, self.number(node), nr)
 
     def untracked(self, operation: Any, given: Given, plain: Any, result: Any) -> None:
-        """An operation was computed that made no node; what a backward pass computes on its way is not told."""
+        """An operation was computed that made no node; what a backward pass computes on its way is not told, nor are
+        the updates of an optimizer."""
+        if self.listener.updates and not torch.is_grad_enabled():
+            return
         outputs = hooks.tensors_in((result,))
         changes = changes_argument(operation)
         if not outputs or (not changes and any(history(x) is not None for x in outputs)):
             return
-        name, first = dispatched(operation), outputs[0]
+        name, first = called(operation), outputs[0]
         if changes:
             drawn = self.listener.drawn.of(first) if len(given) == 1 else None
             if drawn is not None and is_random(drawn.op) and not is_random(name):
@@ -229,7 +233,7 @@ class PyTorch(Nodes, Measuring):
 
     def _written(self, operation: Any, given: Given, plain: Any, outputs: Sequence[Any]) -> None:
         """An operation put its results into tensors that it was given for them: what it made is copied there."""
-        name, made = dispatched(operation), [torch.empty_like(x) for x in outputs]
+        name, made = called(operation), [torch.empty_like(x) for x in outputs]
         args, taken = tuple([self._take(x) for x, _ in given]), [self._take(x) for x in outputs]
         self.listener.untracked(name, NodeType("", name), made, args, plain, _cut(given, args))
         for x, before, source in zip(outputs, taken, made, strict=True):

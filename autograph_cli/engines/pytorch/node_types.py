@@ -42,6 +42,15 @@ def dispatched(operation: Any) -> str:
 
 
 @functools.cache
+def called(operation: Any) -> str:
+    """Return what an operation without a node is called: as its nodes tell it, `softmax` and not `_softmax`."""
+    name = dispatched(operation)
+    plain = name.removeprefix("_")
+    facts = facts_of(f"{plain.title().replace('_', '')}Backward0")
+    return plain if facts is not None and facts.operation == plain else name
+
+
+@functools.cache
 def changes_argument(operation: Any) -> bool:
     """Return whether an operation changes one of its arguments."""
     return bool(operation._schema.is_mutable)

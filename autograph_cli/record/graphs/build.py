@@ -297,9 +297,11 @@ class _Builder:
     def _measured(self, event: Event, outputs: int) -> Measured | None:
         assert self.span.found is not None
         measured = self.span.found.of(self.log.engine, event, outputs, self.pass_ids)
-        if measured is None or measured.inside is None:
-            return measured
-        return replace(measured, inside=self.sources.placed(measured.inside))
+        if measured is None:
+            return None
+        if event.made_at:
+            measured = replace(measured, made=tuple(dict.fromkeys(map(self.sources.source, event.made_at))))
+        return measured if measured.inside is None else replace(measured, inside=self.sources.placed(measured.inside))
 
     def _pass(self, entry: BackwardEvent) -> Pass:
         inputs, results = self._differentiated(entry)

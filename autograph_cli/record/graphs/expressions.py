@@ -67,7 +67,7 @@ def _runs(events: Iterable[Event]) -> Iterator[list[Event]]:
 
 def _together(one: Event, other: Event) -> bool:
     """Return whether one instruction ran both, in one call of a module."""
-    site, before = one.site, other.made_at or other.site
+    site, before = one.site, next(iter(other.made_at), other.site)
     if site is None or before is None or site[1] != before[1] or site[0] is not before[0]:
         return False
     return one.call is other.call

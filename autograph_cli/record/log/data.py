@@ -29,10 +29,11 @@ class Data:
         """True while numbers are noted. Of later data only the way they were drawn is noted, for steps change the
         numbers."""
 
-    def note(self, event: Event, drawn: Drawn | None, read: Callable[[Any], Any]) -> None:
-        """Note what is told of a tensor that is met."""
+    def note(self, event: Event, drawn: Drawn | None, read: Callable[[Any], Any], *, computed: bool) -> None:
+        """Note what is told of a tensor that is met: of one that a backward call may have `computed` no more than of a
+        parameter."""
         if self.on:
-            self.facts[event.number] = _facts_of(read(event.ref()), drawn, parameter=event.kind == LEAF)
+            self.facts[event.number] = _facts_of(read(event.ref()), drawn, parameter=computed or event.kind == LEAF)
         elif drawn is not None and drawn.by is not None:
             self.facts[event.number] = _drawn(drawn.op, drawn.by)
 

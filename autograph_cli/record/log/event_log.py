@@ -55,7 +55,7 @@ from autograph_cli.record.log.events import (
 from autograph_cli.record.log.origins import followed, origin_of
 from autograph_cli.record.names.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names.output_names import OutputNames
-from autograph_cli.record.names.source_locations import add_engine, callers_of, script_frames, shown_of, site_of
+from autograph_cli.record.names.source_locations import Site, add_engine, callers_of, script_frames, shown_of, site_of
 from autograph_cli.record.names.variables import variables_of
 
 _getframe = sys._getframe
@@ -85,6 +85,8 @@ class _Thread(threading.local):
     def __init__(self, steps: _Steps) -> None:
         self._steps = steps
         self.calls: list[CallEvent] = []
+        self.updates = False
+        """True while an optimizer takes a step, whose operations are on no way to a loss."""
         self.begin()
 
     def begin(self) -> None:
@@ -271,9 +273,23 @@ class EventLog:
         made_by = None if parent is None else running[-1]
         ref = weakref.ref(variable)
         call, owner = self._belongs(variable)
+        drawn = self._origin(variable)
+        at = () if drawn is None else drawn.sites
         self.add(
-            Event(self.count, number, LEAF, ref, cls, like, parent=parent, made_by=made_by, call=call, owner=owner),
-            self._origin(variable),
+            Event(
+                self.count,
+                number,
+                LEAF,
+                ref,
+                cls,
+                like,
+                parent=parent,
+                made_by=made_by,
+                made_at=at,
+                call=call,
+                owner=owner,
+            ),
+            drawn,
         )
         self.newest_key = max(number, self.newest_key)
         if held is not None and held.number < 0:
@@ -312,7 +328,7 @@ class EventLog:
         drawn = self.drawn.of(tensor)
         if kind == INPUT:  # a parameter is met once more, where a gradient goes to it
             self.drawn.pop(id(tensor), None)
-        op, at = ("", None) if drawn is None else (drawn.op, drawn.site)
+        op, at = ("", ()) if drawn is None else (drawn.op, drawn.sites)
         like = engine.like(tensor)
         self.add(
             Event(self.count, key, kind, ref, None, like, op=op, made_at=at, call=call, owner=owner, base=output), drawn
@@ -322,13 +338,17 @@ class EventLog:
             self.borrowed.add(key, self.modules.name(tensor))
         return key
 
-    def drew(self, tensor: Any, op: str, by: Facts | None = None) -> None:
+    def drew(self, tensor: Any, op: str, by: Facts | None = None, before: tuple[Site, ...] = ()) -> None:
         """A tensor was made from nothing; it is an input if something uses it."""
-        self.drawn[id(tensor)] = Drawn(weakref.ref(tensor), op, site_of(_getframe(2)), by)
+        self.drawn[id(tensor)] = Drawn(weakref.ref(tensor), op, (*before, site_of(_getframe(2))), by)
 
     @property
     def noting(self) -> bool:
         return self.data is not None and self.data.on
+
+    @property
+    def updates(self) -> bool:
+        return self.thread.updates
 
     def owner(self, tensor: Any) -> Any:
         """Return the parameter whose memory this is, as after `weight.data`; else the tensor."""
@@ -349,9 +369,11 @@ class EventLog:
         if source is not None and whole:
             self.becomes(tensor, source)
         elif drawn is not None and by is not None and not (random and whole):
-            self.drew(tensor, drawn.op, followed(by, name, given))
+            self.drew(tensor, drawn.op, followed(by, name, given), drawn.sites)
         elif random:
-            self.drew(tensor, name, tuple(given))
+            self.drew(tensor, name, tuple(given), drawn.sites if drawn is not None and not whole else ())
+        elif drawn is not None:
+            self.drawn[id(tensor)] = replace(drawn, sites=(*drawn.sites, site_of(_getframe(2))))
 
     def becomes(self, made: Any, tensor: Any) -> None:
         """A parameter, or the data of one, was made of a tensor, with its numbers."""
@@ -360,7 +382,8 @@ class EventLog:
         origin = self._origin(tensor)
         self.drawn.pop(id(made), None)
         if origin is not None:
-            self.drawn[id(made)] = replace(origin, ref=weakref.ref(made))
+            sites = (*origin.sites, site_of(_getframe(2)))
+            self.drawn[id(made)] = replace(origin, ref=weakref.ref(made), sites=sites)
         if made.requires_grad and (memory := self.engine.storages([made])):
             self.data.parameters[memory[0]] = weakref.ref(made)
 
@@ -454,6 +477,7 @@ class EventLog:
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
         step, engine = self.step, self.engine
+        self.thread.updates = False  # of a closure, or after a step that raised
         entry = BackwardEvent(self.calls, call.kind, call.create_graph)
         self.calls += 1
         entry.outside = len(engine.calls())
@@ -499,7 +523,7 @@ class EventLog:
         self.known[event.key] = event
         self.step.events.append(event)
         if self.data is not None and event.kind in (LEAF, INPUT):
-            self.data.note(event, drawn, self.engine.array)
+            self.data.note(event, drawn, self.engine.array, computed=bool(self.step.running))
         if self.arrays is not None and event.kind in (LEAF, INPUT):
             self.arrays[event.number] = self.engine.array(event.ref()).copy()
 

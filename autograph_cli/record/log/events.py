@@ -80,8 +80,8 @@ class Event(Struct, frozen=True, eq=False):
     """The arguments that are no tensors, as the engine's `arguments` reads them."""
     base: Output | None = None
     """The base that an input, or the outputs of an operation that stands for one, are views of."""
-    made_at: Site | None = None
-    """The place where the script made an input from nothing."""
+    made_at: tuple[Site, ...] = ()
+    """The places where the script made, and changed, the numbers of a leaf or an input, as far as they are known."""
     cut: Collection[Output] = ()
     """The `args` that required a gradient when an operation without a node ran."""
 

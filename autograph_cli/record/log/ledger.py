@@ -159,6 +159,7 @@ class Books:
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self.stepped()
+        self._log.thread.updates = True
         if self.hears:
             self._guarded(self._begin, optimizer, site_of(_caller()))
         else:
@@ -179,6 +180,7 @@ class Books:
             self._name_variables([variables_of(frame) for frame in reversed(script_frames(3))])
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self._log.thread.updates = False
         if self._stepping:
             self._guarded(self._stepped, optimizer)
 

@@ -24,6 +24,7 @@ def origin_of(log: EventLog, key: int, ref: weakref.ref[Any]) -> Drawn | None:
     events = _led_to(log, key)
     if events is None:
         return None
+    sites = tuple([site for event in events for site in (*event.made_at, event.site) if site is not None])
     op = ""
     by: Facts = ()
     for event in events:
@@ -34,7 +35,7 @@ def origin_of(log: EventLog, key: int, ref: weakref.ref[Any]) -> Drawn | None:
         elif op and (given is not None or event.kind == UNTRACKED):
             plain = () if event.kind == INPUT else log.engine.arguments(event.cls, event.plain or ())
             by = followed(by, event.op, given[1:] if given is not None else plain)
-    return Drawn(ref, op, by=by if op else None)
+    return Drawn(ref, op, sites, by if op else None)
 
 
 def followed(by: Facts, name: str, given: Sequence[tuple[str, str]]) -> Facts:

@@ -19,7 +19,7 @@ class Edit(NamedTuple):
 EDITS = (
     # -- a weight, a number, an option of an operation
     Edit("vision", "weight-decay-term", "1e-3 * penalty", "1e-2 * penalty", r"mul.*0\.01, not .*0\.001"),
-    Edit("vision", "dropout", "dropout: float = 0.1", "dropout: float = 0.3", r"p=0\.1.*p=0\.3"),
+    Edit("vision", "dropout", "dropout: float = 0.1", "dropout: float = 0.3", r"p=0\.[19].*p=0\.[37]"),
     Edit(
         "vision",
         "batch-norm-momentum",
@@ -314,7 +314,7 @@ EDITS = (
     Edit("classes", "pad-value", "value=0.0", "value=1.0", r"value=1"),
     Edit("classes", "pad-mode", "value=0.0", "mode='reflect'", r"reflect"),
     Edit("classes", "group-eps", "eps=1e-5)", "eps=1e-3)", r"eps=0.001"),
-    Edit("classes", "dropout-p", "p=0.2", "p=0.3", r"p=0.2.*p=0.3"),
+    Edit("classes", "dropout-p", "p=0.2", "p=0.3", r"p=0\.[28].*p=0\.[37]"),
     Edit("classes", "target-flip", "ce = self.criterion(logits, y)", "ce = self.criterion(logits, y.flip(0))", r"flip"),
     Edit("classes", "x-100", "scale: float = 100.0", "scale: float = 1.0", r"mul.*other=1"),
     Edit(
