@@ -43,8 +43,6 @@ CROWDED, LEFT = 1.1, 0.5
 """The most that a picture may cost, to be drawn rather than one with less than this part of its boxes."""
 MOST_SEEN = 120
 """Boxes of which a page has room."""
-FLAT = 0.7
-"""Height over width below which orders side by side are too flat."""
 STEPS = 3
 """Straight pieces that a curve is taken for."""
 Piece = tuple[float, float, float, float, Point, Point]
@@ -96,7 +94,7 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
             whole = fitted(ways, direction, columns=False)
             yield whole
         if direction == "auto" and scene.bands and (whole is None or _cost(whole) > 1):
-            yield from _in_orders(scene, quick)
+            yield _in_orders(scene, quick)
         elif columns and ways and whole and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
             yield fitted(ways, direction, columns=True)
 
@@ -131,14 +129,11 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
     return best[1]
 
 
-def _in_orders(scene: Scene, quick: bool) -> Iterator[Placed]:
-    """Yield the picture with its orders side by side, and if that is too flat, one above the other; letters lead from
-    one to another."""
-    apart = with_ports(narrowed(scene))
-    beside = side_by_side(apart, quick=quick)
-    yield beside
-    if beside.width > WIDE and beside.height < FLAT * beside.width:
-        yield fitted(Layouts(apart, quick=quick), "down", columns=False)
+def _in_orders(scene: Scene, quick: bool) -> Placed:
+    """The picture with its orders side by side, in rows that fit a page; letters lead from one to another."""
+    band = {box.id: box.band for box in scene.boxes}
+    across = [(arrow.tail, arrow.head) for arrow in scene.arrows if band[arrow.tail] != band[arrow.head]]
+    return side_by_side(with_ports(narrowed(scene)), across, over, quick=quick)
 
 
 Judged = tuple[float, Placed | None]
@@ -176,12 +171,15 @@ def _cost(placed: Placed) -> float:
 
 def excess(placed: Placed) -> float:
     """Return the factor by which a picture is too big for a page, at most 1 if it fits."""
-    return max(_shrunk(placed), placed.height * min(1.0, WIDE / placed.width) / HIGH)
+    shown = min(1.0, WIDE / placed.width)
+    return max(SMALLEST / (min(SUBTITLE, TITLE) * shown), placed.height * shown / HIGH)
 
 
-def _shrunk(placed: Placed) -> float:
-    """Return the factor by which text is too small if the picture is as wide as a page, at most 1 if it can be read."""
-    return SMALLEST / (min(SUBTITLE, TITLE) * min(1.0, WIDE / placed.width))
+def over(width: float, height: float) -> float:
+    """Return the factor by which a picture of this size is too big for a page, but at least 1."""
+    wide, high = max(width, height / STEEPEST), max(height, width * FLATTEST)
+    shown = min(1.0, WIDE / wide)
+    return max(1.0, SMALLEST / (min(SUBTITLE, TITLE) * shown), high * shown / HIGH)
 
 
 def shaped(placed: Placed) -> Placed:
