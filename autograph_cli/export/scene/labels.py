@@ -270,16 +270,17 @@ def clipped(text: str, limit: int) -> str:
 def abridged(code: str, limit: int) -> str:
     """A line of code, as little left out of its brackets as it takes to be no longer.
 
-    >>> abridged("fast = [w - 0.01 * g for w, g in zip(fast, grads)]", 30)
+    >>> abridged("fast = [w - 0.01 * g for w, g in zip(fast, grads)]", 28)
     'fast = [w - 0.01 * g for …]'
-    >>> abridged("return F.cross_entropy(model(x),", 40)
+    >>> abridged("return F.cross_entropy(model(x),", 32)
     'F.cross_entropy(model(x), …)'
     """
     code = _balanced(_KEYWORD.sub("", code)).rstrip(":,")
+    code = code.removeprefix("return ") if len(code) > limit else code
     while len(code) > limit:
         shorter = [f"{code[:at]}…{code[end:]}" for start, end in _brackets(code) for at in _ends(code, start, end)]
         fit = [one for one in shorter if len(one) <= limit]
-        if not fit and min(map(len, shorter), default=limit) >= len(code):
+        if not fit and min(map(len, shorter), default=len(code)) >= len(code):
             end = max(code.rfind(" ", 0, limit - 1), code.rfind(".", 0, limit - 1)) + 1
             return f"{code[:end]}…" if end else short(code, limit)
         code = max(fit, key=len) if fit else min(shorter, key=len)
@@ -287,7 +288,7 @@ def abridged(code: str, limit: int) -> str:
 
 
 _CODE = re.compile(r"[(=]")
-_KEYWORD = re.compile(r"^(?:return|if|elif|while|assert|with|yield) (?=.)")
+_KEYWORD = re.compile(r"^(?:if|elif|while|assert|with|yield) (?=.)")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
