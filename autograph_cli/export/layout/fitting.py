@@ -13,9 +13,10 @@ from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import Layouts
 from autograph_cli.export.layout.orders import narrowed, side_by_side
 from autograph_cli.export.layout.placed import Placed, Point
+from autograph_cli.export.scene.labels import clipped
 from autograph_cli.export.scene.records import Box, Scene
 from autograph_cli.export.simplify.ports import with_ports
-from autograph_cli.export.style import SUBTITLE, TITLE
+from autograph_cli.export.style import OPERATIONS, SUBTITLE, TITLE
 
 BETTER = 0.3
 """The gain in fit that a picture to the right must have over one that runs down, which is read more easily."""
@@ -39,6 +40,8 @@ CROSSINGS, TANGLED = 2, 0.05
 """Arrows that cross in a picture of 30 boxes, at most; and what so many more of them count, as a part of a page."""
 MOST_OVER = 12
 """Times that many that are counted."""
+BRIEF = 30
+"""Letters of a title in few words."""
 CROWDED, LEFT = 1.1, 0.5
 """The most that a picture may cost, to be drawn rather than one with less than this part of its boxes."""
 MOST_SEEN = 120
@@ -147,7 +150,7 @@ def _first(judged: tuple[float, Placed | None]) -> float:
 
 def in_short(scene: Scene) -> Scene:
     """The scene without the derivatives in the titles of bands, the node's name of a derivative that tells what it is
-    one of, and lines that boxes can do without."""
+    one of, the ends of long titles, and lines that boxes can do without."""
     bands = tuple([replace(band, title=" · ".join(band.title.split(" · ")[:2])) for band in scene.bands])
     return replace(scene, bands=bands, boxes=tuple(map(_box_in_short, scene.boxes)))
 
@@ -156,6 +159,8 @@ def _box_in_short(box: Box) -> Box:
     told = box.subtitle.partition(" · ")[2]
     if box.style == "derivative" and told.startswith(ORIGIN):
         box = replace(box, subtitle=told)
+    if len(box.title) > BRIEF and box.style in OPERATIONS:
+        box = replace(box, title=clipped(box.title, BRIEF))
     return replace(box, lines=box.lines[box.spare :], spare=0) if box.spare else box
 
 
