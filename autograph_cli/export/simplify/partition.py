@@ -31,6 +31,8 @@ NAMED = 3
 TENSORS = "× k at an arrow: k tensors"
 _TURNS = re.compile(r"(?:↻ )?(× [\d,…]+(?: × [\d,…]+)*)")
 _CALL = re.compile(r" \(call \d+\)$")
+_CLASS = re.compile(r": [\w.]+")
+"""The class of a module in its title, which is left out where several share one."""
 _COMMENT = re.compile(r"\s+#[^'\"]*$")
 Run = list[Box]
 
@@ -341,7 +343,11 @@ class _Told:
         style = max(styles, key=lambda style: (style != "untracked", styles[style]))
         texts = self._texts(members)
         functions = list(dict.fromkeys(_function(its) for box in members if (its := self.box_line(box)) is not None))
-        often = [f"{name} × {count}" if styles["module"] and count > 1 else name for name, count in names.most_common()]
+        bare = {name: _CLASS.sub("", name) if len(names) > 1 else name for name in names}
+        often = [
+            f"{bare[name]} × {count}" if styles["module"] and count > 1 else bare[name]
+            for name, count in names.most_common()
+        ]
         shown = ", ".join(often[:NAMED]) + ("…" if len(often) > NAMED else "")
         lines: tuple[str, ...] = ()
         if len(texts) == 1 and not styles["module"]:
@@ -349,7 +355,7 @@ class _Told:
         elif texts:
             inside = list(dict.fromkeys(_CALL.sub("", box.title) for box in members if box.style == "module"))
             shown = ", ".join(functions) if all(functions) and len(functions) <= NAMED else shown
-            shown = ", ".join(inside) if inside else shown
+            shown = ", ".join(_CLASS.sub("", title) if inside[1:] else title for title in inside) if inside else shown
             more = len(texts) - NAMED if len(texts) > NAMED + 1 else 0  # one more takes no more room than to count it
             lines = tuple([f" {clipped(text, LONGEST_LABEL)}" for text in texts[: -more or None]])
             lines += (f" … {more:,} more lines",) if more else ()
