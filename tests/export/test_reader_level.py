@@ -234,6 +234,35 @@ SCRIPTS = {
         label.fill_(1.0)
         loss = bce(D(fake), label)
     """,
+    "third": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers, self.act = nn.ModuleList([nn.Linear(2, 8), nn.Linear(8, 8), nn.Linear(8, 1)]), nn.Tanh()
+            def forward(self, x, t):
+                a = torch.cat([x, t], dim=1)
+                for layer in self.layers[:-1]:
+                    a = self.act(layer(a))
+                return self.layers[-1](a)
+        def d(y, x):
+            return torch.autograd.grad(y, x, torch.ones_like(y), create_graph=True)[0]
+        net, x, t = Net(), torch.rand(6, 1, requires_grad=True), torch.rand(6, 1, requires_grad=True)
+        u = net(x, t)
+        u_t, u_x = d(u, t), d(u, x)
+        loss = ((u_t + 6 * u * u_x + d(d(u_x, x), x)) ** 2).mean()
+    """,
+    "learned": """
+        cell, out = nn.LSTMCell(1, 4), nn.Linear(4, 1)
+        theta, state = torch.zeros(6, requires_grad=True), (torch.zeros(6, 4), torch.zeros(6, 4))
+        total = 0
+        for step in range(4):
+            error = ((torch.ones(6, 6) @ theta - 1) ** 2).sum()
+            total = total + error
+            (g,) = torch.autograd.grad(error, theta, create_graph=True)
+            state = cell(g.unsqueeze(1), state)
+            theta = theta + out(state[0]).squeeze(1)
+        loss = total
+    """,
     "parametrized": """
         from torch.nn.utils.parametrizations import spectral_norm
         net = nn.Sequential(spectral_norm(nn.Linear(4, 6)), nn.ReLU(), spectral_norm(nn.Linear(6, 1)))
@@ -247,6 +276,7 @@ TELLING = {
     ("noised", "double-backward"): 18,
     ("adversaries", "forward"): 12,
 }
+TELLING |= {("third", "double-backward"): 15, ("learned", "double-backward"): 15}
 """The least boxes of pictures that were folded to next to nothing once."""
 SEEN = {
     "layers": (
@@ -396,6 +426,13 @@ def test_a_folded_picture_tells_as_much_as_there_is_room_for(
 ) -> None:
     name = request.node.callspec.params["traced"]
     assert len(Svg(render(traced.steps[-1], view, max_nodes=READABLE).decode()).boxes) >= TELLING[name, view]
+
+
+@pytest.mark.parametrize("traced", ["learned"], indirect=True)
+def test_results_of_turns_stand_beside_what_made_them(traced: Trace) -> None:
+    svg = Svg(render(traced.steps[-1], "double-backward", max_nodes=READABLE).decode())
+    results = [box.words for box in svg.boxes if "error" in box.words]
+    assert results == ["error · error (2) and 2 more"], "no port leads from a result to its maker in another band"
 
 
 @pytest.mark.parametrize("traced", ["messages", "noised", "tower"], indirect=True)

@@ -13,6 +13,7 @@ from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import Layouts
 from autograph_cli.export.layout.orders import narrowed, side_by_side
 from autograph_cli.export.layout.placed import Placed, Point
+from autograph_cli.export.scene.labels import clipped
 from autograph_cli.export.scene.records import Box, Scene
 from autograph_cli.export.simplify.ports import with_ports
 from autograph_cli.export.style import OPERATIONS, SUBTITLE, TITLE
@@ -31,8 +32,6 @@ WHOLE = 30
 """Boxes below which no picture along the data is broken into columns."""
 ORIGIN = ("∂ ", "sum of gradients ")
 """The words before what a derivative is one of, which stand after its node."""
-LONG_TITLE = 30
-"""Letters of a title from which on it is made shorter."""
 NEARLY = 1.32
 """The cost below which a picture that is too big is tried in fewer words, too."""
 FAR_OFF = 1.4
@@ -41,12 +40,12 @@ CROSSINGS, TANGLED = 2, 0.05
 """Arrows that cross in a picture of 30 boxes, at most; and what so many more of them count, as a part of a page."""
 MOST_OVER = 12
 """Times that many that are counted."""
+BRIEF = 30
+"""Letters of a title in few words."""
 CROWDED, LEFT = 1.1, 0.5
 """The most that a picture may cost, to be drawn rather than one with less than this part of its boxes."""
 MOST_SEEN, HASTY = 120, 60
 """Boxes of which a page has room, and from which on a layout in haste is worth its time."""
-FLAT = 0.7
-"""Height over width below which orders side by side are too flat."""
 STEPS = 3
 """Straight pieces that a curve is taken for."""
 Piece = tuple[float, float, float, float, Point, Point]
@@ -98,7 +97,7 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
             whole = fitted(ways, direction, columns=False)
             yield whole
         if direction == "auto" and scene.bands and (whole is None or _cost(whole) > 1):
-            yield from _in_orders(scene, quick)
+            yield _in_orders(scene, quick)
         elif columns and ways and whole and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
             broken = fitted(ways, "down" if direction == "auto" else direction, columns=True)
             yield broken
@@ -143,14 +142,11 @@ def _in_haste(scene: Scene, ways: Iterator[Placed]) -> float:
     return 1.0 if len(scene.boxes) <= HASTY else math.inf
 
 
-def _in_orders(scene: Scene, quick: bool) -> Iterator[Placed]:
-    """Yield the picture with its orders side by side, and if that is too flat, one above the other; letters lead from
-    one to another."""
-    apart = with_ports(narrowed(scene))
-    beside = side_by_side(apart, quick=quick)
-    yield beside
-    if beside.width > WIDE and beside.height < FLAT * beside.width:
-        yield fitted(Layouts(apart, quick=quick), "down", columns=False)
+def _in_orders(scene: Scene, quick: bool) -> Placed:
+    """The picture with its orders side by side, in rows that fit a page; letters lead from one to another."""
+    band = {box.id: box.band for box in scene.boxes}
+    across = [(arrow.tail, arrow.head) for arrow in scene.arrows if band[arrow.tail] != band[arrow.head]]
+    return side_by_side(with_ports(narrowed(scene)), across, over, quick=quick)
 
 
 Judged = tuple[float, Placed | None]
@@ -164,7 +160,7 @@ def _first(judged: tuple[float, Placed | None]) -> float:
 
 def in_short(scene: Scene) -> Scene:
     """The scene without the derivatives in the titles of bands, the node's name of a derivative that tells what it is
-    one of, and lines that boxes can do without; sizes of layers stand below their titles, code is cut short."""
+    one of, the ends of long titles, and lines that boxes can do without; sizes of layers stand below their titles."""
     bands = tuple([replace(band, title=" · ".join(band.title.split(" · ")[:2])) for band in scene.bands])
     return replace(scene, bands=bands, boxes=tuple(map(_box_in_short, scene.boxes)))
 
@@ -173,12 +169,11 @@ def _box_in_short(box: Box) -> Box:
     told = box.subtitle.partition(" · ")[2]
     if box.style == "derivative" and told.startswith(ORIGIN):
         box = replace(box, subtitle=told)
-    if len(box.title) > LONG_TITLE:
-        title, comma, rest = box.title.partition(", ")
-        if ": " in title and comma:
-            box = replace(box, title=title, subtitle=" · ".join(filter(None, (rest, box.subtitle))))
-        elif box.many > 1 and box.style in OPERATIONS:
-            box = replace(box, title=f"{box.title[: LONG_TITLE - 1].rstrip(' ,.([…')}…")
+    title, comma, rest = box.title.partition(", ")
+    if len(box.title) > BRIEF and ": " in title and comma:
+        box = replace(box, title=title, subtitle=" · ".join(filter(None, (rest, box.subtitle))))
+    elif len(box.title) > BRIEF and box.style in OPERATIONS:
+        box = replace(box, title=clipped(box.title, BRIEF))
     return replace(box, lines=box.lines[box.spare :], spare=0) if box.spare else box
 
 
@@ -194,12 +189,15 @@ def _cost(placed: Placed) -> float:
 
 def excess(placed: Placed) -> float:
     """Return the factor by which a picture is too big for a page, at most 1 if it fits."""
-    return max(_shrunk(placed), placed.height * min(1.0, WIDE / placed.width) / HIGH)
+    shown = min(1.0, WIDE / placed.width)
+    return max(SMALLEST / (min(SUBTITLE, TITLE) * shown), placed.height * shown / HIGH)
 
 
-def _shrunk(placed: Placed) -> float:
-    """Return the factor by which text is too small if the picture is as wide as a page, at most 1 if it can be read."""
-    return SMALLEST / (min(SUBTITLE, TITLE) * min(1.0, WIDE / placed.width))
+def over(width: float, height: float) -> float:
+    """Return the factor by which a picture of this size is too big for a page, but at least 1."""
+    wide, high = max(width, height / STEEPEST), max(height, width * FLATTEST)
+    shown = min(1.0, WIDE / wide)
+    return max(1.0, SMALLEST / (min(SUBTITLE, TITLE) * shown), high * shown / HIGH)
 
 
 def shaped(placed: Placed) -> Placed:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import median
 
 from msgspec.structs import replace
 
@@ -12,13 +13,17 @@ from autograph_cli.export.layout.arranging import HEADING, PAD
 from autograph_cli.export.layout.direction import RIGHT
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.paper import moved_line, moved_plate, on_paper
-from autograph_cli.export.layout.placed import HEAD, Line, Placed, Plate, Rectangle, Stroke
+from autograph_cli.export.layout.placed import HEAD, Lane, Line, Placed, Plate, Rectangle, Stroke
 from autograph_cli.export.scene.labels import clipped
 from autograph_cli.export.scene.records import Band, Box, Scene
-from autograph_cli.export.style import BAND, EDGE_OF_PAPER, OPERATIONS, SUBTITLE, TITLE, label_width, text_width
+from autograph_cli.export.style import BAND, BESIDE, EDGE_OF_PAPER, OPERATIONS, SUBTITLE, TITLE, label_width, text_width
 
 APART, INSIDE = 6.0, 6.0
 """Points between two bands, and at the sides of each."""
+AROUND = HEADING + 1.5 * PAD
+"""Points above and below what is in a band."""
+BELOW = 60.0
+"""Points that the legend takes, about."""
 NARROW = 156.0
 """Points that a line below a title may take before it is broken."""
 LONGEST = 28
@@ -28,8 +33,16 @@ NEAR = 2.5 * HEAD
 _BETWEEN = re.compile(r"(?<=.) (?=[·→] )|(?<=,) (?=[^\d\s])(?![^\[]*\])")
 
 
-def side_by_side(scene: Scene, *, quick: bool = False) -> Placed:
-    """Lay out a scene no arrow of which leads from band to band, the lowest order on the left."""
+def side_by_side(
+    scene: Scene,
+    across: Iterable[tuple[str, str]] = (),
+    over: Callable[[float, float], float] = max,
+    *,
+    quick: bool = False,
+) -> Placed:
+    """Lay out a scene no arrow of which leads from band to band, the lowest order on the left; in several rows, like
+    text, where that is less `over` the size of a page. Boxes that an arrow `across` bands would join stand at about one
+    height."""
     parts = [_alone(scene, band, quick=quick) for band in scene.bands]
     extents = [_extent(part) for part in parts]
     bands = [_short(band, right - left) for (left, _, right, _), band in zip(extents, scene.bands, strict=True)]
@@ -37,31 +50,81 @@ def side_by_side(scene: Scene, *, quick: bool = False) -> Placed:
         max(right - left + 2 * INSIDE, _title(band) + 2 * PAD)
         for (left, _, right, _), band in zip(extents, bands, strict=True)
     ]
-    high = max(bottom - top for _, top, _, bottom in extents)
-    starts = list(accumulate((width + APART for width in widths), initial=EDGE_OF_PAPER))
+    highs = [bottom - top + BESIDE * len(band.beside) for (_, top, _, bottom), band in zip(extents, bands, strict=True)]
     positions: dict[str, Rectangle] = {}
     lines: dict[int, Line] = {}
     plates: dict[str, Plate] = {}
-    for band, part, (left, top, right, bottom), start, width in zip(
-        bands, parts, extents, starts, widths, strict=False
-    ):
-        room = high - (bottom - top) if _turns(band) else 0.0
-        by = start + (width - right + left) / 2 - left, HEADING + PAD / 2 - top + room
-        for box, spot in zip(part.scene.boxes, part.positions, strict=True):
-            positions[box.id] = replace(spot, x=spot.x + by[0], y=spot.y + by[1])
-        for arrow, line in zip(part.scene.arrows, part.lines, strict=True):
-            lines[id(arrow)] = moved_line(line, by)
-        plates |= {plate.frame.id: moved_plate(plate, by) for plate in part.plates}
-    bounds = [(start, start + width) for start, width in zip(starts, widths, strict=False)]
+    lanes: dict[int, Lane] = {}
+    near = _neighbours(across)
+    start = 0.0
+    for row in _rows(widths, highs, over):
+        beside = max(len(bands[number].beside) for number in row)
+        high = max(extents[number][3] - extents[number][1] for number in row)
+        end = start + AROUND + high + BESIDE * beside
+        here: dict[str, float] = {}
+        at = EDGE_OF_PAPER
+        for number in row:
+            part, (left, top, right, bottom) = parts[number], extents[number]
+            own = {box.id: spot.y - top for box, spot in zip(part.scene.boxes, part.positions, strict=True)}
+            down = _beside(own, here, near, high - (bottom - top), low=_turns(bands[number]))
+            here |= {key: y + down for key, y in own.items()}
+            by = at + (widths[number] - right + left) / 2 - left, start + HEADING + PAD / 2 - top + down
+            for box, spot in zip(part.scene.boxes, part.positions, strict=True):
+                positions[box.id] = replace(spot, x=spot.x + by[0], y=spot.y + by[1])
+            for arrow, line in zip(part.scene.arrows, part.lines, strict=True):
+                lines[id(arrow)] = moved_line(line, by)
+            plates |= {plate.frame.id: moved_plate(plate, by) for plate in part.plates}
+            corner = at + PAD, end - BESIDE * (beside - 0.75)
+            lanes[number] = Lane(
+                bands[number], at, start, at + widths[number], end, (at + PAD, start + 15), beside=corner
+            )
+            at += widths[number] + APART
+        start = end + APART
     scene = replace(scene, bands=tuple(bands))
     return on_paper(
         scene,
         tuple([positions[box.id] for box in scene.boxes]),
         tuple([lines[id(arrow)] for arrow in scene.arrows]),
-        bounds if scene.data else bounds[::-1],
+        (),
         tuple([plates[frame.id] for frame in scene.frames if frame.id in plates]),
         RIGHT,
+        tuple(lanes.values() if scene.data else reversed(lanes.values())),
     )
+
+
+def _rows(widths: Sequence[float], highs: Sequence[float], over: Callable[[float, float], float]) -> list[list[int]]:
+    """The bands in the rows that are the least over the size of a page, and few of these."""
+    best: tuple[float, int, list[list[int]]] = (math.inf, 0, [])
+    for limit in sorted({sum(widths[a:b]) for a in range(len(widths)) for b in range(a + 1, len(widths) + 1)}):
+        rows: list[list[int]] = []
+        filled = math.inf
+        for number, width in enumerate(widths):
+            if filled + width > limit + 0.5:
+                rows.append([])
+                filled = 0.0
+            rows[-1].append(number)
+            filled += width
+        wide = max(sum(widths[number] + APART for number in row) for row in rows) - APART + 2 * EDGE_OF_PAPER
+        high = sum(max(highs[number] for number in row) + AROUND + APART for row in rows) + BELOW
+        best = min(best, (over(wide, high), len(rows), rows))
+    return best[2]
+
+
+def _neighbours(across: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return what the arrows from band to band join to each box."""
+    near: dict[str, list[str]] = {}
+    for tail, head in across:
+        near.setdefault(tail, []).append(head)
+        near.setdefault(head, []).append(tail)
+    return near
+
+
+def _beside(
+    own: Mapping[str, float], here: Mapping[str, float], near: Mapping[str, list[str]], room: float, *, low: bool
+) -> float:
+    """Return how far down a band stands in its row, so that its boxes are beside those that they are joined to."""
+    apart = [here[other] - y for key, y in own.items() for other in near.get(key, ()) if other in here]
+    return min(room, max(0.0, median(apart))) if apart else room * low
 
 
 def narrowed(scene: Scene) -> Scene:

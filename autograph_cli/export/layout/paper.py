@@ -49,6 +49,19 @@ def moved_plate(plate: Plate, by: Point) -> Plate:
     )
 
 
+def moved_lane(lane: Lane, by: Point) -> Lane:
+    dx, dy = by
+    return replace(
+        lane,
+        left=lane.left + dx,
+        top=lane.top + dy,
+        right=lane.right + dx,
+        bottom=lane.bottom + dy,
+        title=(lane.title[0] + dx, lane.title[1] + dy),
+        beside=(lane.beside[0] + dx, lane.beside[1] + dy),
+    )
+
+
 def on_paper(
     scene: Scene,
     positions: tuple[Rectangle, ...],
@@ -56,12 +69,16 @@ def on_paper(
     bounds: Sequence[tuple[float, float]],
     plates: tuple[Plate, ...],
     way: Direction,
+    lanes: tuple[Lane, ...] = (),
 ) -> Placed:
-    """Add what stands around the graph: bands, a title above, a legend below; a narrow graph stands amid these."""
+    """Add what stands around the graph: bands, a title above, a legend below; a narrow graph stands amid these. Bands
+    are made of their `bounds`, if they are not given as `lanes`."""
     scene = roomy(bounds, scene) if bounds and not way.right else scene
     bottom = _bottom(positions, lines, plates)
     right = _right(scene, positions, lines, plates)
-    if bounds and way.right:
+    if lanes:
+        bottom, right = (max(ends) for ends in zip(*((lane.bottom, lane.right) for lane in lanes), strict=True))
+    elif bounds and way.right:
         beside = bottom + PAD + BESIDE * 0.75
         bottom += PAD + BESIDE * max(len(band.beside) for band in scene.bands)
         right = max(to for _, to in bounds)
@@ -69,12 +86,14 @@ def on_paper(
         bottom, right = bounds[-1][1], right + PAD
     end = bottom
     samples, bottom, far = legend(scene, bottom + 12, right)
-    top = 0.0 if bounds else _top(positions, lines, plates)
+    top = 0.0 if bounds or lanes else _top(positions, lines, plates)
     by = max(0.0, far - right) / 2, EDGE_OF_PAPER + (TITLE * 2.2 if scene.title else 0.0) - top
     positions = tuple(replace(spot, x=spot.x + by[0], y=spot.y + by[1]) for spot in positions)
     lines = tuple(moved_line(line, by) for line in lines)
     plates = tuple(moved_plate(plate, by) for plate in plates)
-    if bounds and way.right:
+    if lanes:
+        lanes = tuple(moved_lane(lane, by) for lane in lanes)
+    elif bounds and way.right:
         lanes = tuple(
             Lane(
                 band,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -251,13 +252,76 @@ def short(text: str, limit: int = LONGEST_LABEL) -> str:
 
 
 def clipped(text: str, limit: int) -> str:
-    """An operation with its arguments on one line, without the last of these where it is too long for a label.
+    """An operation with its arguments, a list, or code on one line: without the last of these, or what is in brackets,
+    where it is too long for a label.
 
     >>> clipped("convolution_backward 3×3 s2, padding 0, transposed", 34)
     'convolution_backward 3×3 s2, …'
     """
-    name, _, rest = text.partition(" ")
-    if len(text) <= limit or not name.isidentifier() or len(name) + 2 > limit or rest.startswith("= "):
-        return short(text, limit)
+    text = visible(text)
+    if len(text) <= limit or _CODE.search(text):
+        return abridged(text, limit)
     whole = text[: limit - 2].rpartition(", ")[0]
-    return f"{whole}, …" if whole else f"{name} …"
+    name = text.partition(" ")[0]
+    return f"{whole}, …" if whole else f"{name} …" if len(name) + 2 <= limit else short(text, limit)
+
+
+@lru_cache(1 << 12)
+def abridged(code: str, limit: int) -> str:
+    """A line of code, as little left out of its brackets as it takes to be no longer.
+
+    >>> abridged("fast = [w - 0.01 * g for w, g in zip(fast, grads)]", 28)
+    'fast = [w - 0.01 * g for …]'
+    >>> abridged("return F.cross_entropy(model(x),", 32)
+    'F.cross_entropy(model(x), …)'
+    """
+    code = _balanced(_KEYWORD.sub("", code)).rstrip(":,")
+    code = code.removeprefix("return ") if len(code) > limit else code
+    while len(code) > limit:
+        shorter = [f"{code[:at]}…{code[end:]}" for start, end in _brackets(code) for at in _ends(code, start, end)]
+        fit = [one for one in shorter if len(one) <= limit]
+        if not fit and min(map(len, shorter), default=len(code)) >= len(code):
+            end = max(code.rfind(" ", 0, limit - 1), code.rfind(".", 0, limit - 1)) + 1
+            return f"{code[:end]}…" if end else short(code, limit)
+        code = max(fit, key=len) if fit else min(shorter, key=len)
+    return code
+
+
+_CODE = re.compile(r"[(=]")
+_KEYWORD = re.compile(r"^(?:if|elif|while|assert|with|yield) (?=.)")
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+def _balanced(code: str) -> str:
+    """The code of one line of a statement without brackets that were opened before, and with those closed that end
+    after it."""
+    open_: list[str] = []
+    text = ""
+    for letter in code:
+        if letter in _CLOSING.values() and not (open_ and open_.pop() == letter):
+            continue
+        if letter in _CLOSING:
+            open_.append(_CLOSING[letter])
+        text += letter
+    more = " …" if text.endswith(",") else "…"
+    return f"{text}{more}{''.join(reversed(open_))}" if open_ else text
+
+
+def _brackets(code: str) -> Iterator[tuple[int, int]]:
+    """Where the contents of brackets start and end."""
+    starts = []
+    for position, letter in enumerate(code):
+        if letter in _CLOSING:
+            starts.append(position + 1)
+        elif letter in _CLOSING.values() and starts:
+            yield starts.pop(), position
+
+
+def _ends(code: str, start: int, end: int) -> Iterator[int]:
+    """Where the contents of a bracket can be cut: at their start, and after their words that are in no further one."""
+    yield start
+    deep = 0
+    for position in range(start, end):
+        deep += (code[position] in _CLOSING) - (code[position] in _CLOSING.values())
+        if code[position] == " " and not deep:
+            yield position + 1

@@ -9,10 +9,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.labels import LONGEST_LABEL, LONGEST_SUBTITLE, short
+from autograph_cli.export.scene.labels import LONGEST_LABEL, LONGEST_SUBTITLE, clipped, short
 from autograph_cli.export.scene.modules import LONGEST_TITLE, shown_by
 from autograph_cli.export.scene.parameters import chips_of
 from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
+from autograph_cli.export.simplify.closing import closed
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.source import Source
@@ -30,6 +31,8 @@ NAMED = 3
 TENSORS = "× k at an arrow: k tensors"
 _TURNS = re.compile(r"(?:↻ )?(× [\d,…]+(?: × [\d,…]+)*)")
 _CALL = re.compile(r" \(call \d+\)$")
+_CLASS = re.compile(r": [\w.]+")
+"""The class of a module in its title, which is left out where several share one."""
 _COMMENT = re.compile(r"\s+#[^'\"]*$")
 _WORD = re.compile(r"return |yield |(?:(?:el)?if|while) (?=.*:$)|\w+ = lambda\b[^:]*: ")
 """The words before what a line computes."""
@@ -39,6 +42,7 @@ Run = list[Box]
 def by_statement(scene: Scene, graph: Graph) -> Scene:
     """The scene with all that a line of the script computed in one box; what ran in other modules stays apart."""
     told = _Told(scene, graph)
+    scene = closed(scene, graph, list(_of_one_line(scene, told)))
     runs = [run for run in _runs(scene, told.box_line) if len(run) > 1]
     if not runs:
         return scene
@@ -58,6 +62,20 @@ def by_statement(scene: Scene, graph: Graph) -> Scene:
     note = f"folded: {many:,} operations in {len(runs):,} line{'s' * (len(runs) > 1)} of the script"
     arrows = _joined(scene, part)
     return replace(scene, boxes=tuple(boxes), arrows=arrows, notes=_noted(scene, note, arrows))
+
+
+def _of_one_line(scene: Scene, told: _Told) -> Iterator[str]:
+    """Yield the frames that hold operations of a single line only, which is the one that called the module."""
+    inside: dict[str, Run] = {}
+    for box in scene.boxes:
+        if box.style == "module" or box.style in OPERATIONS:
+            inside.setdefault(box.frame, []).append(box)
+    around = {frame.parent for frame in scene.frames}
+    for frame in scene.frames:
+        its = inside.get(frame.id, [])
+        plain = frame.id not in around and not frame.bare and all(box.style != "module" for box in its)
+        if plain and len(its) > 1 and len({line and (line.file, line.line) for line in map(told.box_line, its)}) == 1:
+            yield frame.id
 
 
 def cut_across(scene: Scene, graph: Graph, limit: int) -> Scene:
@@ -306,7 +324,7 @@ class _Told:
         times = turns.pop() if len(turns) == 1 else ""
         many = _operations(members)
         words = f"{many:,} operations" if self.data and texts else ", ".join(named)
-        below = " · ".join(filter(None, (times, short(words, LONGEST_SUBTITLE))))
+        below = " · ".join(filter(None, (times, clipped(words, LONGEST_SUBTITLE))))
         chips = chips_of(members)
         style = Counter(box.style for box in members).most_common(1)[0][0]
         if any(box.style == "operation" for box in members):
@@ -315,7 +333,7 @@ class _Told:
         return replace(
             first,
             style=style,
-            title=short(texts[0] if texts else words, LONGEST_TITLE),
+            title=clipped(texts[0] if texts else words, LONGEST_TITLE),
             subtitle=f"{below} {chips}".rstrip(),
             lines=(),
             tooltip="\n".join(box.tooltip.partition("\n")[0] for box in members),
@@ -339,7 +357,11 @@ class _Told:
         style = max(styles, key=lambda style: (style != "untracked", styles[style]))
         texts = self._texts(members)
         functions = list(dict.fromkeys(_function(its) for box in members if (its := self.box_line(box)) is not None))
-        often = [f"{name} × {count}" if styles["module"] and count > 1 else name for name, count in names.most_common()]
+        bare = {name: _CLASS.sub("", name) if len(names) > 1 else name for name in names}
+        often = [
+            f"{bare[name]} × {count}" if styles["module"] and count > 1 else bare[name]
+            for name, count in names.most_common()
+        ]
         shown = ", ".join(often[:NAMED]) + ("…" if len(often) > NAMED else "")
         lines: tuple[str, ...] = ()
         if len(texts) == 1 and not styles["module"]:
@@ -347,11 +369,11 @@ class _Told:
         elif texts:
             inside = list(dict.fromkeys(_CALL.sub("", box.title) for box in members if box.style == "module"))
             shown = ", ".join(functions) if all(functions) and len(functions) <= NAMED else shown
-            shown = ", ".join(inside) if inside else shown
+            shown = ", ".join(_CLASS.sub("", title) if inside[1:] else title for title in inside) if inside else shown
             more = len(texts) - NAMED if len(texts) > NAMED + 1 else 0  # one more takes no more room than to count it
-            lines = tuple([f" {short(text, LONGEST_LABEL)}" for text in texts[: -more or None]])
+            lines = tuple([f" {clipped(text, LONGEST_LABEL)}" for text in texts[: -more or None]])
             lines += (f" … {more:,} more lines",) if more else ()
-        title = short(shown, LONGEST_TITLE)
+        title = clipped(shown, LONGEST_TITLE)
         words = " and ".join(counts[: len(styles.keys() & {"module"}) + bool(_operations(members))])
         given = list(dict.fromkeys(box.title for box in members if box.style in ("leaf", "input")))
         words = f"{words} of {short(', '.join(given), LONGEST_LABEL)}" if given else words

@@ -40,14 +40,20 @@ def roll(scene: Scene, graph: Graph, *, lists: bool = True) -> Scene:
     first = {seat.path: key for key, seat in seats.items() if not any(seat.turn)}
     into = {key: first[seat.path] for key, seat in seats.items() if any(seat.turn) and seat.path in first}
     into |= _fed(scene, graph, seats, into)
+    result_of, again = _named(scene, set(first.values()), into)
+    into |= again
     last = {key: its for its, key in into.items()}
     arrows, itself = _arrows(scene, seats, into)
     members = {its: [box_of[its]] for its in into.values()}
     for key, its in into.items():
         members[its].append(box_of[key])
     several = {its: _one_of(boxes, graph, scene.data) for its, boxes in members.items()}
+    beside = {key: box_of[its].band for key, its in result_of.items()}
     boxes = tuple(
-        _turned(several.get(box.id, box), seats.get(box.id), box_of.get(last.get(box.id, "")), box.id in itself)
+        replace(
+            _turned(several.get(box.id, box), seats.get(box.id), box_of.get(last.get(box.id, "")), box.id in itself),
+            band=beside.get(box.id, box.band),
+        )
         for box in scene.boxes
         if box.id not in into
     )
@@ -116,6 +122,23 @@ def _fed(scene: Scene, graph: Graph, seats: dict[str, Seat], into: dict[str, str
     return fed
 
 
+def _named(scene: Scene, first: Collection[str], into: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Map each result of a turn to the box that stands for what made it, which may be in another band; and those of
+    further turns to the first result of the same."""
+    results = {box.id: box.style for box in scene.boxes if box.style in RESULTS}
+    made_by: dict[str, str] = {}
+    same: dict[tuple[object, ...], str] = {}
+    again = {}
+    for arrow in scene.arrows:
+        mine, other = (arrow.head, arrow.tail) if scene.data else (arrow.tail, arrow.head)
+        if mine in results and (other in into or other in first):
+            made_by[mine] = into.get(other, other)
+            met = same.setdefault((made_by[mine], results[mine], arrow.tensors[0][1]), mine)
+            if met != mine:
+                again[mine] = met
+    return made_by, again
+
+
 def _past_results(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) -> list[Arrow]:
     """The arrows; of those from a result into a turn, each comes from what made the result, as in the other turns.
 
@@ -142,6 +165,8 @@ def _one_of(boxes: Sequence[Box], graph: Graph, data: bool) -> Box:
     if box.style == "untracked" and boxes[-1].style == "operation":
         box = replace(box, style="operation", tooltip=f"{box.tooltip}\nnot recorded by autograd in the first turn")
     titles = list(dict.fromkeys(its.title for its in boxes))
+    if box.style in RESULTS:
+        return replace(box, title=names_of(titles), tooltip="\n".join(its.tooltip for its in boxes))
     if box.style in OPERATIONS:
         named = list(dict.fromkeys(its.subtitle for its in boxes if its.subtitle))
         if len(named) > 1:

@@ -100,10 +100,12 @@ def _between(small: Scene, scenes: Iterable[Scene]) -> Iterator[Scene]:
 
 def _partly_closed(scene: Scene, graph: Graph, chosen: Sequence[str]) -> Iterator[Scene]:
     """Yield the scene with a few chains folded, with its lines as boxes, then with more chains folded; and so with all
-    of these frames closed but those of the first call."""
-    call_of = {frame.id: frame.call for frame in scene.frames}
-    others = [frame for frame in chosen if call_of[frame] != call_of[chosen[0]]]
-    for part in (scene, with_results(closed(scene, graph, others))) if others else (scene,):
+    of these frames closed but those of the first call, and with those of higher orders."""
+    known = {frame.id: frame for frame in scene.frames}
+    closable = [[frame for frame in chosen if known[frame].call != known[chosen[0]].call]]
+    bands = sorted({known[frame].band for frame in chosen})
+    closable += [[frame for frame in chosen if known[frame].band >= band] for band in bands[:0:-1]]
+    for part in (scene, *(with_results(closed(scene, graph, some)) for some in closable if some)):
         yield part
         yield from _folding(part, LITTLE)
         lines = by_statement(part, graph)

@@ -44,6 +44,26 @@ def test_each_order_stands_to_the_right_of_the_one_below(data: bool) -> None:
     assert len(placed.plates) == 3
 
 
+def test_orders_stand_in_rows_where_these_fit_a_page_better() -> None:
+    page = sorted(lane.right for lane in side_by_side(scene()).lanes)[1] + 20
+    lanes = side_by_side(scene(), over=lambda wide, high: max(1.0, wide / page, high / 2_000)).lanes
+    rows = sorted({lane.top for lane in lanes})
+    assert len(rows) == 2
+    for one, other in combinations(lanes, 2):
+        beside = one.right < other.left or other.right < one.left
+        assert beside if one.top == other.top else one.bottom < other.top or other.bottom < one.top
+
+
+def test_a_derivative_stands_at_the_height_of_what_it_differentiates() -> None:
+    boxes = [Box(f"n{number}", "operation", "mul") for number in range(7)] + [Box("n7", "derivative", "mul", band=2)]
+    arrows = [Arrow(f"n{number}", f"n{number + 1}") for number in range(6)]
+    bands = Band(0, "order 0"), Band(2, "order 1")
+    for number in range(7):
+        placed = side_by_side(Scene("", tuple(boxes), tuple(arrows), bands), [("n7", f"n{number}")])
+        at = {box.id: spot.y for box, spot in zip(placed.scene.boxes, placed.positions, strict=True)}
+        assert abs(at["n7"] - at[f"n{number}"]) < 1
+
+
 def test_lines_are_broken_and_say_the_same() -> None:
     words = "decoder.layers.3.norm: LayerNorm · NativeLayerNormBackwardBackward0 · ∂ native_layer_norm"
     (box,) = narrowed(Scene("", (Box("n0", "derivative", "native_layer_norm_backward", words),), ())).boxes

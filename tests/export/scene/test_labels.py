@@ -13,6 +13,7 @@ from autograph_cli.export import VIEWS, ExportError, render
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import bars, links, written
 from autograph_cli.export.scene.building import build
+from autograph_cli.export.scene.labels import abridged
 from autograph_cli.export.scene.modules import framed
 from autograph_cli.export.scene.records import Arrow, Box, Scene
 from autograph_cli.export.simplify.saved_boxes import gathered
@@ -276,3 +277,25 @@ def test_what_a_module_keeps_stands_in_its_frame() -> None:
         replace(graph, nodes=nodes, calls=calls),
     )
     assert {box.id: box.frame for box in scene.boxes if box.style == "saved"} == {"s0": "m0", "s1": "m0"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "meta_loss += F.mse_loss(net(xq, fast), yq)",
+        "fast = [w - 0.01 * g for w, g in zip(fast, grads)]",
+        "loss = (E - E_ref) ** 2 + 10 * ((F - F_ref) ** 2).mean()",
+        "i_t, f_t, g_t, o_t = (",
+        "torch.sigmoid(gates[:, :HS]), torch.sigmoid(gates[:, HS:HS * 2]),",
+        "out = torch.zeros_like(x).index_add_(0, dst, x[src] * alpha.unsqueeze(-1))",
+        "if loss_fn(model(x)).item() > best:",
+        "targets.view(-1))",
+        "return self.head(self.blocks(self.digit(digits) + self.position(places[: digits.shape[1]])))",
+    ],
+)
+def test_code_is_cut_in_brackets_or_at_its_end(code: str) -> None:
+    for limit in range(16, 70):
+        told = abridged(code, limit)
+        assert len(told) <= limit + 1 and not re.search(r"\w…\w", told), (limit, told)
+        assert all(told.count(one) == told.count(other) for one, other in ("()", "[]")) or told[-1] == "…"
+        assert not told.startswith("if ")
