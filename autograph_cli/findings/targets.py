@@ -261,6 +261,16 @@ def _of_statement(seen: Seen, name: str, shown: str, nodes: list[Node]) -> Itera
 
 _WEIGHED = "What weighs is to be a number: else the weighed term pushes it to where that term is smallest."
 _WEIGHT = "Detach the difference where it multiplies: log_prob * advantage.detach()."
+SAMPLES = (
+    Rule(
+        "AG205",
+        "a sample without a gradient",
+        "What is drawn is a new tensor without history: what is computed from it trains neither the mean nor the "
+        "deviation that it was drawn with.",
+        "Draw with rsample(), or as mean + deviation * torch.randn_like(deviation).",
+        _drawn,
+    ),
+)
 RULES = (
     Rule(
         "AG512",
@@ -268,13 +278,6 @@ RULES = (
         "The loss is to move the prediction to the target; here it also moves the target to the prediction.",
         "Make the target under torch.no_grad(), or detach it, best from a copy of the network that follows slowly.",
         _moved_targets,
-    ),
-    Rule(
-        "AG515",
-        "the arguments of a loss are turned round",
-        "Of the two, only the first is brought to the other: the logarithms are of the data, and not of what is made.",
-        "Give what is predicted first, and then the target.",
-        _turned_round,
     ),
     Rule(
         "AG513",
@@ -285,18 +288,17 @@ RULES = (
         ("values",),
     ),
     Rule(
-        "AG205",
-        "a sample without a gradient",
-        "What is drawn is a new tensor without history: what is computed from it trains neither the mean nor the "
-        "deviation that it was drawn with.",
-        "Draw with rsample(), or as mean + deviation * torch.randn_like(deviation).",
-        _drawn,
-    ),
-    Rule(
         "AG514",
         "a result is thrown away",
         "This operation returns a new tensor, and does not change the one that it is given.",
         "Assign the result, or use the operation with _ at its end, which works in place.",
         _thrown_away,
+    ),
+    Rule(
+        "AG515",
+        "the arguments of a loss are turned round",
+        "Of the two, only the first is brought to the other: the logarithms are of the data, and not of what is made.",
+        "Give what is predicted first, and then the target.",
+        _turned_round,
     ),
 )

@@ -33,6 +33,8 @@ CAUSAL = ("triu", "tril", "causal", "subsequent")
 """Words by which a line says that what is later is not to be seen."""
 INDEPENDENCE = "independence"
 """The word by which a recorder is asked for it."""
+FACTS = ("later", "in order")
+"""The kinds of what is no fault by itself."""
 MODELS = 8
 """The most models that are looked at."""
 _SHIFTS = (("[:, :-1]", "[:, 1:]"), ("[:-1]", "[1:]"))
@@ -490,7 +492,8 @@ def _future(model: Model, base: Sequence[Any], ignored: set[int | str], causal: 
             if not found:
                 continue  # as of targets, which only a loss hangs on
             if found <= {side - 1}:
-                yield Influence("in order", f"{model.call.name}: no result hangs on what is later", line)
+                if not given.dtype.is_floating_point:
+                    yield Influence("in order", f"{model.call.name}: no result hangs on what is later", line)
                 return
             leaks.append((number, given, len(found - {side - 1})))
             break
