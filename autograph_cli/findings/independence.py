@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterator
 
-from autograph_cli.findings import last_layer, reshaped
+from autograph_cli.findings import last_layer, reshaped, targets
 from autograph_cli.findings.book import line_that
-from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.findings.records import Found, Rule, Seen, line_of
+from autograph_cli.findings.ways import shape_of
+from autograph_cli.graph import Edge, Node
 
 _LOADER = re.compile(r"^[^#]*DataLoader\(")
 _CAUSAL = re.compile(r"^[^#]*(triu|tril|causal|square_subsequent_mask)")
@@ -18,19 +21,61 @@ def _influences(seen: Seen) -> Iterator[Found]:
     if not seen.is_last or seen.trace.failure:
         return
     loaded = line_that(seen, _LOADER.match) is not None
-    told = [one for rule in (*reshaped.RULES, *last_layer.RULES) if rule.code in _CAUSES for one in rule.find(seen)]
+    told = [
+        one
+        for rule in (*reshaped.RULES, *last_layer.RULES, *targets.RULES)
+        if rule.code in _CAUSES
+        for one in rule.find(seen)
+    ]
     for notice in seen.trace.notices:
         # Rows are examples where a loader made them: else they may be one sequence, or a set.
         if (notice.kind == "examples" or (notice.kind == "rows" and loaded)) and not told:
             yield Found(notice.name, notice.source)
-        elif notice.kind == "future" and not told:
+        elif notice.kind == "in order" and (loss := _predicts(seen, 0)) and not told:
+            said = f"the loss at {line_of(loss.source)} compares each result with what was given at the same place"
+            yield Found(said, loss.source, (notice.name,), (loss.id,), _NEXT, _COPIES)
+        elif (notice.kind == "future" or (notice.kind == "later" and _predicts(seen, 1))) and not told:
             masked = line_that(seen, _CAUSAL.match)
             remedy = _MASK if masked else _ONE_WAY
             yield Found(notice.name, masked or notice.source, (), (), remedy, _LEAK)
 
 
-_CAUSES = ("AG506", "AG510")
-"""The rules that tell of an operation by which examples come together."""
+def _predicts(seen: Seen, later: int) -> Node | None:
+    """Return the loss whose targets are the indices that an embedding was given, so many places later; None if none."""
+    given = [(rows, shape_of(seen, node.args[-1])) for node in seen.graph if (rows := _indices(seen, node))]
+    for node in seen.graph:
+        target = _numbers(seen, node.args[1]) if node.op in last_layer.NLL and len(node.args) > 1 else ()
+        for rows, shape in given if target and len(set(target)) > 1 else ():
+            size = shape[-1]
+            ahead = [rows[at + later : at + size] for at in range(0, len(rows), size)]
+            short = len(target) != len(rows)
+            own = size - later if short else size
+            behind = [target[at : at + size - later] for at in range(0, len(target), own)]
+            if ahead == behind and size > later + 1:
+                return node
+    return None
+
+
+def _indices(seen: Seen, node: Node) -> tuple[int, ...]:
+    """The indices of sequences that an embedding was given."""
+    two = node.op == "embedding" and len(node.args) > 1 and len(shape_of(seen, node.args[-1])) == 2
+    return _numbers(seen, node.args[-1]) if two else ()
+
+
+def _numbers(seen: Seen, edge: Edge) -> tuple[int, ...]:
+    """The whole numbers of a tensor, where all of them were kept."""
+    measured = seen.graph[edge.node].measured
+    exact = measured.exact[edge.nr] if measured is not None and edge.nr < len(measured.exact) else None
+    if exact is None or not exact.data or exact.kind not in _WHOLE:
+        return ()
+    return struct.unpack(f"<{exact.count}{_WHOLE[exact.kind]}", exact.data)
+
+
+_WHOLE = {"i8": "q", "i4": "i"}
+_COPIES = "What is to be predicted is there to be copied: the loss falls, and nothing is learned of what comes next."
+_NEXT = "Give the model all but the last, ids[:, :-1], and compare with all but the first, ids[:, 1:]."
+_CAUSES = ("AG506", "AG510", "AG514")
+"""The rules that tell of an operation by which examples come together, or that was to keep times apart."""
 _LEAK = "A model that sees what it is to predict learns to copy it, and has nothing to copy where it is used."
 _ONE_WAY = (
     "Let a time take in nothing later: a causal mask, layers of one direction, convolutions that are padded before the "

@@ -36,7 +36,7 @@ _RANGES = {
 _BOUNDS = {"hardtanh": ("min_val", "max_val"), "clamp": ("min", "max")}
 """The arguments that tell what these can make."""
 NLL = ("nll_loss_forward", "nll_loss", "nll_loss2d_forward", "nll_loss2d", "nll_loss_nd")
-_DIFFERENCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
+DIFFERENCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
 _LOGITS = "binary_cross_entropy_with_logits"
 _PROBABILITIES = ("softmax", "_softmax", "sigmoid")
 PART = 0.05
@@ -69,7 +69,7 @@ def compared(seen: Seen) -> Iterator[tuple[Node, Edge, Edge]]:
     """The operations that take a difference which ends in a loss, the predictions, and the targets."""
     for node in _forward(seen):
         two = len(node.args) == 2 and node.kind == "operation"
-        if two and (node.op in _DIFFERENCES or (node.op in ("sub", "rsub") and ends_in_loss(seen, Edge(node.id)))):
+        if two and (node.op in DIFFERENCES or (node.op in ("sub", "rsub") and ends_in_loss(seen, Edge(node.id)))):
             for made, given in (node.args, node.args[::-1]):
                 if is_given(seen, given) and not is_given(seen, made):
                     yield node, made, given
@@ -133,7 +133,8 @@ def _reason(node: Node, reach: tuple[float, float]) -> str:
 
 def _targets_out_of_range(seen: Seen) -> Iterator[Found]:
     for node in _forward(seen):
-        targets = span_of(seen, node.args[1]) if node.op == _LOGITS and len(node.args) > 1 else None
+        two = node.op == _LOGITS and len(node.args) > 1 and not is_given(seen, node.args[0])
+        targets = span_of(seen, node.args[1]) if two else None
         if targets is not None and (targets[0] < -ROUNDING or targets[1] > 1 + ROUNDING):
             numbers = f"go from {targets[0]:.4g} to {targets[1]:.4g}"
             said = f"the targets of {where(node)} {numbers}, and are to be between 0 and 1"

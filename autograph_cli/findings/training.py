@@ -6,13 +6,15 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
 from functools import partial
+from math import prod
 from typing import TypeVar
 
 from autograph_cli.findings.book import OFTEN, Book, at, book_of, line_that
-from autograph_cli.findings.calls import LEARN
+from autograph_cli.findings.calls import LEARN, called, made_at
 from autograph_cli.findings.records import Found, Rule, Seen
-from autograph_cli.findings.ways import summands
+from autograph_cli.findings.ways import moves, summands
 from autograph_cli.graph import Edge, Source
 from autograph_cli.graph.cuts import behind
 from autograph_cli.graph.ledger import Happening, Optimizer
@@ -42,6 +44,50 @@ def _holds_others(seen: Seen) -> Iterator[Found]:
         if not others:
             continue
         yield _others(book, number, known, steps, others)
+
+
+def _holds_what_is_not_trained(seen: Seen) -> Iterator[Found]:
+    yield from _holds_others(seen)
+    yield from _holds_frozen(seen)
+
+
+def _holds_frozen(seen: Seen) -> Iterator[Found]:
+    """Yield what an optimizer was given by itself, and is frozen in all of its steps."""
+    book = book_of(seen)
+    if book is None or line_that(seen, _FREED.search):
+        return
+    for number in _stepped(book):
+        steps = book.steps_of(number)
+        frozen = frozenset.intersection(*(book.sets[each.frozen] & book.given(each) for each in steps))
+        names = {n: book.ledger.parameters[n].name for n in book.held[number]}
+        for source, owner in _given_alone(seen) if frozen else ():
+            own = {n for n, name in names.items() if re.match(rf"(\w+\.)?{re.escape(owner)}\.", name)}
+            if own and own <= frozen and len(steps) >= OFTEN:
+                made = made_at(seen, names[min(own)].rpartition(".")[0])
+                why = (f"it is made{at(made)}: {made.text}",) if made and "from_pretrained" in made.text else ()
+                yield Found(
+                    f"an optimizer is given {owner}.parameters(), which require no gradient and are never changed",
+                    source, why, covers=tuple(names[n] for n in own),
+                    reason="A step moves parameters by their gradients, and frozen ones have none.",
+                    remedy=_UNFREEZE if why else "Leave them out, or call requires_grad_() of what is to be trained.",
+                )  # fmt: skip
+
+
+_UNFREEZE = "Pass freeze=False where it is to be trained: from_pretrained freezes what it makes."
+
+
+def _given_alone(seen: Seen) -> Iterator[tuple[Source, str]]:
+    """The lines that make a group of the parameters of one part of a model, and that part."""
+    for file, script in seen.scripts.items():
+        groups = [
+            (key, x) for one in _parts(script.tree, ast.Dict) for key, x in zip(one.keys, one.values, strict=True)
+        ]
+        given = [x for key, x in groups if getattr(key, "value", None) == "params"]
+        given += [word.value for word in _parts(script.tree, ast.keyword) if word.arg == "params"]
+        for value in given:
+            if isinstance(value, ast.Call) and called(value) == "parameters" and isinstance(value.func, ast.Attribute):
+                owner = ast.unparse(value.func.value).removeprefix("self.")
+                yield Source(file, value.lineno, script.line(value.lineno)), owner
 
 
 def _others(book: Book, number: int, known: Optimizer, steps: list[Happening], others: frozenset[int]) -> Found:
@@ -85,7 +131,7 @@ def _in_none(seen: Seen) -> Iterator[Found]:
     told: dict[tuple[str, Source | None], list[int]] = {}
     apart = _in_terms_of_their_own(seen, book, lost)
     for n in lost:
-        found = _why_in_none(book, n, stepped) or apart.get(n)
+        found = _why_in_none(book, n, stepped) or _loose(seen, book, n) or apart.get(n)
         if found is not None:
             told.setdefault(found, []).append(n)
     for (why, source), numbers in told.items():
@@ -199,6 +245,41 @@ def _in_terms_of_their_own(seen: Seen, book: Book, lost: Iterable[int]) -> dict[
     return found
 
 
+def _loose(seen: Seen, book: Book, n: int) -> tuple[str, Source | None] | None:
+    """Return why a parameter that belongs to no model of an optimizer was to be learned; None if it may not."""
+    known, module = book.ledger.parameters[n], book.module(n)
+    if module is not None:
+        # All that a class of the script's, such as a loss, has by itself: not a network of layers.
+        own = [other for other in book.reached if book.root(other) == book.root(n)]
+        classes = {part.name for script in seen.scripts.values() for part in _parts(script.tree, ast.ClassDef)}
+        alone = all(book.module(other) is module for other in own) and module.cls in classes
+        return ("criterion", made_at(seen, known.name)) if alone and not _holds_any(book, own) else None
+    if known.name:
+        return ("alone", made_at(seen, known.name)) if _is_constant(seen, known.name) else None
+    # What was moved or converted, and is kept, is no parameter.
+    leaves = {node.id for node in seen.graph if node.kind == "leaf" and not node.outputs[0].names}
+    kept = [
+        node
+        for node in seen.graph
+        if moves(node) and node.args[0].node in leaves and node.source is not None and "Parameter(" in node.source.text
+        if prod(node.outputs[0].type.shape) == known.size and node.outputs[0].names
+    ]
+    return ("moved", kept[0].source) if len(kept) == 1 else None
+
+
+def _is_constant(seen: Seen, name: str) -> bool:
+    """Return whether a leaf is one number that a script makes and whose gradient it does not use by itself."""
+    leaves = [node.id for node in seen.graph if node.kind == "leaf" and name in node.outputs[0].names]
+    asked = {edge.node for entry in seen.graph.passes if entry.call == "grad" for edge in entry.inputs}
+    single = all(seen.graph[leaf].outputs[0].type.shape == () for leaf in leaves)
+    used = line_that(seen, re.compile(rf"\b{re.escape(name)}\.(grad|data|register)").search)
+    return bool(leaves) and single and not asked.intersection(leaves) and used is None
+
+
+def _holds_any(book: Book, numbers: Iterable[int]) -> bool:
+    return bool(frozenset().union(*book.held).intersection(numbers))
+
+
 def _leaves_behind(seen: Seen, term: Edge) -> set[str]:
     nodes = (seen.graph[number] for number in behind(seen.graph, [(term.node, term.nr)]))
     return {seen.name(Edge(node.id)) for node in nodes if node.kind == "leaf"}
@@ -240,6 +321,24 @@ def _lost(book: Book, why: str, source: Source | None, numbers: list[int]) -> Fo
             book.ledger.optimizers[second].source,
             (fact, f"the other is made{at(book.ledger.optimizers[first].source)}"),
             remedy="Give each optimizer the parameters of its own network.",
+        )  # fmt: skip
+    if why == "alone":
+        return Found(
+            f"{shown} {are} in no optimizer, and never changed", source, (fact,),
+            remedy="Give it to the optimizer, or make it without requires_grad where it is to stay.",
+        )  # fmt: skip
+    if why == "moved":
+        return Found(
+            "what is kept here is made from an nn.Parameter, and is none: parameters() leaves it out, and it is never "
+            "changed",
+            source, ("backward gives the nn.Parameter gradients, and no optimizer holds it",),
+            remedy="Make the nn.Parameter last: nn.Parameter(values.to(device) * scale).",
+        )  # fmt: skip
+    if why == "criterion":
+        assert module is not None
+        return Found(
+            f"{module.cls} has parameters and is in no optimizer: {shown} {are} never changed",
+            source, (fact,), remedy="Give its parameters to the optimizer as well.",
         )  # fmt: skip
     if why == "replaced":
         return Found(
@@ -295,6 +394,21 @@ def _freezes_nothing(seen: Seen) -> Iterator[Found]:
             yield Found(
                 f"{match[1] if match else module.cls}.requires_grad = False freezes nothing: it is a module", source
             )
+    for file, script in seen.scripts.items() if book and book.reached else ():
+        every = _parts(script.tree, ast.Attribute)
+        read = {part.attr for part in every if isinstance(part.ctx, ast.Load)}
+        for part in every:
+            own = isinstance(part.ctx, ast.Store) and part.attr not in (*read, "requires_grad")
+            if own and SequenceMatcher(None, part.attr, "requires_grad").ratio() > _LIKE:
+                yield Found(
+                    f"{ast.unparse(part)} = ... freezes nothing: the attribute is called requires_grad",
+                    Source(file, part.lineno, script.line(part.lineno)), (f"nothing reads {part.attr}",),
+                    remedy="Call requires_grad_(False).", reason="Python takes any attribute, and nothing looks at it.",
+                )  # fmt: skip
+
+
+_LIKE = 0.85
+"""The likeness by which a name is that of another with a mistake in it."""
 
 
 def _made_anew(seen: Seen) -> Iterator[Found]:
@@ -358,7 +472,7 @@ RULES = (
         "an optimizer holds what is not trained",
         "An optimizer holds tensors, not a model: what takes the model's place later is unknown to it.",
         "Make the optimizer last, from the model that is trained.",
-        _holds_others,
+        _holds_what_is_not_trained,
         ledger=True,
     ),
     Rule(

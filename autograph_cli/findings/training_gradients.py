@@ -10,7 +10,7 @@ from itertools import pairwise
 from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of
 from autograph_cli.findings.calls import called
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
-from autograph_cli.findings.ways import is_given, shape_of, span_of, takers
+from autograph_cli.findings.ways import is_given, plain_op, shape_of, span_of, takers
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED, behind, where
 from autograph_cli.graph.ledger import Happening, Hook, Keeper
@@ -340,7 +340,7 @@ def _constant_number(seen: Seen) -> Iterator[Found]:
 
 def _constant_part(seen: Seen) -> Iterator[Found]:
     """A term of what backward starts from that is computed, over several operations, from what a line took off."""
-    told = set()
+    told: set[Source | None] = set()
     for term in seen.graph if seen.is_last_of_kind else ():
         constant = [edge for edge in term.args if seen.graph[edge.node].kind == "untracked"]
         if not _is_scalar_sum(seen, term) or len(constant) != 1 or shape_of(seen, constant[0]):
@@ -348,7 +348,18 @@ def _constant_part(seen: Seen) -> Iterator[Found]:
         nodes = [
             seen.graph[number] for number in behind(seen.graph, [(constant[0].node, constant[0].nr)], untracked=True)
         ]
-        # What a derivative or a line under no_grad made is another matter.
+        unrecorded = _unrecorded(seen, nodes)
+        if unrecorded is not None and unrecorded not in told:
+            told.add(unrecorded)
+            yield Found(
+                f"a term of the loss is computed at {line_of(unrecorded)}, where nothing is recorded: it adds nothing "
+                "to the gradient",
+                unrecorded, (f"{where(term)} adds it to what backward starts from, and it has no history",),
+                (term.id,), "Compute it outside of no_grad; what is to stay as it is alone within.",
+                "What is computed under no_grad has no history: this term trains nothing.",
+            )  # fmt: skip
+            continue
+        # What a derivative made is another matter.
         lines = {node.source for node in nodes if node.kind == "untracked" and shape_of(seen, Edge(node.id))}
         for source in lines - {None, term.source} if all(node.op != "grad" for node in nodes) else ():
             taken = _taken_off(seen, source)
@@ -361,6 +372,15 @@ def _constant_part(seen: Seen) -> Iterator[Found]:
                     (term.id,), "Leave .data and detach out of what is to be learned from.",
                     "What was taken off has no history: this term trains nothing.",
                 )  # fmt: skip
+
+
+def _unrecorded(seen: Seen, nodes: Sequence[Node]) -> Source | None:
+    """The line that made a part of a term last of those that took what requires a gradient under no_grad; None if none
+    did, or if a part was cut off in another way."""
+    cut = [node for node in nodes if node.cut and node.source is not None]
+    others = any(node.op in ("grad", "detach") or (node.source and _MEANT.search(node.source.text)) for node in nodes)
+    trained = [node for node in cut if any(node.args[at].node in seen.reached for at in node.cut)]
+    return None if others or not trained else trained[-1].source
 
 
 def _taken_off(seen: Seen, source: Source | None) -> str:
@@ -433,7 +453,7 @@ def _is_term(seen: Seen, user: Node, given: Edge) -> bool:
 
 
 def _is_scalar_sum(seen: Seen, node: Node) -> bool:
-    scalar = node.op in _TERMS and node.outputs[0].type.shape == ()
+    scalar = plain_op(node) in _TERMS and node.outputs[0].type.shape == ()
     return scalar and node.id in seen.reached and _is_in_sum(seen, node)
 
 
@@ -447,7 +467,7 @@ def _is_in_sum(seen: Seen, term: Node) -> bool:
             return True
         users = (user for nr in range(len(node.outputs)) for user in seen.users.get(Edge(node.id, nr), ()))
         for user in users:
-            if user.op in (*_TERMS, *_MULTIPLES) and user.id not in met:
+            if plain_op(user) in (*_TERMS, *_MULTIPLES) and user.id not in met:
                 met.add(user.id)
                 stack.append(user)
     return False

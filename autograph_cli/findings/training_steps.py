@@ -229,12 +229,15 @@ def _moves_nothing(seen: Seen) -> Iterator[Found]:
         still = list(takewhile(lambda each: not each.moved, reversed(steps)))
         scheduled = [each for each in book.of("schedule") if each.optimizer == number]
         rates = [each.rate for each in steps]
+        least = GONE * max(rates, default=0.0)
+        gone = [rate for nr, rate in enumerate(rates) if max(rates[nr:]) < least]
         name, source = book.optimizer(number), steps[-1].source if steps else None
-        facts = [f"{len(still)} steps had gradients, and moved no parameter"]
-        if len(still) > OFTEN and scheduled and rates[-1] < GONE * max(rates):
-            said = f"{name}.step() changes nothing any more: the scheduler{at(scheduled[-1].source)} has brought its "
-            said += f"learning rate from {max(rates):g} to {rates[-1]:g}"
+        facts = [f"{len(still)} steps had gradients, and moved no parameter"] if still else []
+        if len(gone) > OFTEN and scheduled:
+            said = f"{name}.step() changes hardly anything any more: the scheduler{at(scheduled[-1].source)} has "
+            said += f"brought its learning rate from {max(rates):g} to {rates[-1]:g}"
             remedy = "Call the scheduler's step as often as it is made for, which is mostly once in an epoch."
+            facts.append(f"it was called {len(scheduled)} times in {len(steps)} steps")
             yield Found(said, scheduled[-1].source, tuple(facts), remedy=remedy)
             continue
         if len(steps) <= OFTEN or len(still) < len(steps):

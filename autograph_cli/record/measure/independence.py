@@ -33,6 +33,8 @@ CAUSAL = ("triu", "tril", "causal", "subsequent")
 """Words by which a line says that what is later is not to be seen."""
 INDEPENDENCE = "independence"
 """The word by which a recorder is asked for it."""
+FACTS = ("later", "in order")
+"""The kinds of what is no fault by itself."""
 MODELS = 8
 """The most models that are looked at."""
 _SHIFTS = (("[:, :-1]", "[:, 1:]"), ("[:-1]", "[1:]"))
@@ -46,7 +48,8 @@ class Influence(Struct, frozen=True):
     """Something that hangs, or does not hang, on what it was to."""
 
     kind: str
-    """`examples`, or `rows` that may be no examples, `future`, `input`, `parameter`; or `unchecked`."""
+    """`examples`, or `rows` that may be no examples, `future`, or `later` where nothing says that it is not to be seen,
+    `in order` where it is not, `input`, `parameter`; or `unchecked`."""
     said: str
     source: Source | None = None
 
@@ -162,16 +165,27 @@ class Model:
         self.module = copy.deepcopy(call.module).eval()
         given: list[tuple[int | str, Any]] = [*enumerate(call.args), *call.kwargs.items()]
         self.given = [(n, arg) for n, arg in given if isinstance(arg, torch.Tensor) and arg.numel() > 1]
+        self.inner: list[Any] = []
+        """What its last part made that is more than single numbers, in the last call."""
+        for part in self.module.modules():
+            if part is not self.module:
+                part.register_forward_hook(self._made)
+
+    def _made(self, module: Any, args: Any, result: Any) -> None:
+        self.inner = [one for one in tensors(self.torch, result) if one.dim() > 1] or self.inner
 
     def run(self, position: int | str | None = None, value: Any = None, trace: Any = None) -> list[Any]:
-        """The tensors of its result, with one argument replaced; single numbers, as its loss, come last."""
+        """The tensors of its result, with one argument replaced; single numbers, as its loss, come last, and where it
+        returns nothing else, what its last part made comes first."""
+        self.inner = []
         with self.torch.no_grad():
             previous = sys.gettrace()
             if trace is not None:
                 sys.settrace(trace)
             try:
                 made = tensors(self.torch, self.call_with(position, value))
-                return sorted(made, key=lambda one: one.dim() == 0)
+                parts = self.inner if all(one.dim() == 0 for one in made) else []
+                return [*parts, *sorted(made, key=lambda one: one.dim() == 0)]
             finally:
                 if trace is not None:
                     sys.settrace(previous)
@@ -237,8 +251,7 @@ def influences(torch: Any, call: Call, text: Callable[[str, int], str], slow: fl
             yield Influence("input", said, _written(model, model.module))
     yield from _examples(model, base, ignored)
     causal = _is_causal(model)
-    if causal:
-        yield from _future(model, base, ignored, causal if isinstance(causal, Source) else None)
+    yield from _future(model, base, ignored, causal)
     yield from _parameters(model)
 
 
@@ -276,7 +289,16 @@ def _is_causal(model: Model) -> Source | bool:
         return _written(model, model.module) or True
     held = [*model.module.buffers(), *(x for part in model.module.modules() for x in vars(part).values())]
     there = any(_is_triangle(model.torch, x) for x in [*held, *model.call.args, *model.call.kwargs.values()])
-    return (there or _predicts_next(model)) and (_written(model, model.module) or True)
+    return (there or _is_shifted(model) or _predicts_next(model)) and (_written(model, model.module) or True)
+
+
+def _is_shifted(model: Model) -> bool:
+    """Return whether a model is given a sequence and, as what it is to predict, the same one place later."""
+    rows = [given for _, given in model.given if given.dim() == 2 and given.shape[1] > 2]
+    pairs = [(one, other) for one in rows for other in rows if one is not other and one.shape == other.shape]
+    return any(
+        bool((one[:, 1:] == other[:, :-1]).all()) and bool((one[:, 1:] != one[:, :-1]).any()) for one, other in pairs
+    )
 
 
 def _predicts_next(model: Model) -> bool:
@@ -355,8 +377,10 @@ def _examples(model: Model, base: Sequence[Any], ignored: set[int | str]) -> Ite
         source, name = _first_mixed(model, number, given, dim, row)
         count = len((found or set()) - {row})
         where = f", from {name}" if name else ""
+        # Indices have no features: of two dimensions one is that of examples, and all of them are mixed.
+        apart = (given.dim() > 2 and (0, 0) in pairs) or (given.dim() == 2 and not given.dtype.is_floating_point)
         yield Influence(
-            "examples" if given.dim() > 2 and (0, 0) in pairs else "rows",
+            "examples" if apart else "rows",
             f"{model.call.name}: examples influence each other{where}: with row {row} of input {number}, "
             f"{_shown(given)}, {count} other row{'s' * (count != 1)} of the result change{'s' * (count == 1)}",
             source,
@@ -445,12 +469,16 @@ def _tracer(torch: Any, seen: list[tuple[str, int, str, Any]]) -> Any:
     return enter
 
 
-def _future(model: Model, base: Sequence[Any], ignored: set[int | str], line: Source | None) -> Iterator[Influence]:
-    """A result at one time that hangs on what is later, in each input that has times."""
+def _future(model: Model, base: Sequence[Any], ignored: set[int | str], causal: Source | bool) -> Iterator[Influence]:
+    """A result at one time that hangs on what is later, in each input that has times; of indices also where nothing
+    says that it is not to, or that it does not."""
+    line = causal if isinstance(causal, Source) else _written(model, model.module)
     leaks: list[tuple[int | str, Any, int]] = []
     for number, given in model.given:
         for dim in (1, 0):
             if number in ignored or given.dim() <= dim or base[0].dim() <= dim or given.dtype == model.torch.bool:
+                continue
+            if not causal and (given.dim() != 2 or given.dtype.is_floating_point):
                 continue
             side = given.shape[dim]
             other = 1 - dim
@@ -464,12 +492,14 @@ def _future(model: Model, base: Sequence[Any], ignored: set[int | str], line: So
             if not found:
                 continue  # as of targets, which only a loss hangs on
             if found <= {side - 1}:
+                if not given.dtype.is_floating_point:
+                    yield Influence("in order", f"{model.call.name}: no result hangs on what is later", line)
                 return
             leaks.append((number, given, len(found - {side - 1})))
             break
     for number, given, count in leaks[:1]:
         said = f"{model.call.name}: the future leaks: {count} earlier times of the result change with the last of "
-        yield Influence("future", f"{said}input {number}, {_shown(given)}", line)
+        yield Influence("future" if causal else "later", f"{said}input {number}, {_shown(given)}", line)
 
 
 def _parameters(model: Model) -> Iterator[Influence]:
