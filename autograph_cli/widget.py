@@ -44,7 +44,7 @@ class Live:
             return
         if page is not None:
             self.widget.page = page
-            self.widget.said = f"{trace.total_steps:,} step{'s' * (trace.total_steps != 1)}"
+            self.widget.said = f"{trace.ended:,} step{'s' * (trace.ended != 1)}"
 
 
 def _widget() -> Any:

@@ -47,7 +47,7 @@ def _title(step: Step, trace: Trace, measured: Profile, its_costs: list[Cost]) -
         nanoseconds_text,
         (total.forward, total.backward, max(measured.wall - total.time, 0), measured.wall, measured.measuring),
     )
-    title = f"{trace.script}, {step_words(step, trace.total_steps)}"
+    title = f"{trace.script}, {step_words(step, trace.ended)}"
     return visible(
         f"{title}: {wall}: operations {forward}, backward {backward}, the rest (Python, and what is not in the graph) "
         f"{rest}; recording and measuring took {measuring} more, which is taken off."

@@ -87,7 +87,8 @@ def kept_bytes(nodes: Iterable[Node]) -> int:
 
 
 def _steps(trace: Trace) -> str:
-    total, kept = trace.total_steps, len(trace.steps)
+    total = trace.ended
+    kept = len(trace.steps) - (total < trace.total_steps)
     text = f"{total} step{'' if total == 1 else 's'}"
     return text if total == kept else f"{text}, {kept} kept"
 

@@ -75,7 +75,7 @@ def _finish(recorder: Any, options: dict[str, Any], folder: Path, process: int) 
         return
     if where is not None and not options["quiet"]:
         with contextlib.suppress(Exception):  # stderr may be closed
-            steps = f"{trace.total_steps:,} step{'s' * (trace.total_steps != 1)}, {len(trace.steps)} kept"
+            steps = f"{trace.ended:,} step{'s' * (trace.ended != 1)}, {len(trace.steps)} kept"
             print(f"autograph: {trace.script}, {steps}: {where}", file=sys.stderr)
 
 

@@ -35,7 +35,7 @@ def steps(ctx: click.Context, source: Source, as_json: bool) -> None:
     if as_json:
         told = {
             "script": trace.script,
-            "steps": trace.total_steps,
+            "steps": trace.ended,
             "kinds": step_table.kinds(trace),
             "kept": step_table.rows(trace),
             "optimizers": step_table.optimizers(trace),

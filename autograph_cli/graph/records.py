@@ -570,21 +570,26 @@ class Trace(Record, frozen=True):
     def __repr__(self) -> str:
         """In short, for its graphs may be large."""
         kept = f", {len(self.steps)} kept" if len(self.steps) != self.total_steps else ""
-        return f"<Trace of {self.script}: {self.total_steps:,} step{'s' * (self.total_steps != 1)}{kept}>"
+        return f"<Trace of {self.script}: {self.ended:,} step{'s' * (self.ended != 1)}{kept}>"
+
+    @property
+    def ended(self) -> int:
+        """Return how many steps there were, without what ran after the last backward pass of a script that did not
+        fail."""
+        last = self.steps[-1] if self.steps and not self.failure else None
+        after = last is not None and last.nth == self.total_steps and not last.passes
+        return self.total_steps - (after and any(step.passes for step in self.steps))
 
     def main_step(self) -> Step | None:
         """The step that is shown unless told: the last in which a backward pass ran, one that is small beside another
-        apart; of a kind that trains, if any does; else the last that has a graph, as in a script that failed."""
+        apart; of a kind that trains, if any does, or came again; else the last that has a graph, as in a script that
+        failed."""
         found = [step for step in reversed(self.steps) if step.has_nodes]
         passed = [] if self.failure else [step for step in found if step.passes]
-        passed = [step for step in passed if self._trains(step)] or passed
-        most = max((step.ran for step in passed), default=0)
-        return next((step for step in (*passed, *found) if not is_small(step.ran, most)), None)
-
-    def _trains(self, step: Step) -> bool:
-        """Return whether it is one of several steps after which an optimizer took one."""
-        kind = self.kind_of(step)
-        return kind is not None and kind.stepped and kind.count > 1
+        again = [step for step in passed if (kind := self.kind_of(step)) is not None and kind.count > 1]
+        trains = [step for step in again if self.kinds[step.kind or 0].stepped]
+        most = max((step.ran for step in trains or passed), default=0)
+        return next((step for step in (*trains, *again, *passed, *found) if not is_small(step.ran, most)), None)
 
     def kind_of(self, step: Step) -> StepKind | None:
         """Return the kind of a step, if it is known."""

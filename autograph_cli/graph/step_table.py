@@ -44,15 +44,16 @@ def optimizers(trace: Trace) -> list[str]:
 
 def to_text(trace: Trace) -> str:
     """Return the tables as text."""
-    total, kept = trace.total_steps, len(trace.steps)
-    lines = [f"{trace.script}: {total:,} step{'s' * (total != 1)}, {kept} kept"]
+    total, kept = trace.ended, len(trace.steps)
+    after = total < trace.total_steps
+    lines = [f"{trace.script}: {total:,} step{'s' * (total != 1)}, {kept - after} kept{', and what ran after' * after}"]
     found = [{**row, "": "trains" if row["trains"] else ""} for row in kinds(trace)]
     if found:
         lines += ["", *_table(_KINDS, found)]
     if kept:
         main = trace.main_step()
-        shown = main.nth if main is not None else None
-        told = [{**row, "": "shown unless told" if row["step"] == shown else ""} for row in rows(trace)]
+        marks = {total + 1: "after the last step", main.nth if main is not None else 0: "shown unless told"}
+        told = [{**row, "": marks.get(row["step"], "")} for row in rows(trace)]
         lines += ["", "kept:", *_table(_HEAD, told)]
     said = optimizers(trace)
     lines += ["", *said] if said else []

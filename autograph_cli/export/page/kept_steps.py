@@ -191,9 +191,12 @@ def _told(trace: Trace, step: Step) -> dict[str, Any]:
     named = ", ".join(map(shown_name, row["roots"])) or "a tensor without a name"
     line = f" at {row['line']}" if row["line"] else ""
     ended = f"ended by {row['call']} of {named}{line}" if row["call"] else "without a backward call"
+    which = f"Step {step.nth:,} of {max(trace.ended, step.nth):,}"
+    if step.nth > trace.ended > 0:
+        which = "After the last step"
     return {
         "n": step.nth,
-        "words": visible(f"Step {step.nth:,} of {max(trace.total_steps, step.nth):,}, {ended}"),
+        "words": visible(f"{which}, {ended}"),
         "kind": f"{row['call']} {row['line']}",
         "passes": [visible(line) for line in _passes(step.graph)],
         "lane": told_lane(trace.ledger, step.number),

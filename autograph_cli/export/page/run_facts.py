@@ -19,7 +19,7 @@ def told_run(options: RenderOptions, trace: Trace, steps: Sequence[KeptStep], dr
     engine = f"PyTorch{version}" if trace.engine == "pytorch" else "autograph's engine"
     return {
         "run": {
-            "words": f"{trace.total_steps:,} step{'s' * (trace.total_steps != 1)}, {len(steps):,} kept; {engine}",
+            "words": f"{trace.ended:,} step{'s' * (trace.ended != 1)}, {len(steps):,} kept; {engine}",
             "failure": visible(trace.failure),
             "hooks": told_hooks(trace.ledger),
             "next": [list(pair) for pair in _next(options, trace)],

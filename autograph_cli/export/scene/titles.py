@@ -28,7 +28,7 @@ def title_of(title: str, view: str, source: Graph | Step, total_steps: int, chos
     script, _, part = title.partition(" · ")
     roots = _differentiated(source.graph if isinstance(source, Step) else source) if chosen is None else chosen
     parts = [script, view, _listed(roots) if view else ""]
-    if isinstance(source, Step) and total_steps > 1:
+    if isinstance(source, Step) and (total_steps > 1 or source.nth > total_steps > 0):
         parts.append(step_words(source, total_steps))
     return " · ".join(filter(None, [*parts, part]))
 
@@ -38,7 +38,11 @@ def step_words(step: Step, total: int) -> str:
 
     >>> step_words(Step(3, Graph()), 4), step_words(Step(1, Graph()), 4)
     ('the last of 4 steps', 'step 2 of 4')
+    >>> step_words(Step(4, Graph()), 4)
+    'after 4 steps'
     """
+    if step.nth > total:
+        return f"after {total:,} step{'s' * (total != 1)}"
     return f"the last of {total:,} steps" if step.nth == total else f"step {step.nth:,} of {total:,}"
 
 

@@ -1,5 +1,5 @@
-"""Foretells how often the loops around a backward call will still turn, as far as their heads tell, so that the last
-step of a long loop is known before it comes.
+"""Foretells how often the loops around a backward call will still turn, as far as their heads tell, or a counter that
+ends them, so that the last step of a long loop is known before it comes.
 
 Nothing of the script's is called for it: what a head names is looked up, and lengths are those of built-in containers,
 of tensors, and of classes whose `__len__` returns an expression of such.
@@ -8,10 +8,12 @@ of tensors, and of classes whose `__len__` returns an expression of such.
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import inspect
+import math
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -41,8 +43,20 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.FloorDiv: lambda a, b: a // b,
     ast.Mod: lambda a, b: a % b,
 }
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.GtE,
+    ast.LtE: ast.Gt,
+    ast.Gt: ast.LtE,
+    ast.GtE: ast.Lt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+}
+_WAYS: dict[type[ast.cmpop], int] = {ast.Lt: 1, ast.LtE: 1, ast.Gt: -1, ast.GtE: -1, ast.NotEq: 0}
+"""Where the left side counts to, as long as a comparison holds that ends a loop."""
 _FUNCTIONS: dict[str, Any] = {"int": int, "max": max, "min": min, "round": round, "range": range}
 _VIEWS = ("items", "keys", "values")
+_BY_ONE = {"count": 1, "enumerate": 2, "range": 2}
+"""What counts by ones, where it is given so many arguments at most."""
 _BARS, _COPIES = ("tqdm", "trange", "track"), ("list", "tuple", "sorted", "reversed", "iter")
 _PLAIN_SAMPLERS = ("RandomSampler", "SequentialSampler")
 _DEEPEST = 8
@@ -91,9 +105,19 @@ class Forecast:
         try:
             while frame is not None and (kind := kind_of(frame.f_code.co_filename)) != RUNNER:
                 for loop in self._around(frame) if kind == USER else ():
+                    if not inner:  # of the loop within nobody knows how many turns it takes in all
+                        raise Unknown
                     names = {**frame.f_globals, **variables_of(frame)}
-                    length, at, known = self._turn(loop.iter, _counter(loop), names)
+                    length, at, known = self._head(loop, names)
+                    until = self._until(loop, frame.f_lineno, names, counts=at is not None)
+                    if length is None:
+                        if until is None:
+                            raise Unknown
+                        turns, inner, sure = turns + inner * until, 0, False
+                        continue
                     sure = sure and known and not _may_end(loop, frame.f_lineno if at is None else 0)
+                    if until is not None and at is not None:
+                        length = min(length, at + 1 + until)
                     at = (count - 1) // inner % max(length, 1) if at is None else at
                     turns, inner = turns + inner * max(length - 1 - at, 0), inner * length
                 frame = frame.f_back
@@ -101,7 +125,7 @@ class Forecast:
             return None
         return Left(turns, sure)
 
-    def _around(self, frame: FrameType) -> Iterator[ast.For]:
+    def _around(self, frame: FrameType) -> Iterator[ast.For | ast.While]:
         """The loops of a function in which it is, the innermost first."""
         code, line, begun = frame.f_code, frame.f_lineno, self._begun.get(frame.f_code, ())
         if line in begun:  # where it was then: no loop has begun since, and its text may not be there
@@ -112,11 +136,34 @@ class Forecast:
                 and first <= line <= last
                 and not any(first <= n <= last for n in begun)
             ):
-                if not isinstance(loop, ast.For):
+                if isinstance(loop, ast.AsyncFor):
                     raise Unknown
                 yield loop
 
     # -- the head of a loop
+
+    def _head(self, loop: ast.For | ast.While, names: _Names) -> tuple[int | None, int | None, bool]:
+        """Return how many turns a loop takes by its head, if that tells, and which one it is in: see `_Turn`."""
+        try:
+            return (None, None, False) if isinstance(loop, ast.While) else self._turn(loop.iter, _counter(loop), names)
+        except (Unknown, ArithmeticError, LookupError, AttributeError, TypeError, ValueError):
+            return None, None, False
+
+    def _until(self, loop: ast.For | ast.While, line: int, names: _Names, *, counts: bool) -> int | None:
+        """Return how many more turns a loop takes until a counter ends it, which its head or an `if` with a `break`
+        compares; its variable is one where it `counts`. None where there is no such counter."""
+        steps, found = _counters(loop, counts), []
+        for test, at in _tests(loop):
+            for count, limit, way, last in _compared(test):
+                by, where = steps.get(ast.unparse(count), (0, 0))
+                with contextlib.suppress(Unknown, KeyError, AttributeError, TypeError):
+                    if by and by * way >= 0:
+                        span = (self._number(limit, names) - self._number(count, names)) / by
+                        turns = math.floor(span) + 1 if last else math.ceil(span)
+                        # What comes at the head or above the call is of the next turn.
+                        counted_first = (where <= line, where) < (at <= line, at)
+                        found += [max(turns - counted_first, 0)] if way or span >= 0 else []
+        return min(found, default=None)
 
     def _turn(self, iterated: ast.expr, target: ast.expr | None, names: _Names) -> _Turn:
         """Return how many turns a loop over this takes, and which one it is in."""
@@ -276,7 +323,49 @@ def _counter(loop: ast.For) -> ast.expr | None:
     return None if any(part.id in bound and isinstance(part.ctx, ast.Store) for part in parts) else loop.target
 
 
-def _may_end(loop: ast.For, counted: int) -> bool:
+def _counters(loop: ast.For | ast.While, counts: bool) -> dict[str, tuple[float, int]]:
+    """Return what each turn of a loop adds a number to, in one place: the number, and the line."""
+    stores = Counter(ast.unparse(part) for part in ast.walk(loop) if isinstance(getattr(part, "ctx", None), ast.Store))
+    found: dict[str, tuple[float, int]] = {}
+    if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call):
+        name, given = ast.unparse(loop.iter.func).rpartition(".")[2], loop.iter.args
+        if len(given) <= _BY_ONE.get(name, 2 if counts else -1):
+            first = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else loop.target
+            found[ast.unparse(first)] = 1, loop.lineno
+    for part in loop.body:
+        if isinstance(part, ast.AugAssign) and isinstance(part.op, (ast.Add, ast.Sub)):
+            by = part.value.value if isinstance(part.value, ast.Constant) else None
+            if isinstance(by, (int, float)):
+                found[ast.unparse(part.target)] = by if isinstance(part.op, ast.Add) else -by, part.lineno
+    return {name: each for name, each in found.items() if stores[name] == 1}
+
+
+def _tests(loop: ast.For | ast.While) -> Iterator[tuple[ast.expr, int]]:
+    """Yield the comparisons by which a loop goes on as long as they hold, each with its line."""
+    if isinstance(loop, ast.While):
+        yield from ((each, loop.lineno) for each in _joined(loop.test, ast.And))
+    for part in loop.body:
+        if isinstance(part, ast.If) and isinstance(part.body[-1], ast.Break):
+            for each in _joined(part.test, ast.Or):
+                if isinstance(each, ast.Compare) and type(each.ops[0]) in _OPPOSITE:
+                    yield ast.Compare(each.left, [_OPPOSITE[type(each.ops[0])]()], each.comparators), part.lineno
+
+
+def _joined(test: ast.expr, by: type[ast.boolop]) -> list[ast.expr]:
+    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, by) else [test]
+
+
+def _compared(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, int, bool]]:
+    """Yield either side of a comparison as what counts to the other, with its direction, 0 for any, and whether the
+    limit is the last for which it holds."""
+    way = _WAYS.get(type(test.ops[0])) if isinstance(test, ast.Compare) and len(test.ops) == 1 else None
+    if isinstance(test, ast.Compare) and way is not None:
+        last = isinstance(test.ops[0], (ast.LtE, ast.GtE))
+        yield test.left, test.comparators[0], way, last
+        yield test.comparators[0], test.left, -way, last
+
+
+def _may_end(loop: ast.For | ast.While, counted: int) -> bool:
     """Return whether something in a loop ends it before its time; where turns are `counted` at a line, also whether one
     may not come there."""
     waiting: list[ast.AST] = list(loop.body)

@@ -142,7 +142,7 @@ class Kinds:
             if kind in self._due:
                 self._due.remove(kind)
         kind.count += 1
-        if not kind.stepped and call != "grad" and kind not in self._waiting:
+        if kind not in self._waiting:
             self._waiting.append(kind)
         if (not kind.count % EACH or kind.count < ALL_UNTIL) and kind not in self._due and kind.is_due():
             self._due.append(kind)
@@ -155,9 +155,11 @@ class Kinds:
         return self._kinds.setdefault(key, Kind(len(self._kinds), sites, number, number - 1))
 
     def stepped(self) -> None:
-        """An optimizer takes a step, for which the backward calls were made that were made since it took one before."""
-        for kind in self._waiting:
-            kind.stepped = kind.call == "backward"
+        """An optimizer takes a step, for which the backward calls were made that were made since it took one before;
+        where there were none, it got its gradients from the last call of `grad`."""
+        grads = [kind for kind in self._waiting if kind.call == "grad"][-1:]
+        for kind in [kind for kind in self._waiting if kind.call != "grad"] or grads:
+            kind.stepped = kind.stepped or kind.call != ""
         self._waiting.clear()
 
     def foresee(self, kind: Kind, left: Left | None) -> None:
@@ -173,6 +175,8 @@ class Kinds:
         newest = self._newest
         if newest is None or ((left := newest.left) is not None and left.sure and left.turns > 0):
             return False
+        if left is not None and not left.turns and newest.told == newest.count:
+            return True  # its loops are over: what comes is something else
         return self.cost < FREE or self.cost < SHARE * (time.perf_counter() - self._began)
 
     def newest(self) -> list[Finished]:

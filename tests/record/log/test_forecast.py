@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import sys
 from pathlib import Path
@@ -85,6 +86,54 @@ SURE = [
 ]
 
 
+COUNTED = [
+    "i = 0\nwhile i < n:\n    ask()\n    i += 1",
+    "i = 0\nwhile i < n:\n    i += 1\n    ask()",
+    "i = 1\nwhile i <= n:\n    ask()\n    i += 1",
+    "i = 3\nwhile i > 0:\n    ask()\n    i -= 1",
+    "i = 0\nwhile n > i and items:\n    ask()\n    i += 1",
+    "i = 0\nwhile i != 2 * n:\n    ask()\n    i += 2",
+    "i = 0\nwhile i < 0.3 - 0.01:\n    ask()\n    i += 0.1",
+    "i = 0\nwhile True:\n    ask()\n    i += 1\n    if i >= n:\n        break",
+    "i = 0\nwhile True:\n    ask()\n    i += 1\n    if not items or i == n: break\n",
+    "i = 0\nwhile True:\n    if i > 2:\n        break\n    i += 1\n    ask()",
+    "i = 0\nwhile 1:\n    ask()\n    if i >= n - 1 or i > 90:\n        break\n    i += 1",
+    "some.done = 0\nwhile some.done < n:\n    ask()\n    some.done += 1",
+    "config['at'] = 0\nwhile config['at'] < config['turns']:\n    ask()\n    config['at'] += 1",
+    "i = 0\nwhile i < n:\n    for j in range(1):\n        ask()\n    i += 1",
+    "i = 0\nfor x in iter(lambda: 1, 0):\n    ask()\n    i += 1\n    if i == n:\n        break",
+    "for i in range(900):\n    ask()\n    if i == 2:\n        break",
+    "for i in range(900):\n    if i >= n:\n        break\n    ask()",
+    "for i, x in enumerate(items * 9):\n    ask()\n    if i + 1 == n or i == 2:\n        break",
+    "for i, x in enumerate(iter(lambda: 1, 0), 1):\n    ask()\n    if i == n:\n        break",
+    "import itertools\nfor i in itertools.count(1):\n    ask()\n    if i >= n:\n        break",
+]
+NOT_COUNTED = [
+    "i = 0\nwhile i < n:\n    ask()\n    if items:\n        i += 1",
+    "i = 0\nwhile i < n:\n    ask()\n    i = i + 1",
+    "i = 0\nwhile i < n:\n    ask()\n    i += len(items) - 2",
+    "for i in itertools.count(0, 2):\n    ask()\n    if i >= 2 * n - 2:\n        break",
+    "i = 0\nwhile items[i:]:\n    ask()\n    i += 1",
+    "for x in range(2):\n    i = 0\n    while i < n:\n        ask()\n        i += 1",
+    "i = 0\nwhile i < n:\n    ask()\n    i -= 1\n    i += 2",
+]
+
+
+def names_of_loops() -> dict[str, Any]:
+    some = Held([1, 2, 3])
+    return {"n": 3, "items": [4, 5, 6], "some": some, "config": {"turns": 3}, "itertools": itertools}
+
+
+@pytest.mark.parametrize("body", COUNTED)
+def test_a_counter_that_ends_a_loop_is_counted_down_and_may_end_before(body: str, tmp_path: Path) -> None:
+    assert told(body, tmp_path, **names_of_loops()) == [Left(2, False), Left(1, False), Left(0, False)]
+
+
+@pytest.mark.parametrize("body", NOT_COUNTED)
+def test_what_may_not_count_every_turn_tells_nothing(body: str, tmp_path: Path) -> None:
+    assert set(told(body, tmp_path, **names_of_loops())) == {None}
+
+
 @pytest.mark.parametrize("body", SURE)
 def test_turns_are_counted_down(body: str, tmp_path: Path) -> None:
     names = {"n": 3, "items": [4, 5, 6], "rows": torch.ones(3, 2), "some": Held([1, 2, 3]), "config": {"turns": 3}}
@@ -95,7 +144,7 @@ def test_turns_are_counted_down(body: str, tmp_path: Path) -> None:
     ("body", "left"),
     [
         ("for i in range(2):\n    for x in some:\n        ask()", 7),
-        ("for i in range(5):\n    ask()\n    if i == 3: break", 4),
+        ("for i in range(5):\n    ask()\n    if str(i) == '3': break", 4),
         ("def f():\n    for i in range(5):\n        ask()\n        if i == 3: return\nf()", 4),
         ("for i in items:\n    if i > 4: continue\n    ask()", 2),
         ("for i in items:\n    if i > 4:\n        ask()", 2),
@@ -112,7 +161,7 @@ def test_what_is_a_guess_says_so(body: str, left: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "i = 0\nwhile i < 3:\n    ask()\n    i += 1",
+        "i = 0\nwhile str(i) < '3':\n    ask()\n    i += 1",
         "for i in range(3):\n    while True:\n        ask()\n        break",
         "for x in odd:\n    ask()",
         "for x in iter(odd):\n    ask()",
@@ -120,7 +169,7 @@ def test_what_is_a_guess_says_so(body: str, left: int, tmp_path: Path) -> None:
         "for x in rows.split(1):\n    ask()",
         "for x in [*range(3)]:\n    ask()",
         "for x in map(str, range(3)):\n    ask()",
-        "import itertools\nfor i in itertools.count():\n    ask()\n    if i == 2: break",
+        "import itertools\nfor i in itertools.count():\n    ask()\n    if str(i) == '2': break",
     ],
 )
 def test_what_does_not_tell_is_not_asked(body: str, tmp_path: Path) -> None:

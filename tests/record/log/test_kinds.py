@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli import torch
+from autograph_cli.export.scene.titles import step_words
 from autograph_cli.graph import Trace, step_table
 from autograph_cli.record.log import kinds
 from autograph_cli.record.log.kinds import Kinds
@@ -158,6 +162,100 @@ def test_where_not_every_step_is_followed_each_kind_is(critics: int) -> None:
         assert len(numbers) == 2
         assert numbers[0] == trace.kinds[kind].first
         assert numbers[1] == trace.kinds[kind].last
+
+
+LONG = {
+    "while": "i = 0\nwhile i < 200:\n    step()\n    i += 1",
+    "broken off": "i = 0\nwhile True:\n    step()\n    i += 1\n    if i > 199: break",
+    "endless data": "for i in itertools.count(1):\n    step()\n    if i == 200: break",
+    "of epochs": "i = 0\nwhile i < 50:\n    for _ in range(4):\n        step()\n    i += 1",
+}
+
+
+@pytest.mark.parametrize("loop", LONG.values(), ids=LONG)
+def test_of_a_long_loop_that_a_counter_ends_the_last_step_is_kept_and_what_comes_then(
+    loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kinds, "FREE", 0.0)
+    monkeypatch.setattr(kinds, "SHARE", 0.0)
+    w, file = torch.ones(3, requires_grad=True), tmp_path / "loop.py"
+    body = f"{loop}\nlast = w.exp().sum()\nlast.backward()\n"
+    file.write_text(body, encoding="utf-8")
+    run = {"step": lambda: w.sin().sum().backward(), "w": w, "itertools": itertools}
+    trace = record(lambda: exec(compile(body, str(file), "exec"), run), each=False)
+    assert [step.nth for step in trace.steps] == [1, 200, 201]
+    assert [root.name for root in trace.steps[-1].graph.roots] == ["last"]
+
+
+def by_hand() -> None:
+    """Gradient descent without an optimizer, and a last look."""
+    w = torch.ones(3, requires_grad=True)
+    for _ in range(4):
+        loss = w.sin().sum()
+        loss.backward()
+        with torch.no_grad():
+            w -= w.grad
+    last = w.cos().sum()
+    last.backward()
+
+
+def by_grad() -> None:
+    """An optimizer is given what `grad` returns, and a Hessian's product is looked at in the end."""
+    model, optimizer, x = models()
+    x.requires_grad_()
+    for _ in range(4):
+        loss = model(x).pow(2).mean()
+        torch.autograd.grad(loss, x, retain_graph=True)
+        for p, g in zip(model.parameters(), torch.autograd.grad(loss, list(model.parameters())), strict=True):
+            p.grad = g
+        optimizer.step()
+    given = model(x).exp().pow(2).mean()
+    torch.autograd.grad(given, x)
+
+
+def looks_between() -> None:
+    """Each training step is followed by a gradient that is only looked at."""
+    model, optimizer, x = models()
+    for _ in range(4):
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        score = model(x).exp().sin().cos().sum()
+        torch.autograd.grad(score, list(model.parameters()))
+        optimizer.step()
+
+
+@pytest.mark.parametrize(
+    ("script", "trains", "main"),
+    [(by_hand, [False, False], 4), (by_grad, [True, False], 4), (looks_between, [True, False], 7)],
+)
+def test_the_step_that_is_shown_is_of_the_training(script: Callable[[], Any], trains: list[bool], main: int) -> None:
+    trace = record(script)
+    assert ([kind.stepped for kind in trace.kinds], shown(trace)[2]) == (trains, main)
+
+
+def evaluates() -> Any:
+    one_loop(3)
+    model, _, x = models()
+    return model(x).tanh().exp().sin().cos().sum()
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (evaluates, "a.py: 3 steps, 2 kept, and what ran after"),
+        (lambda: one_loop(3), "a.py: 3 steps, 2 kept"),
+        (lambda: torch.ones(3, requires_grad=True).exp().sum(), "a.py: 1 step, 1 kept"),
+    ],
+)
+def test_what_runs_after_the_last_step_is_none(script: Callable[[], Any], said: str) -> None:
+    found: list[Any] = []
+    trace = replace(record(lambda: found.append(script())), script="a.py")
+    told = step_table.to_text(trace)
+    assert told.splitlines()[0] == said
+    assert ("after the last step" in told) == ("after" in said)
+    if "after" in said:
+        assert [step_words(step, trace.ended) for step in trace.steps[1:]] == ["the last of 3 steps", "after 3 steps"]
+        assert replace(trace, failure="ValueError").ended == 4
 
 
 def test_a_loop_that_begins_late_is_followed() -> None:
