@@ -344,6 +344,17 @@ finally:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_anomaly_mode_shows_the_scripts_lines_alone(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(
+        "import torch\n"
+        "with torch.autograd.set_detect_anomaly(True):\n"
+        "    torch.sqrt(-torch.ones(2, requires_grad=True)).sum().backward()\n"
+    )
+    lines = [line for line in autograph("run", "-q", "script.py").stderr.splitlines() if line.startswith('  File "')]
+    assert len(lines) == 2  # of the forward call, and of the error
+    assert all("script.py" in line for line in lines)
+
+
 def test_a_script_that_leaves_by_os_exit_keeps_its_trace(autograph: Run, tmp_path: Path) -> None:
     (tmp_path / "leaving.py").write_text(LEAVING)
     done = autograph("run", "-o", "t.json", "leaving.py", PYTHONUNBUFFERED="")
