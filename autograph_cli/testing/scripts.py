@@ -17,10 +17,12 @@ from autograph_cli.engines import chosen
 from autograph_cli.graph import Graph, Section, Slice, Snapshot, Step, Trace, views
 from autograph_cli.graph.compared import results
 from autograph_cli.graph.digests import digest_lines
+from autograph_cli.graph.numbers import digest, numbers
 from autograph_cli.graph.ranks import words
-from autograph_cli.graph.records import Measured, Values
+from autograph_cli.graph.records import Exact, Measured, Node, Values
 from autograph_cli.graph.snapshot import EXTRAS
 from autograph_cli.record.graphs.causes import switches
+from autograph_cli.record.measure.values import summary
 from autograph_cli.testing import rank_recording, recording
 from autograph_cli.testing.files import SUFFIX
 from autograph_cli.testing.settings import STEPS, Settings, SettingsError
@@ -270,18 +272,40 @@ def trace_sections(trace: Trace, settings: Settings) -> tuple[Section, ...]:
 
 def trace_values(trace: Trace) -> Iterator[str]:
     """`loss = 0.25` and `w.grad = [1, 2]`, of the named tensors of each step that was kept, and of the gradients that
-    came to its leaves; nothing where they were not recorded."""
+    each pass brought to its leaves; nothing where they were not recorded."""
     met: Counter[str] = Counter()
     for step in trace.steps:
         for node in step.graph:
-            measured = node.measured or Measured()
-            name = node.outputs[0].names[0] if node.outputs and node.outputs[0].names else ""
-            told = {name: measured.values, f"{name}.grad": measured.gradients if node.kind == "leaf" else ()}
-            for word, found in told.items():
-                if name and found and found[0] is not None:
-                    met[word] += 1  # a name may stand for one tensor after another
-                    which = f" ({met[word]})" if met[word] > 1 else ""
-                    yield f"{word}{which} = {_numbers(found[0])}"
+            if not (node.outputs and node.outputs[0].names):
+                continue
+            for word, text in _told(node, node.outputs[0].names[0], step.graph):
+                met[word] += 1  # a name may stand for one tensor after another
+                which = f" ({met[word]})" if met[word] > 1 else ""
+                yield f"{word}{which} = {text}"
+
+
+def _told(node: Node, name: str, graph: Graph) -> Iterator[tuple[str, str]]:
+    """The values of a node's first output; of a leaf, also the gradient that each pass brought."""
+    measured = node.measured or Measured()
+    if measured.values and measured.values[0] is not None:
+        yield name, _numbers(measured.values[0])
+    if node.kind == "leaf":
+        gradients = [(graph.passes[flow.pass_id].call, _exact_text(*flow.given)) for flow in measured.flows]
+        if not gradients and measured.gradients:  # of an older trace, which has the first alone
+            gradients = [("backward", _numbers(values)) for values in measured.gradients[:1] if values is not None]
+        for call, text in gradients:
+            yield f"{name}.grad" if call == "backward" else f"grad of {name}", text
+
+
+def _exact_text(exact: Exact | None = None) -> str:
+    """The numbers of a tensor as far as they are kept: of a large one what tells it from another."""
+    if exact is None:
+        return "none"
+    found = summary(numbers(exact)) if exact.data else None
+    if found is not None:
+        return _numbers(found)
+    norm, sums = digest(exact)
+    return ", ".join([f"norm {norm:.6g}", *(f"sum {number:.6g}" for number in sums)])
 
 
 def trace_digests(trace: Trace) -> Iterator[str]:

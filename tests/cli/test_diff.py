@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 import subprocess
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -128,6 +129,37 @@ def test_values_of_traces_are_compared(cli: Cli, trace: Trace) -> None:
     assert (result.exit_code, result.stdout) == (1, "  value of `w.grad` [2, 2, 2] -> [3, 3, 3]\n")
     same = cli("diff", "--include", "values", "old.json", "old.json")
     assert (same.exit_code, same.stdout, same.stderr) == (0, "", "")
+
+
+GRADIENTS = {
+    "a Function": "Own.apply(w).sum().backward()",
+    "a hook": "w.register_hook(lambda g: g * K); (w * w).sum().backward()",
+    "what backward is given": "(w ** 3).backward(torch.ones(3) * K)",
+    "a pass of the second order": (
+        "(g,) = torch.autograd.grad((w ** 3).sum(), w, create_graph=True); g.backward(torch.ones(3) * K)"
+    ),
+    "the second of two passes": "y = w * w; y.sum().backward(retain_graph=True); y.backward(torch.ones(3) * K)",
+    "grad alone": "torch.autograd.grad(w ** 3, w, torch.ones(3) * K)",
+    "one element of many": "v = torch.ones(2000, requires_grad=True); g = torch.ones(2000); g[7] = K; (v * 2).backward(g)",
+}
+"""Where K comes into the gradients of a script, and into no value of its forward passes."""
+
+
+@pytest.mark.parametrize("statement", GRADIENTS.values(), ids=GRADIENTS)
+def test_gradients_apart_are_told(cli: Cli, statement: str) -> None:
+    head = """
+        import torch
+        class Own(torch.autograd.Function):
+            forward = staticmethod(lambda ctx, x: x * x)
+            backward = staticmethod(lambda ctx, g: g * K)
+        w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        """
+    for name, factor in (("old", 1.0), ("same", 1.0), ("new", 1.5)):
+        Path(f"{name}.py").write_text(f"K = {factor}\n{textwrap.dedent(head)}\n{statement}\n")
+        assert cli("run", "-q", "--record", "values", "-o", f"{name}.json", f"{name}.py").exit_code == 0
+    differs, same = (cli("diff", "--include", "values", "old.json", f"{other}.json") for other in ("new", "same"))
+    assert (differs.exit_code, "grad" in differs.stdout) == (1, True), differs.output
+    assert (same.exit_code, same.output) == (0, "")
 
 
 def test_traces_without_a_graph_are_not_equal(cli: Cli, trace: Trace) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from autograph_cli.engines.protocol import Connect
 from autograph_cli.graph import Graph
 from autograph_cli.graph.cuts import behind, where
+from autograph_cli.graph.errors import message
 from autograph_cli.graph.marks import cutting
 from autograph_cli.record.measure.finite_difference import CannotCheck, Checked, Given, check, run_once, tensors_in
 from autograph_cli.record.names.function_calls import applying, around_calls
@@ -44,7 +45,7 @@ class Applied:
         try:
             given = Given.of(torch, args, words)
         except Exception as error:
-            self.obstacle = f"its arguments cannot be copied ({type(error).__name__}: {error})"
+            self.obstacle = f"its arguments cannot be copied ({type(error).__name__}: {message(error)})"
         else:
             del self.calls[FIRST:]
             self.calls.append(given)

@@ -11,6 +11,7 @@ from typing import Any
 from autograph_cli.engines.protocol import BackwardCall, CannotDerive, Output, key_of, number_of
 from autograph_cli.graph import Graph
 from autograph_cli.graph.collector import resting
+from autograph_cli.graph.errors import message
 from autograph_cli.record.graphs.build import Span, build, types_of
 from autograph_cli.record.graphs.roots import is_operation, made_in, name_of
 from autograph_cli.record.log.event_log import EventLog
@@ -226,7 +227,7 @@ def derive(
         except Exception as error:
             if of_the_script(error):
                 raise
-            what = f"{type(error).__name__}: {error}"
+            what = f"{type(error).__name__}: {message(error)}"
             return None, f"not made: autograph differentiated {names} once more, and that failed with {what}"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, field
 
+from autograph_cli.graph.errors import message
 from autograph_cli.graph.walk import reached
 
 STEPS = (1e-5, 1e-6, 1e-3, 1e-2)
@@ -216,7 +217,7 @@ def _order(call: Call, name: str, order: int) -> Checked:
     except (CannotCheck, KeyboardInterrupt):
         raise
     except Exception as error:
-        text = str(error).partition("\n")[0]
+        text = message(error).partition("\n")[0]
         what = "it" if order == 1 else f"its derivative of order {order - 1}"
         raise CannotCheck(f"in float64, {what} raises {type(error).__name__}: {text}") from error
 

@@ -26,6 +26,7 @@ from msgspec import Struct
 
 from autograph_cli.engines.protocol import Engine, ModuleCall
 from autograph_cli.graph import Source
+from autograph_cli.graph.errors import message
 from autograph_cli.record.names.modules import parts
 from autograph_cli.record.names.source_locations import USER, is_of_script, kind_of
 
@@ -103,7 +104,7 @@ class Calls:
                     warnings.simplefilter("ignore")
                     found = list(influences(torch, call, _line, slow))
             except (Exception, SystemExit) as error:  # the model is the script's own, and may refuse what it is given
-                found = [Influence("unchecked", f"{name} was not checked: {type(error).__name__}: {error}")]
+                found = [Influence("unchecked", f"{name} was not checked: {type(error).__name__}: {message(error)}")]
             yield from found
 
 

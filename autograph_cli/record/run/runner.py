@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Generator, Iterator
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Literal, NoReturn, Protocol, TypeVar
@@ -304,13 +304,17 @@ def _as_main(target: Target) -> Iterator[tuple[ModuleType, OwnImports]]:
     kept apart from what is found there."""
     main = ModuleType("__main__")
     main.__dict__["__builtins__"] = sys.modules["builtins"]
+    if "__annotations__" in vars(sys.modules["__main__"]):  # some versions of Python begin with them
+        main.__annotations__ = {}
     first = {"file": os.path.dirname(os.path.realpath(target.name)), "module": os.getcwd()}.get(target.kind, "")
+    main.__loader__ = BuiltinImporter
     if target.kind == "file":
         main.__file__ = os.path.abspath(target.name)
         main.__loader__ = SourceFileLoader("__main__", main.__file__)
-        main.__dict__["__cached__"] = None
     elif target.kind == "stdin":
         main.__file__ = STDIN
+    if target.kind in ("file", "stdin"):
+        main.__dict__["__cached__"] = None
     previous = sys.modules["__main__"], sys.argv, sys.path[:]
     sys.modules["__main__"] = main
     sys.argv = ["-m" if target.kind == "module" else target.name, *target.args]

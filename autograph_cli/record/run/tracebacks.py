@@ -9,6 +9,7 @@ from types import TracebackType
 
 import autograph_cli
 from autograph_cli.graph import Source
+from autograph_cli.graph.errors import message
 from autograph_cli.record.names.source_locations import COMPILED, USER, Sources, is_library, kind_of
 
 OURS = os.path.join(os.path.dirname(autograph_cli.__file__), "")
@@ -34,7 +35,7 @@ def summary(error: BaseException) -> str:
     >>> summary(ValueError("too small"))
     'ValueError: too small'
     """
-    text = str(error).strip()
+    text = message(error).strip()
     lines = text.splitlines()
     if "Traceback (most recent call last):" in text:
         return lines[-1]
@@ -48,7 +49,7 @@ def details(error: BaseException) -> str:
     >>> details(ValueError("too small\\nby 1"))
     'by 1'
     """
-    text = str(error).strip()
+    text = message(error).strip()
     return "" if "Traceback (most recent call last):" in text else "\n".join(text.splitlines()[1:MOST])
 
 
@@ -103,7 +104,8 @@ def _family(error: BaseException) -> Iterator[BaseException]:
     while waiting:
         part = waiting.pop()
         yield part
-        related = (part.__cause__, part.__context__, *getattr(part, "exceptions", ()))
+        grouped = part.exceptions if isinstance(part, BaseExceptionGroup) else ()
+        related = (part.__cause__, part.__context__, *grouped)
         for other in related:
             if isinstance(other, BaseException) and id(other) not in met:
                 met.add(id(other))

@@ -66,6 +66,10 @@ SCRIPTS = {
     "deprecation is shown in main": "import warnings; warnings.warn('old', DeprecationWarning)",
     "fork": "import os, sys\nif os.fork() == 0:\n    sys.exit(3)\nprint(os.waitstatus_to_exitcode(os.wait()[1]))",
     "future is not inherited": "def f(x: 1): ...\nprint(f.__annotations__)",
+    "globals": (
+        "print(sorted(globals()), __name__, __doc__, __package__, __annotations__, __spec__ and __spec__.name)\n"
+        "print(getattr(__loader__, '__name__', type(__loader__)), __builtins__, globals().get('__cached__'))"
+    ),
     "no write": "import sys; sys.stdout.write('no newline')",
 }
 
@@ -129,9 +133,11 @@ def test_module_runs_as_under_python(python: Run, tmp_path: Path) -> None:
     (package / "__init__.py").write_text("print('package')\n")
     (package / "__main__.py").write_text("import sys\nprint(sys.argv, __name__, __spec__.name, __package__)\n")
     (package / "other.py").touch()
+    (package / "names.py").write_text(str(SCRIPTS["globals"]))
     (package / "part.py").write_text("from . import other\nimport sys\nprint(sys.argv, sys.path[0], __file__)")
     assert "__main__.py" in same(python, "-m", "package", "--flag").stdout
     assert "part.py" in same(python, "-m", "package.part", "-x", "y").stdout
+    same(python, "-m", "package.names")
 
 
 def test_exception_while_the_package_is_imported_is_the_scripts(python: Run, tmp_path: Path) -> None:
@@ -145,6 +151,7 @@ def test_exception_while_the_package_is_imported_is_the_scripts(python: Run, tmp
 
 def test_standard_input_runs_as_under_python(python: Run) -> None:
     same(python, "-", "a", "-b", input="import sys\nprint(sys.argv, repr(sys.path[0]), __name__, __file__)\n")
+    same(python, "-", input=str(SCRIPTS["globals"]))
 
 
 def test_lines_of_standard_input_can_be_looked_up(python: Run) -> None:
@@ -337,6 +344,17 @@ finally:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_anomaly_mode_shows_the_scripts_lines_alone(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(
+        "import torch\n"
+        "with torch.autograd.set_detect_anomaly(True):\n"
+        "    torch.sqrt(-torch.ones(2, requires_grad=True)).sum().backward()\n"
+    )
+    lines = [line for line in autograph("run", "-q", "script.py").stderr.splitlines() if line.startswith('  File "')]
+    assert len(lines) == 2  # of the forward call, and of the error
+    assert all("script.py" in line for line in lines)
+
+
 def test_a_script_that_leaves_by_os_exit_keeps_its_trace(autograph: Run, tmp_path: Path) -> None:
     (tmp_path / "leaving.py").write_text(LEAVING)
     done = autograph("run", "-o", "t.json", "leaving.py", PYTHONUNBUFFERED="")

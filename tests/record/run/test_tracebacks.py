@@ -8,7 +8,7 @@ import traceback
 
 import pytest
 
-from autograph_cli.record.run.tracebacks import OURS, summary, trim
+from autograph_cli.record.run.tracebacks import OURS, details, print_exception, summary, trim
 
 OF_ANOTHER = """
 
@@ -70,3 +70,29 @@ def test_frames_of_autograph_and_what_they_call_in_the_library_are_left_out(call
     frames = traceback.extract_tb(caught.value.__traceback__)
     named = {file: name for name, file in FILES.items()}
     assert " ".join(named[frame.filename] for frame in frames if frame.filename in named) == shown
+
+
+def raising(*_: object) -> str:
+    raise KeyError("hostile")
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"__str__": raising},
+        {"__str__": lambda self: 3},
+        {"__repr__": raising, "__str__": raising},
+        {"exceptions": property(raising)},
+        {"exceptions": 3},
+        {"__getattr__": raising},
+        {"__eq__": raising, "__hash__": None, "__bool__": raising},
+    ],
+    ids=lambda members: " ".join(members),
+)
+def test_an_exception_that_cannot_be_asked_is_told(
+    members: dict[str, object],
+) -> None:
+    error = type("Odd", (RuntimeError,), members)("words")
+    print_exception(error)
+    assert summary(error).startswith("Odd: ")
+    assert details(error) == ""

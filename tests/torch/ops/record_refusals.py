@@ -90,6 +90,8 @@ torch.mm(c,c.t()); c@c.t(); torch.matmul(c[None],c.t()[None]); torch.bmm(c[None]
 z.relu_(); torch.relu(z[0,0]); x.split(0); torch.full((1,),1e300); torch.zeros(2,requires_grad=1); torch.special.erfcx(x.half())
 torch.special.zeta(x.half(),x.half()); F.avg_pool2d(c[None,None],1); F.adaptive_max_pool2d(n[None,None],1); torch.split(x,(-1,3))
 torch.cholesky_solve(x[:,:2],d[:,:2]); torch.norm(x,1,True); torch.unique(x,1); F.interpolate(x[None],scale_factor="a")
+torch.bernoulli(z); F.embedding(z,x); torch.floor(z); torch.sort(z); torch.topk(z,1); torch.erf(z); torch.cummax(z,0)
+torch.atan2(z,z); torch.heaviside(z,z); torch.maximum(z,z); torch.argmax(z); torch.clamp(z,0); torch.trunc(z); z<1
 """.strip()
 """Calls with tensors of dtypes that the function does not take, or that do not go together."""
 

@@ -527,7 +527,10 @@ def annotate(node: Node) -> None:
         below = [
             i for i, f in enumerate(frames) if f.filename.startswith(_PACKAGE) and not f.filename.startswith(_ENGINE)
         ]
-        own = [f for f in frames[below[-1] + 1 if below else 0 :] if not f.filename.startswith(_PACKAGE)]
+        above = frames[below[-1] + 1 if below else 0 :]
+        own = [f for f in above if not f.filename.startswith(_PACKAGE)]
+        if own and own[0].filename == "<frozen importlib._bootstrap>":  # as what executes the script is called
+            del own[0]
         node.metadata["traceback_"] = traceback.StackSummary.from_list(own).format()
         if thread_state.current is not None:
             node.metadata["parent_"] = thread_state.current

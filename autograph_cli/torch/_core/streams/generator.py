@@ -259,7 +259,7 @@ def bernoulli_each(stream: Stream, p: Array, dtype: npt.DTypeLike) -> Array:
     if _fast and (result := _fast.bernoulli_each(stream.twister, p, dtype)) is not None:
         return result
     p = np.asarray(p)
-    _require_floating(p.dtype, "bernoulli_tensor_cpu_p_")
+    _require_floating(p.dtype, f"bernoulli_tensor_cpu_{'self' if np.dtype(dtype).kind == 'c' else 'p'}_")
     if not bool(((p >= 0) & (p <= 1)).all()):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     if p.dtype == FLOAT64:

@@ -179,9 +179,10 @@ def _check_indices(name: str, indices: Tensor, shown: str = "argument #1 'indice
     if indices._ag_raw.dtype not in _INDICES:
         kind = cpp_name(indices._ag_raw.dtype)
         kind = {"float": "Float", "double": "Double", "bool": "Bool"}.get(kind, kind)
+        kind = f"CPU{kind}Type" if indices._ag_raw.dtype.kind == "c" else f"torch.{kind}Tensor"
         raise RuntimeError(
             f"Expected tensor for {shown} to have one of the following scalar types: Long, Int; but got "
-            f"torch.{kind}Tensor instead (while checking arguments for {name})"
+            f"{kind} instead (while checking arguments for {name})"
         )
 
 
