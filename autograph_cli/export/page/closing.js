@@ -17,8 +17,8 @@ const modulesOf = (data, svg) => {
     return { tail: boxOf.get(tail), head: boxOf.get(head), element, polygon, tip: numbers(polygon.getAttribute("points")), ...curve(element.querySelector("path")) };
   });
   const labels = all(".label").map((element, place) => {
-    const [number, x, y] = data.labels[place];
-    return { element, x, y, half: Number(element.querySelector("rect").getAttribute("width")) / 2, arrow: arrows[number] };
+    const [x, y, ...its] = data.labels[place];
+    return { element, x, y, half: Number(element.querySelector("rect").getAttribute("width")) / 2, arrows: its.map((number) => arrows[number]) };
   });
   const bows = all(".link").map((path, place) => ({ ends: data.bows[place].map((id) => boxOf.get(id)), ...curve(path) }));
   const rectangle = (rect) => {
@@ -102,11 +102,10 @@ const modulesOf = (data, svg) => {
     }
     return [xs, ys];
   };
-  const seen = ({ x, y, arrow }) => {
-    const { tail, head } = arrow;
+  const seen = ({ x, y, arrows: its }) => its.some(({ tail, head }) => {
     if (!tail.top && !head.top) return true;
     return tail.top !== head.top && ![tail.top, head.top].some((frame) => frame && within(x, y, frame.at));
-  };
+  });
 
   // ---------------------------------------------------------------- where everything goes
 
@@ -338,7 +337,7 @@ const modulesOf = (data, svg) => {
     frames, frameOf, arrange, fit,
     state: () => frames.filter((frame) => frame.closed).map((frame) => frame.id),
     restore: (closed) => { for (const frame of frames) frame.closed = closed.includes(frame.id); },
-    labels: new Map(labels.map((label) => [label.arrow.element.id, label.element])),
+    labels: new Map(labels.flatMap((label) => label.arrows.map((arrow) => [arrow.element.id, label.element]))),
     /** The closed frame in which a box is hidden. */
     topOf: (id) => (boxOf.has(id) ? boxOf.get(id).top : null),
     /** Open all that hides a box; says whether there was any. */

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from autograph_cli.export.formats.drawing import labels
 from autograph_cli.export.formats.svg import to_svg
 from autograph_cli.export.layout.layered import size_of
 from autograph_cli.export.layout.placed import Placed, links
@@ -267,12 +268,8 @@ def _stands_for(sheet: Sheet, box: Box) -> set[int]:
 
 
 def _labelled(placed: Placed) -> list[list[float]]:
-    """The arrows that have a label, by number, and where it is."""
-    return [
-        [number, *_rounded(*line.label)]
-        for number, (arrow, line) in enumerate(zip(placed.scene.arrows, placed.lines, strict=True))
-        if arrow.label and line.label
-    ]
+    """Where each label is, and the numbers of its arrows."""
+    return [[*_rounded(*middle), *numbers] for (_, middle), numbers in labels(placed).items()]
 
 
 def _boxes(placed: Placed, told_box: Callable[[Box], dict[str, Any]]) -> dict[str, dict[str, Any]]:

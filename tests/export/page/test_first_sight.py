@@ -14,7 +14,7 @@ import pytest
 
 from autograph_cli.export import READABLE, render
 from autograph_cli.record.run.runner import Target, record
-from tests.export.pages import await_count, await_link, await_text, await_true, go_to
+from tests.export.pages import await_count, await_link, await_text, await_true, data_of, go_to, pictures_of
 
 HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\ntorch.manual_seed(0)\n"
 SCRIPTS = {
@@ -125,6 +125,18 @@ def open_page(browser: Any, made: dict[str, Path]) -> Iterator[Any]:
     for page in shown:
         page.close()
     assert said == []
+
+
+def test_every_label_is_told_with_its_place_and_its_arrows(made: dict[str, Path]) -> None:
+    """Arrows that begin as one share a label; a page that counts it twice puts all later ones at other arrows."""
+    shared = 0
+    for name, path in made.items():
+        page = path.read_text("utf-8")
+        for view, picture in zip(data_of(page)["views"], pictures_of(page), strict=True):
+            drawn = [float(x) for x in re.findall(r'class="label">\s*<rect[^>]*>\s*<text x="([-\d.]+)"', picture)]
+            assert drawn == [label[0] for label in view["labels"]], (name, view["key"])
+            shared += sum(len(label) > 3 for label in view["labels"])
+    assert shared
 
 
 @pytest.mark.parametrize("size", SIZES)
