@@ -35,7 +35,7 @@ from autograph_cli.export.scene.records import Box
 from autograph_cli.export.simplify.closing import told_closed
 from autograph_cli.export.style import is_bars, is_code
 from autograph_cli.graph import Graph
-from autograph_cli.graph.names import visible
+from autograph_cli.graph.names import shown_name, visible
 
 PLAIN = 200_000
 """Characters of data up to which they stand in the page as they are."""
@@ -217,7 +217,7 @@ def _data(page: Page, packs: list[str]) -> dict[str, Any]:
         "nodes": told_nodes(page.whole),
         "ran": len(page.ran),
         "calls": list(told_modules(page.whole)),
-        "roots": [[visible(root.name), root.node, root.nr] for root in page.whole.roots],
+        "roots": [[visible(shown_name(root.name)), root.node, root.nr] for root in page.whole.roots],
         "sources": told_sources(page.whole, page.sources),
         "kept": told_lines(page.whole),
         "formulas": [visible(formula) for formula in page.formulas],
