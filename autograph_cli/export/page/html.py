@@ -268,7 +268,7 @@ def _stands_for(sheet: Sheet, box: Box) -> set[int]:
 
 
 def _labelled(placed: Placed) -> list[list[float]]:
-    """Where each label is, and the numbers of its arrows."""
+    """The place of each label, and the numbers of its arrows."""
     return [[*_rounded(*middle), *numbers] for (_, middle), numbers in labels(placed).items()]
 
 
