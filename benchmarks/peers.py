@@ -255,8 +255,13 @@ until 2.5 seconds after its picture is there. The MLP, which is made first, has 
 | ResNet-18 | netron | 0.7 | 0.58 |
 | ResNet-18 | model_explorer | 2.5 | 0.68 |
 | ResNet-18 | tensorboard | 4.8 | 1.37 |
+| LeNet | autograph | 1.0 | 0.13 |
+| LeNet | torchvista | 0.1 | 0.24 |
+| LeNet | netron | 0.1 | 0.27 |
+| LeNet | model_explorer | 2.0 | 0.64 |
+| LeNet | tensorboard | 1.1 | 1.28 |
 
-The others (LeNet; small GPT; LSTM, 50 steps) were not measured.
+The others (small GPT; LSTM, 50 steps) were not measured.
 
 - autograph: each layer with its parameters and shapes, of a long model the modules that fit, letters of 9 pixels or more; beside it the script, results
   and findings. Where values were recorded, as by `autograph open FILE.py`, a parameter's gradient is one click away, in the list of leaves.
