@@ -234,6 +234,44 @@ Seen with the same versions:
   that opens it and one that tells its parameters' shapes; one file of 2.8 MB for a model of three layers. No derivative, value or line is in it.
 - Netron (`netron FILE`, in Chromium): what `torch.export.save` wrote, and what `autograph render -f onnx` did, with shapes on the arrows. The latter is the
   forward graph with the names of parameters and, in each node's description, the line; a gradient that the script takes itself is there as operations.
+- TensorBoard (`SummaryWriter.add_graph`, in Chromium): the traced forward graph, with closed modules, a search, and colours
+  that modules of one structure share. No derivative or value is in it.
+
+## What a person sees first
+
+`python benchmarks/peers_first_sight.py FOLDER` shows the same models in Chromium (1280 by 800), and takes a screenshot of each. Seconds of processor
+time, one run each, on a machine that does other things too: until the page can be opened, with the tool's server, and of the page's main thread
+until 2.5 seconds after its picture is there. The MLP, which is made first, has the import of the tool in it; autograph's has a backward pass in it, and all views.
+
+| model | tool | made | shown |
+|---|---|---|---|
+| MLP | autograph | 1.2 | 0.11 |
+| MLP | torchvista | 1.3 | 0.20 |
+| MLP | netron | 0.4 | 0.27 |
+| MLP | model_explorer | 2.0 | 0.72 |
+| MLP | tensorboard | 1.0 | 1.49 |
+| ResNet-18 | autograph | 4.9 | 0.33 |
+| ResNet-18 | torchvista | 0.7 | 0.27 |
+| ResNet-18 | netron | 0.7 | 0.58 |
+| ResNet-18 | model_explorer | 2.5 | 0.68 |
+| ResNet-18 | tensorboard | 4.8 | 1.37 |
+| LeNet | autograph | 1.0 | 0.13 |
+| LeNet | torchvista | 0.1 | 0.24 |
+| LeNet | netron | 0.1 | 0.27 |
+| LeNet | model_explorer | 2.0 | 0.64 |
+| LeNet | tensorboard | 1.1 | 1.28 |
+
+The others (small GPT; LSTM, 50 steps) were not measured.
+
+- autograph: each layer with its parameters and shapes, of a long model the modules that fit, letters of 9 pixels or more; beside it the script, results
+  and findings. Where values were recorded, as by `autograph open FILE.py`, a parameter's gradient is one click away, in the list of leaves.
+- torchvista: the whole model in the window, in which nothing of ResNet-18 can be read before one zooms in. Better: it needs no run of a backward pass, and one
+  click tells the shapes of a layer's parameters.
+- Netron: the upper end of the graph, readable, all operations open. Better: it is there the soonest, and needs no script where there is a file.
+- Model Explorer: one box for the whole model. Better: it is drawn by WebGL, and numbers from a file of one's own can be laid over the nodes.
+- TensorBoard: one box between input and output. Better: it stands beside the curves of the training that one already has.
+- No number of clicks leads to a gradient in torchvista, Netron, Model Explorer and TensorBoard: they show the forward pass. tinygrad's viewer was not tried in a
+  browser.
 """.splitlines()
 
 

@@ -110,6 +110,15 @@ class Primitive(Struct, frozen=True):
     style: Style | None = None
 
 
+def labels(placed: Placed) -> dict[tuple[str, Point], list[int]]:
+    """The labels of arrows, each with its place, and the numbers of its arrows: those that begin as one share one."""
+    found: dict[tuple[str, Point], list[int]] = {}
+    for number, (arrow, line) in enumerate(zip(placed.scene.arrows, placed.lines, strict=True)):
+        if arrow.label and line.label:
+            found.setdefault((arrow.label, line.label), []).append(number)
+    return found
+
+
 def primitives(placed: Placed) -> Iterator[Primitive]:
     """All pieces of a picture, the lowest first."""
     scene, under = placed.scene, Ground(placed)
@@ -127,11 +136,8 @@ def primitives(placed: Placed) -> Iterator[Primitive]:
             (Way(line, WRONG if arrow.wrong else LINE, dashes(arrow), phase, head(line)),),
             arrow.tooltip,
         )
-    written: set[tuple[str, Point]] = set()
-    for number, (arrow, line) in enumerate(zip(scene.arrows, placed.lines, strict=True)):
-        if arrow.label and line.label and (arrow.label, line.label) not in written:
-            written.add((arrow.label, line.label))  # arrows that begin as one have one label
-            yield _label(f"label_{number}", arrow.label, line.label, under.at(line.label))
+    for (words, middle), (number, *_) in labels(placed).items():
+        yield _label(f"label_{number}", words, middle, under.at(middle))
     yield from map(_heading, placed.lanes)
     for lane in placed.lanes:
         yield from _beside(lane)

@@ -1,13 +1,16 @@
 // Pan and zoom. The picture is drawn once and moved as a whole; it is drawn anew when it comes to rest.
 const cameraOf = (frame) => {
-  const READABLE = 1; // at which the smallest text has 9 px
+  const READABLE = 1, TITLES = 0.6, SMALLEST = 9; // where the smallest text can be read; where titles alone are as high and have room
   const eye = { x: 0, y: 0, scale: 1 };
   const camera = { eye, moved: 0, onmove: () => {}, onzoom: () => {}, onsize: () => {}, onhand: () => {} };
-  let svg = null, full = { w: 1, h: 1 }, idle = 0, sharp = 1, home = null;
+  let svg = null, full = { w: 1, h: 1 }, idle = 0, sharp = 1, home = null, fitted = 0;
   const rest = () => {
     sharp = eye.scale;
     svg.classList.remove("moving");
-    svg.classList.toggle("far", eye.scale < 0.25);
+    const least = eye.scale === fitted ? TITLES : 0.25; // what is made to fit has no words that are too small to be read
+    svg.classList.toggle("far", eye.scale < least);
+    svg.classList.toggle("brief", eye.scale === fitted && eye.scale < READABLE);
+    svg.style.fontSize = svg.classList.contains("brief") && eye.scale < 0.75 ? `${SMALLEST / eye.scale}px` : "";
   };
   const draw = () => {
     if (!svg) return;
@@ -25,7 +28,7 @@ const cameraOf = (frame) => {
     Object.assign(eye, { scale, x: x - frame.clientWidth / scale / 2, y: y - frame.clientHeight / scale / 2 });
     show();
   };
-  camera.fit = () => camera.look(full.w / 2, full.h / 2, whole());
+  camera.fit = () => { fitted = whole(); camera.look(full.w / 2, full.h / 2, fitted); rest(); };
   camera.zoom = (factor, x = eye.x + frame.clientWidth / eye.scale / 2, y = eye.y + frame.clientHeight / eye.scale / 2) => {
     const scale = Math.min(Math.max(eye.scale * factor, whole() / 2), 8), to = scale / eye.scale;
     Object.assign(eye, { scale, x: x - (x - eye.x) / to, y: y - (y - eye.y) / to });

@@ -17,8 +17,8 @@ const modulesOf = (data, svg) => {
     return { tail: boxOf.get(tail), head: boxOf.get(head), element, polygon, tip: numbers(polygon.getAttribute("points")), ...curve(element.querySelector("path")) };
   });
   const labels = all(".label").map((element, place) => {
-    const [number, x, y] = data.labels[place];
-    return { element, x, y, half: Number(element.querySelector("rect").getAttribute("width")) / 2, arrow: arrows[number] };
+    const [x, y, ...its] = data.labels[place];
+    return { element, x, y, half: Number(element.querySelector("rect").getAttribute("width")) / 2, arrows: its.map((number) => arrows[number]) };
   });
   const bows = all(".link").map((path, place) => ({ ends: data.bows[place].map((id) => boxOf.get(id)), ...curve(path) }));
   const rectangle = (rect) => {
@@ -102,11 +102,10 @@ const modulesOf = (data, svg) => {
     }
     return [xs, ys];
   };
-  const seen = ({ x, y, arrow }) => {
-    const { tail, head } = arrow;
+  const seen = ({ x, y, arrows: its }) => its.some(({ tail, head }) => {
     if (!tail.top && !head.top) return true;
     return tail.top !== head.top && ![tail.top, head.top].some((frame) => frame && within(x, y, frame.at));
-  };
+  });
 
   // ---------------------------------------------------------------- where everything goes
 
@@ -231,8 +230,13 @@ const modulesOf = (data, svg) => {
     }
     return turns;
   };
-  /** A curve with more points where what is beside it moves sideways. */
-  const bending = (turns) => (curve) => {
+  /** Whether a straight line leads through a rectangle. */
+  const through = ([x0, y0], [x1, y1], [left, top, right, bottom]) => {
+    const from = Math.max(top, Math.min(y0, y1)), to = Math.min(bottom, Math.max(y0, y1)), x = (y) => (y1 === y0 ? x0 : x0 + (x1 - x0) * (y - y0) / (y1 - y0));
+    return from <= to && Math.min(x(from), x(to)) <= right && Math.max(x(from), x(to)) >= left;
+  };
+  /** A curve with more points where what is beside it moves sideways; straight past all of that, if nothing is in its way. */
+  const bending = (turns, clear) => (curve) => {
     const ends = turns.flatMap(({ top, bottom }) => [top, bottom]), [first, last] = [curve.at[1], curve.at[curve.at.length - 1]];
     if (!ends.some((y) => Math.min(first, last) + 1 < y && y < Math.max(first, last) - 1)) return curve;
     const found = [];
@@ -241,6 +245,8 @@ const modulesOf = (data, svg) => {
       if (found.length) for (const end of y > y0 ? ends : [...ends].reverse()) if (Math.min(y0, y) < end && end < Math.max(y0, y)) found.push(x0 + (x - x0) * (end - y0) / (y - y0), end);
       found.push(x, y);
     }
+    const heights = found.filter((_, place) => place % 2), beside = (y) => y >= turns[0].top && y <= turns[turns.length - 1].bottom, [a, b] = [heights.findIndex(beside), heights.findLastIndex(beside)];
+    if (b > a + 1 && clear(found.slice(2 * a, 2 * a + 2), found.slice(2 * b, 2 * b + 2))) found.splice(2 * a + 2, 2 * (b - a - 1));
     return { marks: found.slice(0, found.length / 2).map((_, place) => (place ? "L" : "M")), at: found };
   };
   /** Where everything is drawn: frames have their places, and the rest follows from its own. */
@@ -261,7 +267,10 @@ const modulesOf = (data, svg) => {
     const left = turns.length ? edge(items, "before", 0) - edge(items, "now", 0) : 0, right = turns.length ? edge(items, "now", 2) + left - edge(items, "before", 2) : 0;
     for (const { item } of items) { item.now[0] += left; item.now[2] += left; }
     const moved = (x, y) => mx(x) + shift(y) + left;
-    moved.along = bending(turns);
+    moved.along = bending(turns, (...ends) => {
+      const [from, to] = ends.map(([x, y]) => [moved(x, y), my(y)]);
+      return !items.some(({ item }) => (!item.plate || item.top) && through(from, to, item.now));
+    });
     return { mx: moved, w: Math.max(mx(size[0]) + right, wide), items };
   };
 
@@ -338,7 +347,7 @@ const modulesOf = (data, svg) => {
     frames, frameOf, arrange, fit,
     state: () => frames.filter((frame) => frame.closed).map((frame) => frame.id),
     restore: (closed) => { for (const frame of frames) frame.closed = closed.includes(frame.id); },
-    labels: new Map(labels.map((label) => [label.arrow.element.id, label.element])),
+    labels: new Map(labels.flatMap((label) => label.arrows.map((arrow) => [arrow.element.id, label.element]))),
     /** The closed frame in which a box is hidden. */
     topOf: (id) => (boxOf.has(id) ? boxOf.get(id).top : null),
     /** Open all that hides a box; says whether there was any. */

@@ -14,8 +14,8 @@ const foldsOf = (told, svg, added, toggle) => {
       return { tail: boxes.get(tail), head: boxes.get(head), element, polygon: element.querySelector("polygon"), ...curve(element.querySelector("path")) };
     });
     const labels = [...root.querySelectorAll(".label")].map((element, place) => {
-      const [number, ...at] = its.labels[place];
-      arrows[number].label = element;
+      const [x, y, ...labelled] = its.labels[place], at = [x, y];
+      for (const number of labelled) arrows[number].label = element;
       return { element, at };
     });
     const rectangles = [...root.querySelectorAll(".band")].map((rect, number) => {

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from autograph_cli.export.formats.drawing import labels
 from autograph_cli.export.formats.svg import to_svg
 from autograph_cli.export.layout.layered import size_of
 from autograph_cli.export.layout.placed import Placed, links
@@ -34,7 +35,7 @@ from autograph_cli.export.scene.records import Box
 from autograph_cli.export.simplify.closing import told_closed
 from autograph_cli.export.style import is_bars, is_code
 from autograph_cli.graph import Graph
-from autograph_cli.graph.names import visible
+from autograph_cli.graph.names import shown_name, visible
 
 PLAIN = 200_000
 """Characters of data up to which they stand in the page as they are."""
@@ -216,7 +217,7 @@ def _data(page: Page, packs: list[str]) -> dict[str, Any]:
         "nodes": told_nodes(page.whole),
         "ran": len(page.ran),
         "calls": list(told_modules(page.whole)),
-        "roots": [[visible(root.name), root.node, root.nr] for root in page.whole.roots],
+        "roots": [[visible(shown_name(root.name)), root.node, root.nr] for root in page.whole.roots],
         "sources": told_sources(page.whole, page.sources),
         "kept": told_lines(page.whole),
         "formulas": [visible(formula) for formula in page.formulas],
@@ -267,12 +268,8 @@ def _stands_for(sheet: Sheet, box: Box) -> set[int]:
 
 
 def _labelled(placed: Placed) -> list[list[float]]:
-    """The arrows that have a label, by number, and where it is."""
-    return [
-        [number, *_rounded(*line.label)]
-        for number, (arrow, line) in enumerate(zip(placed.scene.arrows, placed.lines, strict=True))
-        if arrow.label and line.label
-    ]
+    """The place of each label, and the numbers of its arrows."""
+    return [[*_rounded(*middle), *numbers] for (_, middle), numbers in labels(placed).items()]
 
 
 def _boxes(placed: Placed, told_box: Callable[[Box], dict[str, Any]]) -> dict[str, dict[str, Any]]:

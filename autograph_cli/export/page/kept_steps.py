@@ -14,12 +14,12 @@ from autograph_cli.export.options import RenderOptions
 from autograph_cli.export.page.lane import told_lane
 from autograph_cli.export.page.node_table import told_measured
 from autograph_cli.export.picture import whole_of
-from autograph_cli.graph import Graph, Node, Pass, Step, TensorType, Trace, step_table
+from autograph_cli.graph import Edge, Graph, Node, Pass, Step, TensorType, Trace, step_table
 from autograph_cli.graph.diff import diff
 from autograph_cli.graph.facts import USUAL, bytes_text
 from autograph_cli.graph.marks import marks_of
 from autograph_cli.graph.matching import match
-from autograph_cli.graph.names import shown_name, visible
+from autograph_cli.graph.names import output_names, shown_name, visible
 from autograph_cli.graph.saved_memory import kept_tensors, kept_words
 from autograph_cli.graph.views import part
 
@@ -206,9 +206,15 @@ def _told(trace: Trace, step: Step) -> dict[str, Any]:
 
 def _passes(graph: Graph) -> Iterator[str]:
     """Yield each backward call in words: which it is, of which root, at which line, and what it did."""
-    names = {(root.node, root.nr): shown_name(root.name) for root in graph.roots}
+    unique, roots_named = output_names(graph), {(root.node, root.nr): root.name for root in graph.roots}
+
+    def name(edge: Edge) -> str:
+        """The name of a variable, else that of the result, else the number."""
+        own = unique[edge.node][edge.nr]
+        return shown_name(roots_named.get((edge.node, edge.nr), own) if own.startswith("%") else own)
+
     for entry in graph.passes:
-        roots = [names.get((edge.node, edge.nr)) or f"%{edge.node}" for edge in entry.roots]
+        roots = list(map(name, entry.roots))
         line = f" at {entry.source.file}:{entry.source.line}" if entry.source else ""
         made = ", which made derivatives" if entry.create_graph else ""
         many = f"{len(entry.ran):,} node{'s' * (len(entry.ran) != 1)}"

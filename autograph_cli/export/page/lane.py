@@ -21,8 +21,8 @@ def told_lane(ledger: Ledger | None, number: int) -> list[dict[str, Any]]:
     if ledger is None:
         return []
     its = [each for each in ledger.happenings if each.step == number]
-    last = ledger.happenings[-1].step if ledger.happenings else -1
-    if ledger.more and number > last:
+    last = max((each.step for each in ledger.happenings if each.step < number), default=-1)
+    if ledger.more and not its:
         words = f"{ledger.more:,} things were heard later, and not written down"
         return [
             {"kind": "nothing is known", "about": f"the ledger ends with step {last + 1}", "words": words, "line": ""}

@@ -24,7 +24,7 @@ MOST = 100
 ROW = 25
 """Boxes of a level that are put into one, at least, where there are too many."""
 FEW = 8
-"""A level of no more boxes than that, one of them a module, begins with that module open."""
+"""A level of no more boxes than that, with one module in each of its bands, begins with these open."""
 STUBS = 6
 """Boxes on either side of a level that say where arrows come from or go to."""
 NAMED = 3
@@ -112,8 +112,8 @@ class _Tree:
             for member in item.members:
                 path = self.path[member]
                 groups.setdefault(path[depth] if len(path) > depth else f"\0{member}", []).append(member)
-            several = sum(len(its) > 1 for its in groups.values())
-            if several != 1 or len(groups) > FEW:
+            several = [self.boxes[its[0]].band for its in groups.values() if len(its) > 1]
+            if not several or len(set(several)) < len(several) or len(groups) > FEW:
                 break
             depth += 1
         items = [

@@ -25,7 +25,7 @@ const panelsOf = (page) => {
     const svg = drawn("svg", make("figure", inside, { title: words }), { viewBox: "0 0 100 30", preserveAspectRatio: "none", role: "img", "aria-label": `${kind}: ${words}` });
     for (const x of sick) drawn("path", svg, { d: `M${x},0v30`, class: "sick" });
     for (const [name, points] of Object.entries(lines)) drawn("polyline", svg, { points, class: name });
-    svg.before(make("figcaption", null, {}, kind));
+    svg.before(make("figcaption", null, {}, Object.keys(lines).length || sick.length ? kind : `${kind}: always 0`));
   };
   const curves = (inside, one) => { for (const curve of one.curves) draw(inside, curve); };
   // ---------------------------------------------------------------- parameters: some at a time, ranked, searched

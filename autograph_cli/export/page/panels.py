@@ -55,7 +55,8 @@ def _watched(watched: Sequence[Watched], whole: Graph) -> Iterator[dict[str, Any
     by_name: dict[str, list[Watched]] = {}
     for each in watched:
         by_name.setdefault(each.name, []).append(each)
-    for name in list(by_name)[:MOST_WATCHED]:
+    at = {name: node.id for name, node in leaves.items()}  # leaves stand as the model ran
+    for name in sorted(by_name, key=lambda name: at.get(name, len(whole)))[:MOST_WATCHED]:
         leaf = leaves.get(name)
         yield {
             "name": visible(name),

@@ -39,9 +39,11 @@ const playOf = (page) => {
     view.step = to;
     view.clear("now", "ran", "flow", "gradient", "against");
     for (const [id, element] of view.boxes) element.classList.toggle("later", !off && when[id] > to);
-    for (const arrow of view.arrows) {
-      const later = !off && Math.max(when[arrow.tail], when[arrow.head]) > to;
-      for (const part of arrow.parts) part.classList.toggle("later", later);
+    for (const awaited of [true, false]) { // what is there makes the label clear that it shares
+      for (const arrow of view.arrows) {
+        const later = !off && Math.max(when[arrow.tail], when[arrow.head]) > to;
+        if (later === awaited) for (const part of arrow.parts) part.classList.toggle("later", later);
+      }
     }
     label.textContent = "";
     if (off) seen = null;

@@ -14,7 +14,7 @@ import pytest
 
 from autograph_cli.export import READABLE, render
 from autograph_cli.record.run.runner import Target, record
-from tests.export.pages import await_count, await_link, await_text, await_true, go_to
+from tests.export.pages import await_count, await_link, await_text, await_true, data_of, go_to, pictures_of
 
 HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\ntorch.manual_seed(0)\n"
 SCRIPTS = {
@@ -36,8 +36,11 @@ class Block(nn.Module):
         q, k, v = self.qkv(self.norm(x)).chunk(3, -1)
         x = x + self.out(F.softmax(q @ k.transpose(-2, -1), dim=-1) @ v)
         return x + self.mlp(x)
-net = nn.Sequential(nn.Embedding(9, 8), *[Block() for _ in range(12)], nn.Linear(8, 9))
-F.cross_entropy(net(torch.tensor([[1, 2, 3]])).flatten(0, 1), torch.tensor([2, 3, 4])).backward()
+class Net(nn.Sequential):
+    def forward(self, words, target):
+        return F.cross_entropy(super().forward(words).flatten(0, 1), target.flatten() + 0)
+net = Net(nn.Embedding(9, 8), *[Block() for _ in range(12)], nn.Linear(8, 9))
+net(torch.tensor([[1, 2, 3]]), torch.tensor([2, 3, 4])).backward()
 """,
     "embeddings": """
 import random
@@ -79,9 +82,9 @@ SMALLEST = """() => {
   const frame = document.querySelector('#picture').getBoundingClientRect();
   const seen = [...document.querySelectorAll('#picture svg text')].filter((text) => {
     const at = text.getBoundingClientRect();
-    return at.width && at.right > frame.left && at.left < frame.right && at.bottom > frame.top && at.top < frame.bottom;
+    return at.width && getComputedStyle(text).visibility === 'visible' && at.right > frame.left && at.left < frame.right && at.bottom > frame.top && at.top < frame.bottom;
   });
-  return Math.min(...seen.map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a));
+  return Math.min(99, ...seen.map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a));
 }"""
 """The height of the smallest letters that are in sight, in pixels."""
 BOX = "#picture .box:visible"
@@ -127,6 +130,18 @@ def open_page(browser: Any, made: dict[str, Path]) -> Iterator[Any]:
     assert said == []
 
 
+def test_every_label_is_told_with_its_place_and_its_arrows(made: dict[str, Path]) -> None:
+    """Arrows that begin as one share a label; a page that counts it twice puts all later ones at other arrows."""
+    shared = 0
+    for name, path in made.items():
+        page = path.read_text("utf-8")
+        for view, picture in zip(data_of(page)["views"], pictures_of(page), strict=True):
+            drawn = [float(x) for x in re.findall(r'class="label">\s*<rect[^>]*>\s*<text x="([-\d.]+)"', picture)]
+            assert drawn == [label[0] for label in view["labels"]], (name, view["key"])
+            shared += sum(len(label) > 3 for label in view["labels"])
+    assert shared
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", pages())
 def test_all_that_is_in_sight_at_first_can_be_read(open_page: Any, name: str, size: str) -> None:
@@ -137,6 +152,7 @@ def test_all_that_is_in_sight_at_first_can_be_read(open_page: Any, name: str, si
         assert page.locator(BOX).count() >= 2, tab.text_content()
         page.keyboard.press("0")
         page.keyboard.press("0")
+        assert page.evaluate(SMALLEST) >= 8.99, f"{tab.text_content()}, all of it"
 
 
 def test_closed_layers_stand_one_below_the_other(open_page: Any) -> None:
@@ -145,9 +161,13 @@ def test_closed_layers_stand_one_below_the_other(open_page: Any) -> None:
     at = page.locator(".shut:visible").evaluate_all("(all) => all.map((box) => box.getBoundingClientRect())")
     middles = [each["x"] + each["width"] / 2 for each in at]
     assert len(at) >= 12 and max(middles) - min(middles) < 2, middles
-    ends = "(all) => all.map((line) => [line.getPointAtLength(0).x, line.getPointAtLength(line.getTotalLength()).x])"
-    between = page.locator("#picture .arrow path:visible").evaluate_all(ends)[1:13]
-    assert all(abs(x0 - x1) < 1 for x0, x1 in between), between
+    told = """(all) => all.map((line) => [line.getTotalLength(), line.getAttribute('d').match(/[LC]/g).length,
+      line.getPointAtLength(0).x, line.getPointAtLength(line.getTotalLength()).x])"""
+    lines = page.locator("#picture .arrow path:visible").evaluate_all(told)
+    past = max(lines)
+    assert past[1] <= 4, "what leads past all of them is no staircase"
+    between = [line for line in lines if line is not past][1:13]
+    assert all(abs(x0 - x1) < 1 for _, _, x0, x1 in between), between
 
 
 def test_a_model_is_closed_to_what_fits_and_opens_as_one_goes_nearer(open_page: Any) -> None:

@@ -6,6 +6,7 @@ import base64
 import json
 import math
 import zlib
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -130,6 +131,19 @@ def test_orders_stay_in_their_bands() -> None:
     band = {box.id: box.band for box in build(view, "", data=False).boxes}
     assert len(found[0].placed.lanes) == 2
     assert all(len({band[member] for member in fold.members}) == 1 for fold in found[1:])
+
+
+def test_each_order_begins_with_its_one_module_open() -> None:
+    net = Net()
+    x, model, made = net.leaf("x"), net.call("model", "Model"), []
+    for number in range(12):
+        block = net.call(f"model.{number}", "Block", model)
+        made += [x := net.op("sin", x, call=block) for _ in range(40)]
+    for node in reversed(made):
+        x = net.op("mul", x, call=net.nodes[node].call, of=node)
+    view = double_backward(net.graph(x))
+    first = levels(split(framed(build(view, "", data=False), view)), view)[0].placed.scene.boxes
+    assert sorted(Counter(box.band for box in first if box.style == "module").values()) == [12, 12]
 
 
 def test_the_page_unpacks_to_what_was_packed() -> None:

@@ -40,6 +40,15 @@ def test_a_parameter_has_its_leaf_and_a_line_for_each_number() -> None:
     assert set(curve["lines"]) == {"norm", "max", "mean"} and curve["sick"] == [100.0]
 
 
+def test_parameters_stand_in_the_order_of_the_model_and_zeros_are_told(browser: Any, tmp_path: Path) -> None:
+    names = [node.outputs[0].names[0] for node in GRAPH if node.kind == "leaf"]
+    watched = tuple(Watched(name, "gradients", ((0, 0.0, 0.0, 0.0, 1.0),)) for name in ("elsewhere", *reversed(names)))
+    page = modules_page(browser, tmp_path, [], panels=Panels((), watched))
+    assert page.locator("#watched b").all_text_contents() == [*names, "elsewhere"]
+    assert set(page.locator("#watched figcaption").all_text_contents()) == {"gradient: always 0"}
+    page.close()
+
+
 def test_a_click_on_a_finding_or_a_parameter_chooses_its_nodes(browser: Any, tmp_path: Path) -> None:
     said: list[str] = []
     page = modules_page(browser, tmp_path, said, panels=PANELS)

@@ -158,6 +158,8 @@ def test_a_lane_says_where_it_ends() -> None:
     assert told_lane(many, 0)[-1]["about"] == "2 more"
     (told,) = told_lane(many, 3)
     assert told["about"] == "the ledger ends with step 1" and "5 things" in told["words"]
+    beside = Ledger(happenings=(Happening("step", 0, 15), Happening("call", 1, 29)), more=5)
+    assert told_lane(beside, 28)[0]["about"] == "the ledger ends with step 16", "a call is told of later steps, too"
 
 
 @pytest.fixture
