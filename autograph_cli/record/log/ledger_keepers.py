@@ -173,7 +173,7 @@ class Keepers:
         made = len({event.key for event in ends})
         # A line may make several nodes of a kind in each turn, and some in the first alone.
         often = sorted(Counter((event.site, event.cls) for event in kept).values())
-        turns = max(often[len(often) // 4], made if made > 1 else 0)
+        turns = max(often[len(often) // 3], made if made > 1 else 0)
         return Keeper(path, None, made, len(kept), sum(map(self._bytes, kept[:2_000])), turns, counts)
 
     def _adds_up(self, site: Site | None) -> bool:
