@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import hashlib
+import importlib
 import io
 import json
 import multiprocessing
 import os
+import pkgutil
 import re
 import runpy
 import shutil
@@ -26,8 +29,9 @@ import tempfile
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import metadata
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,7 +51,7 @@ FAMILIES = {
     "AG6": "modules",
     "AG8": "training",
 }
-SECONDS = 120
+SECONDS, TOGETHER = 120, 16
 Said = set[tuple[int, str]]
 """The words of a tool about a script, with the line; -1 where it names none."""
 
@@ -75,21 +79,34 @@ def warned(path: Path) -> Said:
     return raised | {(one.lineno if one.filename == str(path) else -1, str(one.message)) for one in told}
 
 
-def apart(function: Callable[[Path], Said], path: Path) -> Said:
-    """Return what a function says of a script, in a process of its own that has PyTorch already."""
-    ours, theirs = multiprocessing.get_context("fork").Pipe()
+def apart(function: Callable[[Path], Said], paths: Sequence[Path], together: int) -> Iterator[tuple[Path, Said]]:
+    """Yield what a function says of scripts, so many `together` in a process of their own that has PyTorch already."""
+    waiting = [*paths]
+    while waiting:
+        ours, theirs = multiprocessing.get_context("fork").Pipe()
 
-    def work() -> None:
-        os.chdir(path.parent)
-        theirs.send(function(path))
+        def work(batch: Sequence[Path], out: Connection) -> None:
+            for path in batch:
+                os.chdir(path.parent)
+                out.send(function(path))
+                gc.collect()  # what a script leaves behind is not found in the next one
 
-    process = multiprocessing.get_context("fork").Process(target=work)
-    process.start()
-    found: Said = ours.recv() if ours.poll(SECONDS) else set()
-    process.join(1)
-    if process.is_alive():
-        process.kill()
-    return found
+        process = multiprocessing.get_context("fork").Process(target=work, args=(waiting[:together], theirs))
+        process.start()
+        theirs.close()
+        for path in waiting[:together]:
+            waiting = waiting[1:]
+            try:
+                said: Said | None = ours.recv() if ours.poll(SECONDS) else None
+            except EOFError:
+                said = None
+            yield path, said or set()
+            if said is None:  # it hung, or ended its process
+                break
+        else:
+            process.join(1)
+        if process.is_alive():
+            process.kill()
 
 
 class Kept:
@@ -101,15 +118,32 @@ class Kept:
             key, said = json.loads(line)
             self._said[key] = {(number, words) for number, words in said}
 
-    def asked(self, tool: str, function: Callable[[Path], Said], path: Path) -> Said:
-        """Return what a tool says of a script, in a process of its own."""
-        key = f"{tool} {path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
-        if key not in self._said:
-            self._said[key] = apart(function, path)
+    def ask(self, tool: str, function: Callable[[Path], Said], paths: Iterable[Path], together: int) -> None:
+        """Ask a tool about the scripts that it was not asked about."""
+        new = [path for path in paths if self._key(tool, path) not in self._said]
+        for path, said in apart(function, new, together):
+            self._said[self._key(tool, path)] = said
             if self._file is not None:
                 with self._file.open("a", encoding="utf-8") as out:
-                    out.write(json.dumps([key, sorted(self._said[key])]) + "\n")
-        return self._said[key]
+                    out.write(json.dumps([self._key(tool, path), sorted(said)]) + "\n")
+
+    def said(self, tool: str, path: Path) -> Said:
+        """Return what a tool said of a script."""
+        return self._said[self._key(tool, path)]
+
+    def _key(self, tool: str, path: Path) -> str:
+        return f"{tool} {path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+def load() -> None:
+    """Import what scripts and the recorder import, so that no process does it again."""
+    for name in ("torch._dynamo", "torch.distributed", "torch.utils.data", "tests.findings.test_explain"):
+        importlib.import_module(name)
+    for package in ("autograph_cli.record", "autograph_cli.engines.pytorch"):
+        path = importlib.import_module(package).__path__
+        for module in pkgutil.walk_packages(path, f"{package}."):
+            importlib.import_module(module.name)
+    gc.freeze()  # nor looks through it for what may be collected
 
 
 def linted(torchfix: str, folder: Path) -> dict[str, Said]:
@@ -126,6 +160,7 @@ def measured(torchfix: str | None, kept: Kept) -> str:
     """The table, and what is said of right scripts."""
     import torch
 
+    load()
     torch.set_num_threads(1)  # of small scripts, one after the other
     tools = ["autograph", "PyTorch", *(["torchfix"] if torchfix else [])]
     named, alarms, count = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
@@ -137,10 +172,13 @@ def measured(torchfix: str | None, kept: Kept) -> str:
                 (folder / f"{path.stem}_{kind}.py").write_text(variant(text, left_out), "utf-8")
         for path in RIGHT:
             shutil.copy(path, folder / f"{path.stem}_right.py")
+        scripts = sorted(folder.glob("*.py"))
+        kept.ask("PyTorch", warned, scripts, 1)  # some warnings come once in a process
+        kept.ask("autograph", explained, scripts, TOGETHER)
         of_linter = linted(torchfix, folder) if torchfix else {}
         ask: dict[str, Callable[[Path], Said]] = {
-            "autograph": lambda path: kept.asked("autograph", explained, path),
-            "PyTorch": lambda path: kept.asked("PyTorch", warned, path),
+            "autograph": lambda path: kept.said("autograph", path),
+            "PyTorch": lambda path: kept.said("PyTorch", path),
             "torchfix": lambda path: of_linter.get(path.name, set()),
         }
         for path in MISTAKES:

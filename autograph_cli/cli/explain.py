@@ -100,7 +100,7 @@ def explain(
             say(f"aside: {one.said} ({one.code})")
     if fix or only_shown:
         _fix(script_of(opened.trace, source), findings, made=fix)
-    if opened.trace.steps and not has_values(opened.trace):
+    if source.target is None and opened.trace.steps and not has_values(opened.trace):
         codes = [rule.code for rule in RULES if rule.record]
         command = f"run --ranks {opened.trace.ranks} --record values" if opened.trace.ranks > 1 else "explain"
         again = f"`autograph {command} {opened.trace.script}` records them"

@@ -8,7 +8,6 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import click
 
@@ -18,13 +17,15 @@ from autograph_cli.cli.opening import Source, choose, open_trace, say_ranks, scr
 from autograph_cli.cli.options import Whole, step_option
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.run import explain_failure
+from autograph_cli.findings.endings import endings, read_out
 from autograph_cli.findings.functions import function_text
-from autograph_cli.graph import Graph, GraphError, Node, Step, Trace, paths as ways
+from autograph_cli.findings.records import Seen
+from autograph_cli.graph import Edge, Graph, GraphError, Node, Step, Trace, paths as ways
 from autograph_cli.graph.cuts import LISTED, behind, reasons, where
 from autograph_cli.graph.ledger_facts import facts_of
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.withheld import withheld, without_withheld
-from autograph_cli.record.graphs.causes import causes, first_binding, nameless, origins, read_scripts, unused
+from autograph_cli.record.graphs.causes import causes, first_binding, is_leaf, nameless, origins, read_scripts, unused
 from autograph_cli.record.names.bindings import Script
 
 NO_PATH = 1
@@ -73,16 +74,21 @@ def why(
             explain_failure(opened.trace, script_of(opened.trace, source))
             ctx.exit(FAILED)
         say_ranks(opened)
-        chosen = choose(opened.trace, step)
-        paths, lines = _answer(chosen, loss, leaf, limit, script_of(opened.trace, source))
-        lines += [] if paths else _elsewhere(opened.trace, chosen, (loss, leaf))
-        training = _training(opened.trace, chosen, leaf)
+        chosen, told_of = choose(opened.trace, step), []
+        if step is None and (other := _with_both(opened.trace, chosen, (loss, leaf))) is not None:
+            told_of, chosen = [f"Step {chosen.nth} has not both; this is step {other.nth}."], other
+        seen = Seen(opened.trace, chosen, read_scripts(chosen.graph, script_of(opened.trace, source)))
+        paths, lines = _answer(seen, loss, leaf, limit)
+        lines = [*told_of, *lines, *([] if paths else _elsewhere(opened.trace, chosen, (loss, leaf)))]
+        training = _training(seen, leaf)
         if as_json:
             told = {"loss": loss, "leaf": leaf, "step": chosen.nth, "count": ways.count_words(paths.count)}
             told |= {"paths": list(_listed(chosen.graph, paths)), "cut": [] if paths else [*map(str.strip, lines)]}
             say(json.dumps({**told, "training": [*map(str.strip, training)]}, indent=2))
         else:
             say("\n".join([*lines, *training]))
+        if opened.exit_code:
+            explain_failure(opened.trace, script_of(opened.trace, source))
     # Where the script failed, no path is no answer.
     ctx.exit(FAILED if opened.exit_code else 0 if paths else NO_PATH)
 
@@ -106,6 +112,12 @@ def _listed(graph: Graph, paths: ways.Paths) -> Iterator[list[dict[str, object]]
         ]
 
 
+def _with_both(trace: Trace, chosen: Step, names: tuple[str, str]) -> Step | None:
+    """The last other step in whose graph both names are, where they are not in this one."""
+    having = [step for step in trace.steps if all(_has(step.graph, name) for name in names)]
+    return having[-1] if having and chosen not in having else None
+
+
 def _elsewhere(trace: Trace, chosen: Step, names: tuple[str, str]) -> list[str]:
     """The steps in whose graphs the names are that are not in this one."""
     missing = [name for name in names if not _has(chosen.graph, name)]
@@ -114,17 +126,18 @@ def _elsewhere(trace: Trace, chosen: Step, names: tuple[str, str]) -> list[str]:
     return [visible(f"  Step {chosen.nth} was looked at; {' and '.join(missing)} is in: {listed}.")] if steps else []
 
 
-def _training(trace: Trace, chosen: Step, leaf: str) -> list[str]:
+def _training(seen: Seen, leaf: str) -> list[str]:
     """Return what the ledger knows of a leaf: a path alone moves nothing."""
-    if _of_module(chosen.graph, leaf):
+    graph, ledger = seen.graph, seen.trace.ledger
+    if ledger is None or _of_module(graph, leaf):
         return []
-    found = [chosen.graph[number] for number, _ in _found(chosen.graph, leaf)]
-    held = trace.ledger.parameters if trace.ledger else ()
-    if not found and _has(chosen.graph, leaf) and not any(each.name == leaf for each in held):
-        return []  # a result: what optimizers hold says nothing of it
+    found = [graph[number] for number, _ in _found(graph, leaf)]
+    held = [each.name for each in ledger.parameters]
+    inside = [name for name in held if name == leaf or name.startswith(f"{leaf}.") or name.endswith(f".{leaf}")]
+    if not found and not inside and (_has(graph, leaf) or not is_leaf(dict(seen.scripts), leaf)):
+        return []  # a result, or no tensor: what optimizers hold says nothing of it
     names = [leaf, *(name for node in found for name in node.outputs[0].names)]
-    names = [each.name for each in held if each.name.startswith(f"{leaf}.")] or names
-    return [visible(f"  {fact}.") for fact in facts_of(trace.ledger, names)] if trace.ledger else []
+    return [visible(f"  {fact}.") for fact in facts_of(ledger, inside or names)]
 
 
 def _found(graph: Graph, name: str) -> list[ways.Position]:
@@ -142,25 +155,24 @@ def _has(graph: Graph, name: str) -> bool:
     return True
 
 
-def _answer(step: Step, loss: str, leaf: str, limit: int | None, script: Path) -> tuple[ways.Paths, list[str]]:
+def _answer(seen: Seen, loss: str, leaf: str, limit: int | None) -> tuple[ways.Paths, list[str]]:
     """Return the paths of a gradient, and the lines to print."""
-    graph = step.graph
-    scripts = read_scripts(graph, script)
+    graph, scripts = seen.graph, dict(seen.scripts)
     if _is_of_script(scripts, graph, loss):
-        return ways.Paths(), [visible(line) for line in nameless(loss, scripts, step)]
+        return ways.Paths(), [visible(line) for line in nameless(loss, scripts, seen.step)]
     starts = _positions(graph, loss)
     inside = _of_module(graph, leaf)
     ends = inside or ([] if _is_of_script(scripts, graph, leaf) else _positions(graph, leaf))
     paths = ways.paths(without_withheld(graph), starts, ends, limit or _PATHS)
     if paths:
         lines = _told(graph, paths, loss, leaf, whole=limit is not None)
-        return paths, [*lines, *_of_parameters(graph, starts, inside)]
+        return paths, [*lines, *_of_parameters(graph, starts, inside), *_of_results(graph, ends)]
     if ways.paths(graph, starts, ends, 1):
         return ways.Paths(), [
             visible(f"{leaf} gets no gradient from {loss}."),
             *_kept_back(graph, starts, ends, scripts),
         ]
-    return ways.Paths(), _cut(graph, starts, ends, (loss, leaf), scripts)
+    return ways.Paths(), _cut(seen, starts, ends, (loss, leaf))
 
 
 def _of_module(graph: Graph, name: str) -> list[ways.Position]:
@@ -177,6 +189,15 @@ def _of_parameters(graph: Graph, starts: list[ways.Position], inside: list[ways.
         named = ", ".join(graph[number].outputs[0].names[0] for number, _ in without[:LISTED])
         more = f"; not {named}{', ...' * (len(without) > LISTED)}" if without else ""
         yield visible(f"  {len(inside) - len(without)} of its {len(inside)} parameters get a gradient{more}.")
+
+
+def _of_results(graph: Graph, ends: list[ways.Position]) -> Iterator[str]:
+    """A sentence on a result of forward, whose `.grad` is read in vain."""
+    made = [graph[number] for number, _ in ends if graph[number].kind == "operation" and not graph[number].order]
+    if made and len(made) == len(ends) and made[-1].outputs[0].names:
+        yield visible(
+            f"  It is no leaf, as {where(made[-1])} makes it: it keeps no .grad without retain_grad() before."
+        )
 
 
 def _freezing(scripts: dict[str, Script]) -> list[str]:
@@ -319,16 +340,11 @@ def _row(node: Node, names: tuple[str, ...]) -> tuple[str, str, str, str]:
     return head, what, visible(f"{source.file}:{source.line}") if source else "", visible(source.text) if source else ""
 
 
-def _cut(
-    graph: Graph,
-    starts: list[ways.Position],
-    ends: list[ways.Position],
-    names: tuple[str, str],
-    scripts: dict[str, Script],
-) -> list[str]:
-    loss, leaf = names
+def _cut(seen: Seen, starts: list[ways.Position], ends: list[ways.Position], names: tuple[str, str]) -> list[str]:
+    graph, scripts, (loss, leaf) = seen.graph, dict(seen.scripts), names
     ungraded = bool(ends) and all(graph[number].kind == "input" for number, _ in ends)
     its_causes = [] if ungraded else causes(graph, starts, ends, leaf, scripts)
+    its_causes = its_causes or ([] if ungraded else _ends(seen, starts, ends))
     told = reasons(graph, starts, ends, untracked=not its_causes) if ends else unused(leaf, scripts)
     told += origins(graph, ends, scripts)
     if not scripts:
@@ -337,4 +353,12 @@ def _cut(
         told += [f"{line} freezes." for line in _freezing(scripts)]
     elif not its_causes and not told:
         told.append("The trace does not tell why: operations outside the graph are not recorded.")
-    return [visible(f"{leaf} gets no gradient from {loss}."), *(f"  {line}" for line in [*its_causes, *told])]
+    return [visible(f"{leaf} gets no gradient from {loss}."), *(visible(f"  {line}") for line in [*its_causes, *told])]
+
+
+def _ends(seen: Seen, starts: list[ways.Position], ends: list[ways.Position]) -> list[str]:
+    """Sentences on the operations, or else on the text of lines, at which the ways of a leaf end."""
+    leaves = [Edge(number, nr or 0) for number, nr in ends if seen.graph[number].kind == "leaf"]
+    roots = [Edge(number, nr or 0) for number, nr in starts]
+    found = [f"{one.fact(seen)}." for leaf in leaves for one in endings(seen, leaf, roots) if one.kind != "constant"]
+    return list(dict.fromkeys(found or [f"{fact}." for leaf in leaves for *_, fact in read_out(seen, leaf)]))[:LISTED]

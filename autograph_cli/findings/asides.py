@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.training import left_over
-from autograph_cli.findings.ways import behind_moves, plain_op, takers
+from autograph_cli.findings.ways import behind_moves, memory, plain_op, takers
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED, behind, where
 
@@ -45,6 +45,8 @@ def _overwritten(seen: Seen) -> Iterator[Found]:
         lost = seen.graph[base.node]
         if lost.kind != "operation" or base == node.args[0] or node.source in told or lost.order:
             continue
+        if any(memory(seen, other) == memory(seen, node.args[0]) for other in node.args[1:]):
+            continue  # x[0] += 1 writes what it has changed in place
         told.add(node.source)
         yield Found(
             f"a part of {seen.name(base)} is written over at {line_of(node.source)}: what was there gets no gradient",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from autograph_cli.graph.cuts import behind, where
 from autograph_cli.graph.views import backward_edges
 from autograph_cli.record.names.bindings import Script
 
-Kind = Literal["detached", "whole", "number", "unrecorded", "derivative", "early", "flat", "constant"]
+Kind = Literal["detached", "whole", "number", "unrecorded", "derivative", "early", "flat", "constant", "built"]
 _REMEDIES: dict[Kind, str] = {
     "detached": "Detach less, or let no optimizer have it.",
     "whole": "Whole numbers, and so indices, have no gradient: weigh what may be picked (softmax, interpolation), or "
@@ -24,10 +24,17 @@ _REMEDIES: dict[Kind, str] = {
     "early": "Have it require a gradient before it is used.",
     "flat": "This derivative is the same whatever it is, as that of ReLU: use a smooth activation, or a loss of the "
     "function itself.",
+    "built": "Join tensors by torch.stack or torch.cat, which record it: torch.tensor takes numbers alone.",
     "constant": "Compute the result from it by what sends it a gradient, or let no optimizer have it.",
 }
 _REENTRANT = "A checkpoint with use_reentrant=True records nothing where none of its inputs requires a gradient."
-_WORDS: dict[str, Kind] = {"detach": "detached", ".data": "detached", "an integer": "whole", "torch.": "unrecorded"}
+_WORDS: dict[str, Kind] = {
+    "detach": "detached",
+    ".data": "detached",
+    "an integer": "whole",
+    "a new": "built",
+    "torch.": "unrecorded",
+}
 """Words in the causes that a line's text shows, and the kind they mean; without any it is a plain number."""
 
 
@@ -80,9 +87,10 @@ def read_out(seen: Seen, leaf: Edge) -> Iterator[tuple[Kind, Source, str]]:
                 yield known[0] if known else "number", cut, f"{line_of(cut)} `{one.text}`: {cause.words}"
 
 
-def endings(seen: Seen, leaf: Edge) -> Iterator[Ending]:
-    """Yield where the ways of a leaf end that go on, by data, to what a backward call started from."""
-    wanted = behind(seen.graph, [(edge.node, edge.nr) for edge in seen.outcome()], untracked=True)
+def endings(seen: Seen, leaf: Edge, roots: Iterable[Edge] | None = None) -> Iterator[Ending]:
+    """Yield where the ways of a leaf end that go on, by data, to these roots, else to what backward started from."""
+    starts = [(edge.node, edge.nr) for edge in (seen.outcome() if roots is None else roots)]
+    wanted = behind(seen.graph, starts, untracked=True)
     met, stack = {leaf}, [leaf]
     while stack:
         edge = stack.pop()
@@ -100,12 +108,13 @@ def endings(seen: Seen, leaf: Edge) -> Iterator[Ending]:
 def _ending(seen: Seen, user: Node, given: Edge) -> Ending:
     """Return the ending where an operation is given a tensor: before it, where that is of whole numbers already."""
     made = seen.graph[given.node]
-    if made.args and _is_whole(made, given.nr):
+    if made.args and is_whole(made, given.nr):
         return Ending("whole", made, made.args[0])
     return Ending(_kind(user, given), user, given)
 
 
-def _is_whole(node: Node, nr: int) -> bool:
+def is_whole(node: Node, nr: int) -> bool:
+    """Return whether a result is of whole numbers, which have no gradient."""
     return not node.outputs[nr].type.dtype.startswith(("float", "bfloat", "complex"))
 
 
@@ -114,6 +123,6 @@ def _kind(node: Node, given: Edge) -> Kind:
         return "flat" if node.order else "constant"
     if given not in [node.args[position] for position in node.cut]:
         return "early"
-    if _is_whole(node, 0):
+    if is_whole(node, 0):
         return "whole"
     return {"detach": "detached", "grad": "derivative"}.get(node.op, "unrecorded")  # type: ignore[return-value]

@@ -6,17 +6,15 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from autograph_cli.findings.calls import argument, assignment, failed_calls, plain_grad
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
+from autograph_cli.findings.unconnected import BACKWARD, without_history
 from autograph_cli.findings.ways import memory, moves
 from autograph_cli.graph import Edge, Node, Pass, Source
 from autograph_cli.graph.cuts import LISTED, reasons, where
 from autograph_cli.graph.paths import Position, leading_to
 from autograph_cli.record.graphs.causes import causes, unused
-from autograph_cli.record.names.bindings import Binding
 
 _GRAD_READ = re.compile(r"([\w.\[\]]+?)\.grad\b")
-_CALL = re.compile(r"([\w.\[\]]+?)\.backward\(")
 _CHANGED = re.compile(
     r"\[([\w.]+) \[(.*?)\]\](?:, which is output (\d+) of ([\w:]+))?,? is at version (\d+); expected version (\d+)"
 )
@@ -60,11 +58,33 @@ def _freed(seen: Seen) -> Iterator[Found]:
         at,
         tuple(facts),
         tuple(node.id for node in shared),
-        "Detach what is carried from one turn of the loop to the next (hidden.detach()), or build the loss again in "
-        "each turn."
-        if again
-        else "",
+        _above_loop(seen, shared) or _CARRIED if again else "",
     )
+
+
+_CARRIED = (
+    "Detach what is carried from one turn of the loop to the next (hidden.detach()), or build the loss again in "
+    "each turn."
+)
+
+
+def _above_loop(seen: Seen, shared: Sequence[Node]) -> str:
+    """Return what to do about a result that is made above the loop which calls backward, in the same function."""
+    at, made = seen.trace.failed_at, next((node.source for node in shared), None)
+    if (
+        at is None
+        or made is None
+        or (made.file, made.function) != (at.file, at.function)
+        or at.file not in seen.scripts
+    ):
+        return ""
+    parts = ast.walk(seen.scripts[at.file].tree)
+    loops = [part for part in parts if isinstance(part, (ast.For, ast.While)) and part.lineno < at.line]
+    around = [part for part in loops if at.line <= (part.end_lineno or 0)]
+    if not around or any(part.lineno <= made.line for part in around):
+        return ""
+    name = seen.name(Edge(shared[0].id))
+    return f"Compute {name} within the loop, whose first turn frees its graph; or detach it."
 
 
 def _freeing(seen: Seen, failed: Pass | None, needed: Node | None) -> Pass | None:
@@ -94,6 +114,7 @@ def _changed(seen: Seen) -> Iterator[Found]:
     changers = [node for node in seen.graph if node.op.endswith("_") and node.outputs[0].type.shape == shape]
     first = next((node for node in changers if node.args and node.args[0].node in made), None)
     first = first or _changed_whole(seen, shape) or next(iter(changers), None)
+    place = memory(seen, first.args[0]) if first is not None else None
     kept = [
         (node, edge)
         for node in seen.graph
@@ -101,15 +122,22 @@ def _changed(seen: Seen) -> Iterator[Found]:
         for edge in (*node.args, Edge(node.id))
         if seen.graph[edge.node].outputs[edge.nr].type.shape == shape
         and (_storage(seen, edge) in {one.storage for one in node.saved})
-        and (first is None or memory(seen, edge) == memory(seen, first.args[0]))
+        and (first is None or memory(seen, edge) == place)
     ]
-    facts = [f"{where(node)} saved {seen.shown(edge)} for its backward" for node, edge in kept[:LISTED]]
+    writers = [node for node in seen.graph if node.op.endswith("_") and node.args]
+    last = max((node.id for node in writers if memory(seen, node.args[0]) == place), default=0)
+    kept = [(node, edge) for node, edge in kept if not last or node.id < last]
     line = first.source if first is not None else None
+    facts = []
     if first is not None and line is not None:
         facts.append(f"{where(first)} changed it in place: {line.text}")
     savers = [node for node, _ in kept]
     in_text = _changed_in_text(seen, savers) if first is None else []
-    by_optimizer = _stepped(seen, savers) if first is None and not in_text else []
+    by_optimizer, given = _stepped(seen, savers) if first is None and not in_text else ([], set())
+    kept = [(node, edge) for node, edge in kept if not given or node.id in given]
+    savers = [node for node, _ in kept]
+    saved = [f"{where(node)} saved {_unnumbered(seen.shown(edge))} for its backward" for node, edge in kept]
+    facts = [*list(dict.fromkeys(saved))[:LISTED], *facts]
     changed = in_text or by_optimizer
     facts += [f"{line_of(source)} changes {name} in place: {source.text}" for name, source in changed]
     line = changed[0][1] if changed else line
@@ -151,23 +179,26 @@ def _in_text(line: Source | None, name: str) -> str:
     return next(filter(None, found), name)
 
 
-def _stepped(seen: Seen, savers: Sequence[Node]) -> list[tuple[str, Source]]:
-    """The leaves that these nodes were given, and the first `optimizer.step()` after them: what an optimizer changes is
-    not recorded."""
-    at = seen.trace.failed_at
-    script = seen.scripts.get(at.file) if at is not None else None
-    lines = [node.source.line for node in savers if at is not None and node.source and node.source.file == at.file]
-    if at is None or script is None or not lines:
-        return []
-    steps = [
-        part.lineno
-        for part in ast.walk(script.tree)
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "step"
-    ]
-    between = sorted(line for line in steps if min(lines) <= line < at.line) or sorted(steps)
-    views = [seen.graph[edge.node] for node in savers for edge in node.args]
-    leaves = [seen.name(edge) for view in views for edge in view.args if seen.graph[edge.node].kind == "leaf"]
-    return [(name, Source(at.file, between[0], script.line(between[0]))) for name in leaves[:1] if between]
+def _stepped(seen: Seen, savers: Sequence[Node]) -> tuple[list[tuple[str, Source]], set[int]]:
+    """Return a leaf that these nodes were given, the last step of the optimizer that holds it, and which of them were
+    given what it changed: that is not among the operations."""
+    ledger = seen.trace.ledger
+    for each in reversed(ledger.happenings if ledger is not None else ()):
+        held = set(ledger.names(ledger.sets[each.given])) if ledger is not None and each.kind == "step" else set()
+        given = {
+            node.id: leaf
+            for node in savers
+            for edge in node.args
+            if held.intersection(seen.graph[(leaf := memory(seen, edge)).node].outputs[leaf.nr].names)
+        }
+        if given and each.source is not None:
+            return [(seen.name(next(iter(given.values()))), each.source)], set(given)
+    return [], set()
+
+
+def _unnumbered(shown: str) -> str:
+    """A tensor's type alone, where it has no name but its number."""
+    return shown.partition(": ")[2] if shown.startswith("%") else shown
 
 
 def _storage(seen: Seen, edge: Edge) -> int | None:
@@ -211,41 +242,6 @@ def _leaf_changed(seen: Seen) -> Iterator[Found]:
     at = seen.trace.failed_at
     text = at.text if at else ""
     yield Found(f"a leaf is changed in place while it is recorded: {text}", at)
-
-
-@failing("does not require grad and does not have a grad_fn")
-def _constant(seen: Seen) -> Iterator[Found]:
-    at = seen.trace.failed_at
-    match = _CALL.search(at.text) if at else None
-    roots = [ast.unparse(part) for call in failed_calls(seen, "grad") for part in argument(call, 0, "outputs")]
-    name = match[1] if match else roots[0] if roots else "the tensor"
-    cuts = list(cuts_above(seen, name))
-    facts = [
-        f"{file}:{one.line} `{one.text}`: {', '.join(dict.fromkeys(cause.words for cause in one.causes))}"
-        for file, one in cuts
-    ]
-    made = assignment(seen, name.partition(".")[0].partition("[")[0])
-    remedy = _OUTSIDE if any(cause.words.startswith("torch.") for _, one in cuts for cause in one.causes) else ""
-    if at is not None and made is not None and plain_grad(made) is not None:
-        facts.append(f"{at.file}:{made.lineno} makes it by grad without create_graph, which records nothing")
-        remedy = "Make the first derivative with create_graph=True."
-    said = f"{name} has no history: nothing that requires grad leads to it"
-    yield Found(said, at, tuple(facts[:LISTED]), (), remedy)
-
-
-def cuts_above(seen: Seen, name: str) -> Iterator[tuple[str, Binding]]:
-    """The statements that cut gradients on the way to a variable of the line that failed."""
-    at = seen.trace.failed_at
-    script = seen.scripts.get(at.file) if at else None
-    waiting = [] if script is None or at is None else script.reaching(name, at.line)
-    met: set[int] = set()
-    while waiting and script is not None and at is not None:
-        one = waiting.pop(0)
-        if id(one) not in met:
-            met.add(id(one))
-            if one.causes:
-                yield at.file, one
-            waiting += [earlier for use in sorted(one.uses) for earlier in script.reaching(use, one.line)]
 
 
 @failing("appears to not have been used in the graph")
@@ -329,7 +325,7 @@ def _none(seen: Seen) -> Iterator[Found]:
 @failing("grad can be implicitly created only for scalar outputs")
 def _no_scalar(seen: Seen) -> Iterator[Found]:
     at, entry = seen.trace.failed_at, _failed_pass(seen)
-    match = _CALL.search(at.text) if at else None
+    match = BACKWARD.search(at.text) if at else None
     what = seen.shown(entry.roots[0]) if entry is not None and entry.roots else match[1] if match else "the result"
     yield Found(f"{what} is no scalar, so backward needs to be told its gradient", at)
 
@@ -343,7 +339,6 @@ def _once(seen: Seen) -> Iterator[Found]:
 
 
 _STAY = "Change {0} in place{1}, under torch.no_grad(), so that it stays the leaf."
-_OUTSIDE = "Compute the loss where gradients are recorded, outside of no_grad; change leaves there in place, w -= step."
 _ONLY_GRAD = "autograd.grad returns gradients, and writes none to .grad"
 RULES = (
     Rule(
@@ -372,7 +367,7 @@ RULES = (
         "backward from a tensor without history",
         "There is nothing to differentiate: its history was cut, or no tensor required grad.",
         "Make the leaves with requires_grad=True, and compute the loss from them with tensor operations throughout.",
-        _constant,
+        failing("does not require grad and does not have a grad_fn")(without_history),
     ),
     Rule(
         "AG005",

@@ -11,15 +11,16 @@ from msgspec.structs import replace
 from autograph_cli.findings.book import book_of
 from autograph_cli.findings.calls import made_at
 from autograph_cli.findings.endings import Ending, endings, read_out, remedy
-from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import behind_moves
-from autograph_cli.graph import Edge, Source
+from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED, behind, reasons, where
 from autograph_cli.graph.views import backward_edges, walk
 from autograph_cli.graph.withheld import withheld
 from autograph_cli.record.graphs.causes import causes, switched_off, unused
 
 _POSITION = re.compile(r"\.\d+\b|\[\d+\]")
+_BUILT = re.compile(r"(?:read|Cut) at (.+?):(\d+) `(.*?)`: a new tensor")
 _CUT = re.compile(r"Cut at (.+?):(\d+) `(.*?)`:")
 
 
@@ -34,12 +35,15 @@ def _unused(seen: Seen) -> Iterator[Found]:
         if notice.kind == "unused" and _family(notice.name) not in routed:
             there = [each for leaf in _leaves(seen, notice.name) for each in endings(seen, leaf)]
             facts = _facts(seen, there, causes(seen.graph, starts, [], notice.name, scripts))
+            facts = facts or unused(notice.name, scripts)
+            built = next((match for fact in facts if not there and (match := _BUILT.search(fact))), None)
+            cut = None if built is None else Source(built[1], int(built[2]), built[3])
             one = Found(
                 "",
-                _off(seen, there) or made_at(seen, notice.name),
-                tuple((facts or unused(notice.name, scripts))[:LISTED]),
+                cut or _off(seen, there) or made_at(seen, notice.name),
+                tuple(facts[:LISTED]),
                 tuple(dict.fromkeys(each.node.id for each in there)),
-                remedy([each.kind for each in there], scripts),
+                remedy(["built"] if built else [each.kind for each in there], scripts),
                 _ENDS if there else "",
                 about=(notice.name,),
             )
@@ -142,20 +146,48 @@ def _no_leaf(seen: Seen) -> Iterator[Found]:
     """Variables whose `.grad` the script reads, and that were computed from leaves."""
     if not seen.is_last_of_kind or seen.trace.failure:
         return
-    if any("retain_grad" in line for script in seen.scripts.values() for line in script.lines):
+    in_time, late = _retained(seen)
+    if in_time:
         return
     graphs = [step.graph for step in seen.trace.steps]
     leaves = {name for graph in graphs for node in graph if node.kind != "operation" for name in node.outputs[0].names}
     read = _read_gradients(seen) - leaves
+    found: dict[str, Node] = {}
     for node in seen.graph:
-        made = zip(seen.names[node.id], node.outputs, strict=True)
-        name = next((name for name, output in made if name in output.names and name in read), "")
-        if node.kind != "operation" or not name or node.id not in seen.reached:
-            continue
-        yield Found(
-            f"{name}.grad stays None: {name} is no leaf, {where(node)} makes it",
-            node.source, tuple(f"it is made of {seen.shown(edge)}" for edge in node.args[:1]), (node.id,),
-        )  # fmt: skip
+        names = (name for output in node.outputs for name in output.names)
+        if node.kind == "operation" and node.id in seen.reached and (name := next((n for n in names if n in read), "")):
+            found[name] = node  # the last one of a name that is given again
+    for name, node in found.items():
+        said = f"{name}.grad stays None: {name} is no leaf, {where(node)} makes it"
+        if name in late:
+            said = f"{name}.grad stays None: retain_grad() at {line_of(late[name])} comes after the backward pass"
+        wrapped = node.source is not None and "Parameter(" in node.source.text
+        facts = () if name in late else tuple(f"it is made of {seen.shown(edge)}" for edge in node.args[:1])
+        remedy = _BEFORE if name in late else _WHOLE_PARAMETER if wrapped else ""
+        yield Found(said, late.get(name, node.source), facts, (node.id,), remedy)
+
+
+_BEFORE = "Call retain_grad() before backward."
+_WHOLE_PARAMETER = "Keep nn.Parameter itself, which is registered so, and shape or convert it where it is used."
+
+
+def _retained(seen: Seen) -> tuple[bool, dict[str, Source]]:
+    """Return whether a retain_grad may be in time, and the variables of which it comes after the last backward pass, in
+    lines that run once."""
+    calls = [(file, part, script) for file, script in seen.scripts.items() for part in script.calls("retain_grad")]
+    passes = [entry.source for step in seen.trace.steps for entry in step.graph.passes if entry.source is not None]
+    late: dict[str, Source] = {}
+    for file, part, script in calls:
+        once = not any(
+            isinstance(other, (ast.For, ast.While, ast.FunctionDef, ast.Lambda))
+            and other.lineno <= part.lineno <= (other.end_lineno or 0)
+            for other in ast.walk(script.tree)
+        )
+        if once and passes and all(each.file == file and each.line < part.lineno for each in passes):
+            late[ast.unparse(part.func).removesuffix(".retain_grad")] = Source(
+                file, part.lineno, script.line(part.lineno)
+            )
+    return len(late) < len({ast.unparse(part.func) for _, part, _ in calls}), late
 
 
 def _made_anew(seen: Seen) -> Iterator[Found]:

@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from autograph_cli.findings.calls import LEARN, argument, assignment, called, failed_calls, failed_script, plain_grad
-from autograph_cli.findings.failures import cuts_above, failing
+from autograph_cli.findings.failures import failing
 from autograph_cli.findings.functions import function_text
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
+from autograph_cli.findings.unconnected import cuts_above
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED, where
 from autograph_cli.graph.records import PACKED
@@ -300,17 +301,16 @@ def _wrong_gradients(seen: Seen) -> Iterator[Found]:
 @failing("can't optimize a non-leaf", "deepcopy protocol", "only change requires_grad flags of leaf")
 def _no_leaf(seen: Seen) -> Iterator[Found]:
     at = seen.trace.failed_at
-    names = [
-        (name, node)
-        for node in seen.graph
-        if node.kind == "operation"
-        for output in node.outputs
-        for name in output.names
-        if at is not None and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", at.text)
-    ]
+    made = [(name, node) for node in seen.graph if node.kind == "operation" for o in node.outputs for name in o.names]
+    text = at.text if at is not None else ""
+    names = [each for each in made if re.search(rf"(?<![\w.]){re.escape(each[0])}(?!\w)", text)]
+    copied = {ast.unparse(call.args[0]) for call in failed_calls(seen, "deepcopy") if call.args}
+    names = names or [each for each in made if any(re.match(rf"{re.escape(one)}[.\[]", each[0]) for one in copied)]
     facts = [f"{name} is the result of {where(node)}" for name, node in names[:LISTED]]
     what = names[0][0] if names else "the tensor"
-    yield Found(f"{what} is no leaf: it was computed, and is not a parameter of its own", at, tuple(facts))
+    inside = names and what not in text
+    remedy = f"Keep no computed tensor in it: {what}.detach(), or copy its state_dict()." if inside else ""
+    yield Found(f"{what} is no leaf: it was computed, and is not a parameter of its own", at, tuple(facts), (), remedy)
 
 
 @failing("Can't call numpy() on Tensor that requires grad")

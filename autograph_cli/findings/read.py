@@ -11,7 +11,8 @@ from autograph_cli.record.names.bindings import Script
 
 def scripts_of(trace: Trace, script: Path) -> dict[str, Script]:
     """The files that the lines of all steps come from, by the names that they have there."""
-    found = read_scripts(Graph(), script)
-    for step in trace.steps:
-        found |= read_scripts(step.graph, script)
+    readings = [read_scripts(step.graph, script) for step in trace.steps] or [read_scripts(Graph(), script)]
+    found = {name: read for each in readings for name, read in each.items()}
+    if any(script.name not in each for each in readings):
+        found.pop(script.name, None)  # it has changed since
     return found

@@ -14,6 +14,8 @@ _MOVES = frozenset(
         "view",
         "_unsafe_view",
         "_reshape_alias",
+        "as_strided",
+        "diagonal",
         "reshape",
         "squeeze",
         "unsqueeze",

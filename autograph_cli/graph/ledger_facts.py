@@ -65,6 +65,8 @@ def _gradients(ledger: Ledger, number: int) -> Iterator[str]:
             f"{len(given)} of {_counted(ledger, len(calls))} backward calls gave it a gradient{_at_each(given)}"
             f"{f', {zero} of them zeros alone' if zero else ''}"
         )
+    cuts = [h for h in ledger.happenings if h.kind == "cut" and number in ledger.sets[h.given] and h.words]
+    yield from dict.fromkeys(f"{h.words}{_at(h.source)} cuts off what was computed from it" for h in cuts[:_FEW])
     added = [h for h in given if number in ledger.sets[h.ready]]
     if added and not any(added[0].source == h.source for h in added[1:]):
         yield f"the backward call{_at(added[0].source)} added to a gradient that was there, which nothing had zeroed"

@@ -226,9 +226,29 @@ def test_a_gradient_has_paths_too(ask: Ask) -> None:
     assert "PowBackward0" in result.stdout
 
 
-def test_the_step_that_has_the_names_is_told(ask: Ask) -> None:
+def test_the_step_that_has_the_names_is_taken(ask: Ask, cli: Cli) -> None:
     script = "r = x * w\nr.sum().backward()\nq = x + w\nr = None\nq.sum().backward()\n"
-    assert ask(script, "r", "w").stdout.count("Step 2 was looked at; r is in: --step 1.\n") == 1
+    lines = ask(script, "r", "w").stdout.splitlines()
+    assert lines[:2] == ["Step 2 has not both; this is step 1.", "r -> w: 1 path."]
+    asked = cli("why", "r", "w", "--step", "2").stdout
+    assert asked.count("Step 2 was looked at; r is in: --step 1.\n") == 1
+
+
+LEARN = "opt = torch.optim.SGD([x, w], 0.1)\nfor _ in range(2):\n    opt.zero_grad()\n    {}\n    loss.backward()\n    opt.step()\n"
+PICK = "_, i = torch.max(x.view(1, 3), 1)\n    loss = w[i].sum()"
+SAID = [
+    # script, loss, leaf, what is said
+    (LEARN.format(PICK), "loss", "x", "max at expr.py:7 makes whole numbers of"),
+    (LEARN.format("y = torch.tensor([x.sum().item(), 1.0])\n    loss = (w.sum() * y).sum()"), "loss", "x", "torch.tensor(), .item()"),
+    (LEARN.format("y = (x > 1) * 1.0\n    loss = y.sum().requires_grad_()"), "loss", "x", "gt at expr.py:7 cuts off what was"),
+    ("y = x.double()\nloss = (y * w).sum()\nloss.backward()\n", "loss", "y", "It is no leaf, as _to_copy at expr.py:4"),
+    ("def f(h):\n    return h\nh = f((x, w))\nloss = (h[0] * 2).sum()\nloss.backward()\n", "loss", "h", "No tensor of this step is called h;"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("script", "loss", "leaf", "said"), SAID)
+def test_what_the_graph_and_the_run_know_is_said(ask: Ask, script: str, loss: str, leaf: str, said: str) -> None:
+    assert said in " ".join(ask(script, loss, leaf).stdout.split())
 
 
 def test_a_function_that_returned_none_is_named(ask: Ask) -> None:

@@ -73,6 +73,17 @@ def test_the_mean_of_single_operations_is_said_alike() -> None:
     assert means.groups() == said.groups() and "benchmarks/operations.py" in page
 
 
+def test_what_is_said_of_findings_is_in_their_table() -> None:
+    """`make bench-findings` writes it; the sentence above repeats it."""
+    page = (ROOT / "docs/findings.md").read_text("utf-8")
+    lines = page.partition("<!-- measured by make bench-findings -->")[2].partition("<!-- end -->")[0].splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
+    *families, (_, *every), (_, *right) = rows[2:]
+    assert every == [str(sum(int(row[n]) for row in families)) for n in range(1, len(rows[0]))]
+    said = re.search(r"Of \d+ mistakes [^.]*; of \d+ right scripts [^.]*\.", " ".join(page.split()))
+    assert said is not None and re.findall(r"\d+", said[0]) == [*every, *right]
+
+
 @pytest.mark.parametrize("words", GONE)
 def test_no_page_says_what_was_never_measured(words: str) -> None:
     pages = [ROOT / "README.md", ROOT / "benchmarks/README.md", *(ROOT / "docs").glob("*.md")]

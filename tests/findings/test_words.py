@@ -51,7 +51,33 @@ WORDS = [
     ("x = torch.randn(8, 3)\nx[2, 1] = float('nan')\nnn.Linear(3, 1)(x).pow(2).mean().backward()", "AG301", "where it is made", "in the domain"),
     ("x = torch.randn(8, 3)\nx[2, 1] = float('inf')\nnn.Linear(3, 1)(x).pow(2).mean().backward()", "AG301", "where it is made", "mask"),
     ("x = torch.ones(8, 3)\nx = (x - x.mean(0)) / x.std(0)\nnn.Linear(3, 1)(x).pow(2).mean().backward()", "AG301", "expr.py:5", "in the domain"),
+    ("net = nn.Linear(3, 4)\n_, best = torch.max(net(torch.randn(2, 3)), 1)\nloss = best.float().mean()\nloss.backward()", "AG004", "max at expr.py:5 makes best: int64[2]", "torch.tensor"),
+    ("net = nn.Linear(3, 4)\ndef miss(out, y):\n    return 1 - (out.sum(1) > y).float().mean()\nloss = miss(net(torch.randn(2, 3)), 0.5)\nloss.backward()", "AG004", "expr.py:6 compares", "torch.tensor"),
+    ("a, b = torch.ones(1, requires_grad=True), nn.Linear(1, 1)\nopt = torch.optim.SGD([a, *b.parameters()], 0.1)\nfor _ in range(4):\n    c = torch.FloatTensor([a.item(), 2])\n    loss = (b(c[:1]) - c[1]).pow(2).mean()\n    opt.zero_grad()\n    loss.backward()\n    opt.step()", "AG201", "torch.stack", "no_grad"),
+    ("net = nn.Linear(3, 4).requires_grad_(False)\nx = torch.randn(2, 3)\ny = net(x)\nx.requires_grad_()\nloss = y[0, y[0].argmax()]\nloss.backward()", "AG004", "before line 6", "argmax"),
+    ("w = torch.ones(3, requires_grad=True)\nh = w.exp()\nfor _ in range(2):\n    loss = (h * 2).sum()\n    loss.backward()", "AG001", "Compute h within the loop", "Detach what is carried"),
+    ("w = torch.ones(2, 3, requires_grad=True)\ny = torch.sigmoid(w)\ny[:, 0] += 1\n(y**2).sum().backward()", "AG002", "sigmoid at expr.py:5 saved y", "pow"),
+    ("import copy\nclass Policy(nn.Linear):\n    pass\npolicy = Policy(3, 2)\npolicy.kept = [policy(torch.ones(3)).sum()]\nbest = copy.deepcopy(policy)", "AG017", "policy.kept[0].detach()", "randn"),
+    ("class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.w = nn.Parameter(torch.randn(4)).view(2, 2)\nnet = Net()\nnet.w.sum().backward()\nprint(net.w.grad)", "AG204", "Keep nn.Parameter itself", "retain_grad"),
+    ("w = torch.ones(3, requires_grad=True)\nh = w * 2\nh.sum().backward()\nh.retain_grad()\nprint(h.grad)", "AG204", "Call retain_grad() before backward", "requires_grad_"),
+    (TWO + LOOP.format("h = torch.tensor([v.item() for v in a(x).mean(0)])\n    loss = (b(x) * h).mean()"), "AG202", "torch.stack", "no_grad"),
 ]  # fmt: skip
+STEP = """
+actor, critic = nn.Linear(3, 3), nn.Linear(3, 3)
+first, second = torch.optim.SGD(actor.parameters(), 0.1), torch.optim.SGD(critic.parameters(), 0.1)
+x = torch.randn(4, 3)
+q, loss = critic(x).pow(2).mean(), critic(torch.tanh(actor(x))).mean()
+q.backward()
+second.step()
+first.zero_grad()
+loss.backward()
+"""
+
+
+def test_the_leaf_is_one_that_the_optimizer_of_the_step_holds(found: Explain) -> None:  # noqa: F811
+    (one,) = found(START + STEP)
+    assert (one.code, one.source and one.source.line) == ("AG002", 10)
+    assert one.said.startswith("critic.weight, ")
 
 
 @pytest.mark.parametrize(("script", "code", "said", "unsaid"), WORDS)
@@ -62,3 +88,40 @@ def test_reason_and_remedy_are_of_the_cause(found: Explain, script: str, code: s
         words = " ".join([one.reason, one.remedy, *one.facts])
         assert said in words
         assert unsaid not in words
+
+
+TURNS = """net = nn.Linear(4, 4)
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+{}
+for _ in range(9):
+    loss = net(torch.randn(2, 4)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    {}
+"""
+LOG = "def logger():\n    seen = []\n    def log(x):\n        seen.append((0, x))\n    return log\nlog = logger()"
+NOTED = "class Memory(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.register_buffer('kept', torch.zeros(3))\n        self.write = nn.Linear(3, 3)\n    def forward(self, x):\n        self.kept = self.kept + self.write(x)\n        return self.kept\nmemory = Memory()\nfor _ in range(9):\n    memory(torch.randn(3))\n"
+KEPT = [
+    # script, who keeps it and where, of how many turns
+    (TURNS.format(LOG, "log(loss)"), "seen (in log)", 9, "4 earlier turns"),
+    (TURNS.format("kept = []", "kept.append(net(net(torch.randn(2, 4))).sum() + loss)"), "kept", 12, "4 earlier turns"),
+    (NOTED, "memory.kept", 10, "9 earlier turns"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("script", "name", "line", "turns"), KEPT)
+def test_who_keeps_graphs_is_named(found: Explain, script: str, name: str, line: int, turns: str) -> None:  # noqa: F811
+    (one,) = found(START + script, select=["AG401"])
+    assert one.said == f"{name} keeps the graphs of earlier turns: it takes in one more at expr.py:{line} each time"
+    assert turns in one.facts[0]
+
+
+def test_a_graph_that_a_gradient_keeps_is_not_told_to_be_kept_by_a_variable(found: Explain) -> None:  # noqa: F811
+    made = (
+        "real = torch.randn(2, 4, requires_grad=True)\n    out = net(real)\n    out.sum().backward(create_graph=True)"
+    )
+    script = TURNS.format("", "pass").replace(
+        "loss = net(torch.randn(2, 4)).pow(2).mean()", f"{made}\n    loss = real.grad.pow(2).mean() - out.mean()"
+    )
+    assert [one.said for one in found(START + script, select=["AG401"])] == []

@@ -155,11 +155,20 @@ def unused(leaf: str, scripts: dict[str, Script]) -> list[str]:
     file, part, binding = found
     words = ", ".join(dict.fromkeys(cause.words for cause in binding.causes))
     made = f"{_line(file, binding)}{words and ': '}{words}"
-    said = [f"No recorded operation of this step takes {leaf}; {part} is made at {made}."]
+    what = "recorded operation of this step takes" if is_leaf(scripts, leaf) else "tensor of this step is called"
+    none = f"No {what} {leaf}"
+    said = [f"{none}; {part} is made at {made}."]
     uses = _reads(scripts, part)
     if not uses:
         return [*said, f"It is never used: no other statement of {file} names it."]
     return [*said, *[f"It is read at {_line(name, one)}{_shown_causes(one, part)}." for name, one in uses[:LISTED]]]
+
+
+def is_leaf(scripts: dict[str, Script], name: str) -> bool:
+    """Return whether a variable that the graph does not know is made a leaf; another may hold tensors, as the hidden
+    state of an LSTM does."""
+    _, part, binding = first_binding(scripts, name) or ("", "", None)
+    return binding is not None and (part != name or "requires_grad" in binding.text or "Parameter" in binding.text)
 
 
 def nameless(name: str, scripts: dict[str, Script], step: Step) -> list[str]:
@@ -179,7 +188,13 @@ def nameless(name: str, scripts: dict[str, Script], step: Step) -> list[str]:
 def _reads(scripts: dict[str, Script], leaf: str) -> list[tuple[str, Binding]]:
     """The statements that read a variable or an object that holds it, by file."""
     names = (leaf, *_holders(leaf))
-    found = {(file, one.line): one for file, script in scripts.items() for name in names for one in script.uses(name)}
+    found = {
+        (file, one.line): one
+        for file, script in scripts.items()
+        for name in names
+        for one in script.uses(name)
+        if script.sees(one, name)
+    }
     return [(file, one) for (file, _), one in sorted(found.items(), key=lambda item: item[0])]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
@@ -101,7 +101,8 @@ class Keepers:
         return [
             (site, replace(each, ended=True))
             for site, each in self._keepers([scope], unused, ())
-            if each.steps >= TURNS and (self._places or each.count > 1 or self._adds_up(site))
+            if each.steps >= TURNS
+            and (self._places or each.count > 1 or self._adds_up(site) or self._attribute(each, site))
         ]
 
     def _leaves(self, events: Sequence[Event]) -> Iterator[Any]:
@@ -134,13 +135,15 @@ class Keepers:
                 ends.append(event)
                 keys |= behind
         most = max((len(keys) for _, keys in held.values()), default=0)
+        if 4 * most < len(living):
+            return  # what keeps nearly all of them is no variable
 
         def rank(item: tuple[str, tuple[list[Event], set[int]]]) -> Any:
             """Put first what leads to nearly all and is made of itself, then the oldest: the rest is computed from
             it."""
             path, (ends, keys) = item
             oldest = min(event.number for event in ends)
-            return 10 * len(keys) < 9 * most, not self._takes_itself(path, ends[-1]), oldest, path
+            return 10 * len(keys) < 9 * most, not self._takes_itself(path, ends[-1].site), oldest, path
 
         covered: set[int] = set()
         for path, (ends, keys) in sorted(held.items(), key=rank):
@@ -168,8 +171,9 @@ class Keepers:
 
     def _keeper(self, path: str, ends: Sequence[Event], kept: Sequence[Event], counts: tuple[int, ...]) -> Keeper:
         made = len({event.key for event in ends})
-        kinds = len({(event.site, event.cls) for event in kept})
-        turns = max(round(len(kept) / kinds), made if made > 1 else 0)
+        # A line may make several nodes of a kind in each turn, and some in the first alone.
+        often = sorted(Counter((event.site, event.cls) for event in kept).values())
+        turns = max(often[len(often) // 3], made if made > 1 else 0)
         return Keeper(path, None, made, len(kept), sum(map(self._bytes, kept[:2_000])), turns, counts)
 
     def _adds_up(self, site: Site | None) -> bool:
@@ -178,10 +182,14 @@ class Keepers:
         source = self._line(site)
         return source is not None and "+=" in source.text
 
-    def _takes_itself(self, path: str, event: Event) -> bool:
-        """Return whether a variable is made from what it was: `memory = memory + x`, `total += loss`."""
-        source = self._line(event.site)
-        name = re.escape(path)
+    def _attribute(self, keeper: Keeper, site: Site | None) -> bool:
+        """Return whether it is an attribute that is made from what it was, and so outlives each call."""
+        return "." in keeper.name and self._takes_itself(keeper.name, site)
+
+    def _takes_itself(self, path: str, site: Site | None) -> bool:
+        """Return whether a variable is made from what it was: `memory = memory + x`, `self.total += loss`."""
+        source, inner = self._line(site), path.rpartition(".")[2]
+        name = re.escape(path) if inner == path else rf"(?:{re.escape(path)}|self\.{re.escape(inner)})"
         itself = rf"(^|[\s;]){name}\s*([-+*/@]=|=[^=].*(?<![\w.]){name}\b)"
         return source is not None and re.search(itself, source.text) is not None
 
@@ -221,9 +229,9 @@ def _is_node(value: Any) -> bool:
 
 def _container(path: str) -> str:
     """Return what takes in one more each time: the outermost list on the way to a tensor, else what holds it."""
-    inner = path.rpartition(" (in ")[2]
-    if inner != path and _NUMBERED.search(inner):
-        return _container(inner.rstrip(")"))
+    owner = path.rpartition(" (in ")[2].partition(")")[0]
+    if owner != path and _NUMBERED.search(owner):
+        return _container(owner)
     outer = _NUMBERED.split(path)[0]
     return outer if outer != path else _ITEM.sub("", path)
 
@@ -236,6 +244,10 @@ def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield what a container, an object or a function holds, read without code of its own."""
     kind = type(value)
     if issubclass(kind, dict):
+        holder, _, own = path.rpartition(".")
+        if own in ("_buffers", "_parameters", "_modules"):  # of a module: they are its attributes
+            yield from ((f"{holder}.{key}", x) for key, x in list(dict.items(value)))
+            return
         yield from ((f"{path}[{_shown(key)}]", x) for key, x in list(dict.items(value)))
     elif (base := next((each for each in _CONTAINERS if issubclass(kind, each)), None)) is not None:
         yield from ((f"{path}[{position}]", x) for position, x in enumerate([*base.__iter__(value)]))

@@ -44,6 +44,8 @@ class Binding(Struct, frozen=True):
     targets: frozenset[str]
     uses: frozenset[str]
     causes: tuple[Cause, ...]
+    kept: frozenset[str]
+    """The variables that it reads by a way which nothing in it cuts."""
 
 
 class Found(Struct, frozen=True):
@@ -97,6 +99,17 @@ class Script:
     def uses(self, name: str) -> list[Binding]:
         """The statements that read this name."""
         return [one for one in self.bindings if name in one.uses]
+
+    def sees(self, binding: Binding, name: str) -> bool:
+        """Return whether a statement reads a variable, and not a parameter of its own function with the same name."""
+        made = self.first(name)
+        around = [
+            part
+            for part in self._parts(ast.FunctionDef, ast.AsyncFunctionDef)
+            if part.lineno <= binding.line <= (part.end_lineno or 0)
+            and name in {one.arg for one in ast.walk(part.args) if isinstance(one, ast.arg)}
+        ]
+        return made is None or all(part.lineno <= made.line <= (part.end_lineno or 0) for part in around)
 
     def trace_back(self, name: str, line: int, leading: Lines, carrying: Lines) -> list[Found]:
         """Return where the way from what leads to the leaf ends, on the way to the tensor `name` that is used on a
@@ -195,7 +208,8 @@ class Script:
         end = node.end_lineno or node.lineno
         if hasattr(node, "body"):
             end = max((one.end_lineno or node.lineno for one in (*targets, *read)), default=node.lineno)
-        return Binding(node.lineno, end, self.line(node.lineno), made, uses, tuple(causes))
+        kept = frozenset[str]().union(*map(_uncut, () if mode else read))
+        return Binding(node.lineno, end, self.line(node.lineno), made, uses, tuple(causes), kept)
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
@@ -264,6 +278,14 @@ def _words(node: ast.AST) -> Iterator[str]:
 def last_name(node: ast.expr) -> str:
     """The last name of a variable or an attribute: `grad` of `torch.autograd.grad`; empty where it is none."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _uncut(node: ast.AST) -> frozenset[str]:
+    """The variables and paths that are not within what cuts."""
+    if any(_words(node)):
+        return frozenset()
+    own = {ast.unparse(node)} if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else set()
+    return frozenset(own).union(*map(_uncut, ast.iter_child_nodes(node)))
 
 
 def _names(node: ast.AST) -> frozenset[str]:

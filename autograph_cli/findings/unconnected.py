@@ -1,0 +1,134 @@
+"""Why what backward is called on has no history: the statements that made it, and what they cut."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from autograph_cli.findings.calls import argument, assignment, called, failed_calls, plain_grad
+from autograph_cli.findings.endings import is_whole
+from autograph_cli.findings.records import Found, Seen
+from autograph_cli.graph.cuts import LISTED, where
+from autograph_cli.record.names.bindings import Binding, Script
+
+BACKWARD = re.compile(r"([\w.\[\]]+?)\.backward\(")
+_WHOLE = (
+    "Compute the loss of the scores themselves, or weigh what may be picked by softmax: whole numbers have no gradient."
+)
+_OUTSIDE = "Compute the loss where gradients are recorded, outside of no_grad; change leaves there in place, w -= step."
+
+
+def without_history(seen: Seen) -> Iterator[Found]:
+    """Yield what backward was called on, and what cut it off or came too late for it."""
+    at = seen.trace.failed_at
+    match = BACKWARD.search(at.text) if at else None
+    roots = [ast.unparse(part) for call in failed_calls(seen, "grad") for part in argument(call, 0, "outputs")]
+    name = match[1] if match else roots[0] if roots else "the tensor"
+    cuts = list(cuts_above(seen, name))
+    facts = [
+        f"{file}:{one.line} `{one.text}`: {', '.join(dict.fromkeys(cause.words for cause in one.causes))}"
+        for file, one in cuts
+    ]
+    facts = facts or list(dict.fromkeys(_whole_above(seen, name))) or list(dict.fromkeys(_compared_above(seen, name)))
+    remedy = _WHOLE if facts and not cuts else ""
+    late = None if facts else _required_late(seen, name)
+    if at is not None and late is not None:
+        variable, one, told = late
+        facts.append(
+            f"{at.file}:{one.line} `{one.text}` takes {variable}, which requires a gradient from line {told.lineno} on"
+        )
+        remedy = f"Tell {variable} to require a gradient before line {one.line}."
+    made = assignment(seen, name.partition(".")[0].partition("[")[0])
+    if any(cause.words.startswith("torch.") for _, one in cuts for cause in one.causes):
+        remedy = _OUTSIDE
+    if at is not None and made is not None and plain_grad(made) is not None:
+        facts.append(f"{at.file}:{made.lineno} makes it by grad without create_graph, which records nothing")
+        remedy = "Make the first derivative with create_graph=True."
+    said = f"{name} has no history: nothing that requires grad leads to it"
+    yield Found(said, at, tuple(facts[:LISTED]), (), remedy)
+
+
+def cuts_above(seen: Seen, name: str) -> Iterator[tuple[str, Binding]]:
+    """The statements that cut gradients on the way to a variable of the line that failed, where no other way goes round
+    them."""
+    at = seen.trace.failed_at
+    script = seen.scripts.get(at.file) if at else None
+    if at is None or script is None:
+        return
+    around = {id(one) for one in _statements(script, name, at.line, cut=True)}
+    for one in _statements(script, name, at.line):
+        operands = frozenset[str]().union(*(cause.operands for cause in one.causes))
+        before = [earlier for use in operands for earlier in script.reaching(use, one.line)]
+        if one.causes and (not before or any(id(earlier) not in around for earlier in before)):
+            yield at.file, one
+
+
+def _statements(script: Script, name: str, line: int, *, cut: bool = False) -> Iterator[Binding]:
+    """The statements that lead to what a line reads by a name; `cut`: by ways that no statement cuts."""
+    waiting, met = script.reaching(name, line), set[int]()
+    while waiting:
+        one = waiting.pop(0)
+        if id(one) not in met:
+            met.add(id(one))
+            yield one
+            waiting += [
+                earlier for use in sorted(one.kept if cut else one.uses) for earlier in script.reaching(use, one.line)
+            ]
+
+
+def _whole_above(seen: Seen, name: str) -> Iterator[str]:
+    """The whole numbers that a variable of the line that failed was made of, as the graph has them."""
+    at = seen.trace.failed_at
+    script = seen.scripts.get(at.file) if at else None
+    read = [(at, one) for one in _statements(script, name, at.line)] if at and script else []
+    for node in seen.graph:
+        for there, one in read:
+            if node.source is None or (node.source.file, node.source.line) != (there.file, one.line):
+                continue
+            for nr, output in enumerate(node.outputs):
+                if one.targets.intersection(output.names) and is_whole(node, nr):
+                    yield f"{where(node)} makes {output.names[0]}: {output.type}, and whole numbers have no gradient"
+
+
+def _compared_above(seen: Seen, name: str) -> Iterator[str]:
+    """The comparisons that a variable of the line that failed was made of; one that chooses between values is none."""
+    at = seen.trace.failed_at
+    script = seen.scripts.get(at.file) if at else None
+    lines = {one.line for one in _statements(script, name, at.line)} if at and script else set()
+    for part in ast.walk(script.tree) if script else ():
+        if isinstance(part, (ast.Assign, ast.Return)) and part.value is not None and part.lineno in lines:
+            inside = list(ast.walk(part.value))
+            chosen = any(isinstance(each, (ast.IfExp, ast.BoolOp, ast.Subscript)) for each in inside)
+            if chosen or any(
+                isinstance(each, ast.Call) and called(each) in ("where", "masked_fill") for each in inside
+            ):
+                continue
+            for each in inside:
+                if at is not None and isinstance(each, ast.Compare):
+                    yield f"{at.file}:{part.lineno} compares, `{ast.unparse(each)}`, and no gradient goes through that"
+
+
+def _required_late(seen: Seen, name: str) -> tuple[str, Binding, ast.stmt] | None:
+    """A variable that a value was made of before it was told to require a gradient, with both statements."""
+    at = seen.trace.failed_at
+    script = seen.scripts.get(at.file) if at else None
+    if at is None or script is None:
+        return None
+    loops = [part for part in ast.walk(script.tree) if isinstance(part, (ast.For, ast.While))]
+    if any(part.lineno <= at.line <= (part.end_lineno or 0) for part in loops):
+        return None
+    told = [(made, part) for part in ast.walk(script.tree) if isinstance(part, ast.stmt) and (made := _told(part))]
+    for one in _statements(script, name, at.line):
+        for made, part in told:
+            earlier = any(other == made and each.lineno < one.line for other, each in told)
+            if made in one.uses and one.line < part.lineno < at.line and not earlier:
+                return made, one, part
+    return None
+
+
+def _told(part: ast.stmt) -> str:
+    """The variable that a statement tells to require a gradient: `x.requires_grad_()`, `x.requires_grad = True`."""
+    text = ast.unparse(part) if isinstance(part, (ast.Expr, ast.Assign)) else ""
+    match = re.fullmatch(r"([\w.]+)\.requires_grad(_\((True)?\)| = True)", text)
+    return match[1] if match else ""
