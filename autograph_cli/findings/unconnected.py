@@ -1,4 +1,4 @@
-"""Why what backward is called on has no history: the statements that made it, and what they cut."""
+"""Find why the root of a backward call has no history: the statements that made it, and what they cut."""
 
 from __future__ import annotations
 

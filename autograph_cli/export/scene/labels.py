@@ -308,7 +308,7 @@ def _balanced(code: str) -> str:
 
 
 def _brackets(code: str) -> Iterator[tuple[int, int]]:
-    """Where the contents of brackets start and end."""
+    """Find where the contents of brackets start and end."""
     starts = []
     for position, letter in enumerate(code):
         if letter in _CLOSING:
@@ -318,7 +318,7 @@ def _brackets(code: str) -> Iterator[tuple[int, int]]:
 
 
 def _ends(code: str, start: int, end: int) -> Iterator[int]:
-    """Where the contents of a bracket can be cut: at their start, and after their words that are in no further one."""
+    """Find where the contents of a bracket can be cut: at their start, and after words outside of further ones."""
     yield start
     deep = 0
     for position in range(start, end):

@@ -282,7 +282,7 @@ def _function(line: Source) -> str:
 
 
 def _computed(text: str) -> str:
-    """What a line computes, as much of it as a title has room for.
+    """Return the expression that a line computes, as much of it as a title has room for.
 
     >>> _computed("return self.head(x)  # logits"), _computed("if (x > 0).any():")
     ('self.head(x)', '(x > 0).any()')

@@ -52,11 +52,11 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.NotEq: ast.Eq,
 }
 _WAYS: dict[type[ast.cmpop], int] = {ast.Lt: 1, ast.LtE: 1, ast.Gt: -1, ast.GtE: -1, ast.NotEq: 0}
-"""Where the left side counts to, as long as a comparison holds that ends a loop."""
+"""The direction in which the left side of a comparison counts while the loop goes on."""
 _FUNCTIONS: dict[str, Any] = {"int": int, "max": max, "min": min, "round": round, "range": range}
 _VIEWS = ("items", "keys", "values")
 _BY_ONE = {"count": 1, "enumerate": 2, "range": 2}
-"""What counts by ones, where it is given so many arguments at most."""
+"""Iterators, and the most arguments with which they count by ones."""
 _BARS, _COPIES = ("tqdm", "trange", "track"), ("list", "tuple", "sorted", "reversed", "iter")
 _PLAIN_SAMPLERS = ("RandomSampler", "SequentialSampler")
 _DEEPEST = 8

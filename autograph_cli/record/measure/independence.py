@@ -167,7 +167,7 @@ class Model:
         given: list[tuple[int | str, Any]] = [*enumerate(call.args), *call.kwargs.items()]
         self.given = [(n, arg) for n, arg in given if isinstance(arg, torch.Tensor) and arg.numel() > 1]
         self.inner: list[Any] = []
-        """What its last part made that is more than single numbers, in the last call."""
+        """The results of its last part that are more than single numbers, in the last call."""
         for part in self.module.modules():
             if part is not self.module:
                 part.register_forward_hook(self._made)
