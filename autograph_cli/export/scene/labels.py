@@ -278,7 +278,8 @@ def abridged(code: str, limit: int) -> str:
     code = _balanced(_KEYWORD.sub("", code)).rstrip(":,")
     code = code.removeprefix("return ") if len(code) > limit else code
     while len(code) > limit:
-        shorter = [f"{code[:at]}…{code[end:]}" for start, end in _brackets(code) for at in _ends(code, start, end)]
+        cuts = [(at, end) for start, end in _brackets(code) for at in _ends(code, start, end)]
+        shorter = [f"{code[:at].rstrip('…')}…{code[end:]}" for at, end in cuts]
         fit = [one for one in shorter if len(one) <= limit]
         if not fit and min(map(len, shorter), default=len(code)) >= len(code):
             end = max(code.rfind(" ", 0, limit - 1), code.rfind(".", 0, limit - 1)) + 1

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.labels import LONGEST_LABEL, LONGEST_SUBTITLE, clipped, short
+from autograph_cli.export.scene.labels import LONGEST_LABEL, LONGEST_SUBTITLE, abridged, clipped, short
 from autograph_cli.export.scene.modules import LONGEST_TITLE, shown_by
 from autograph_cli.export.scene.parameters import chips_of
 from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
@@ -282,15 +282,14 @@ def _function(line: Source) -> str:
 
 
 def _computed(text: str) -> str:
-    """Return the expression that a line computes, as much of it as a title has room for.
+    """Return the expression that a line computes.
 
     >>> _computed("return self.head(x)  # logits"), _computed("if (x > 0).any():")
     ('self.head(x)', '(x > 0).any()')
     """
     text = _COMMENT.sub("", text)
     word = _WORD.match(text)
-    text = text[word.end() :].removesuffix(":") if word else text
-    return text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1].rstrip(' ,.([')}…"
+    return text[word.end() :].removesuffix(":") if word else text
 
 
 class _Told:
@@ -333,7 +332,7 @@ class _Told:
         return replace(
             first,
             style=style,
-            title=clipped(texts[0] if texts else words, LONGEST_TITLE),
+            title=abridged(texts[0], LONGEST_TITLE) if texts else clipped(words, LONGEST_TITLE),
             subtitle=f"{below} {chips}".rstrip(),
             lines=(),
             tooltip="\n".join(box.tooltip.partition("\n")[0] for box in members),
@@ -371,7 +370,7 @@ class _Told:
             shown = ", ".join(functions) if all(functions) and len(functions) <= NAMED else shown
             shown = ", ".join(_CLASS.sub("", title) if inside[1:] else title for title in inside) if inside else shown
             more = len(texts) - NAMED if len(texts) > NAMED + 1 else 0  # one more takes no more room than to count it
-            lines = tuple([f" {clipped(text, LONGEST_LABEL)}" for text in texts[: -more or None]])
+            lines = tuple([f" {abridged(text, LONGEST_LABEL)}" for text in texts[: -more or None]])
             lines += (f" … {more:,} more lines",) if more else ()
         title = clipped(shown, LONGEST_TITLE)
         words = " and ".join(counts[: len(styles.keys() & {"module"}) + bool(_operations(members))])
