@@ -14,6 +14,7 @@ JOBS ?= 2
 # Which CuPy: that for a driver of CUDA 12, or cuda13.
 CUDA ?= cuda12
 MPIEXEC ?=
+VERSIONS := 3.11 3.12 3.13 3.14
 # `make sanitize` runs each so-many-th case of its sweep; 1 is all of them.
 LAYOUTS ?= 5
 
@@ -70,12 +71,17 @@ man: $(SITE_ENV)/.installed  ## write the man pages in build/man
 	@mkdir -p build/man
 	$(SITE_ENV)/bin/python packaging/man.py build/man
 
-package: $(SITE_ENV)/.installed  ## build the source archive and two wheels, compiled and for any platform, and try both in empty environments
+package: $(SITE_ENV)/.installed  ## build the source archive, a compiled wheel for each Python from 3.11 to 3.14 that is here, and one for any platform, and try two
 	rm -rf dist build/empty build/empty-pure
-	$(SITE_ENV)/bin/python -m build --outdir dist .
+	$(SITE_ENV)/bin/python -m build --sdist --outdir dist .
 	AUTOGRAPH_PURE=1 $(SITE_ENV)/bin/python -m build --wheel --outdir dist .
+	@for version in $(VERSIONS); do \
+	  if ! python$$version -c '' 2>/dev/null; then echo "Python $$version is not here: no wheel"; continue; fi; \
+	  echo "A wheel for Python $$version"; \
+	  python$$version -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist . || exit 1; \
+	done
 	if [ -x $(SITE_ENV)/bin/auditwheel ]; then PATH="$(SITE_ENV)/bin:$$PATH" auditwheel repair -w dist dist/*-linux_*.whl && rm dist/*-linux_*.whl; fi
-	for kind in cp:empty py3:empty-pure; do \
+	for kind in $$($(PYTHON) -c 'import sys; print("cp%d%d" % sys.version_info[:2])'):empty py3:empty-pure; do \
 	  $(PYTHON) -m venv build/$${kind#*:}; \
 	  build/$${kind#*:}/bin/python -m pip install --quiet --disable-pip-version-check dist/*-$${kind%:*}*.whl || exit 1; \
 	  (cd build && $${kind#*:}/bin/autograph info && $${kind#*:}/bin/autograph render ../samples/first.py --double-backward -o $${kind#*:}/first.svg) || exit 1; \
@@ -111,7 +117,7 @@ test-gpu: venv  ## run the tests of the device cuda on a GPU; CUDA=cuda13 for a 
 	AUTOGRAPH_GPU=1 $(BIN)/python -m pytest -q -m strict_array tests/strict_array
 
 test-pythons:  ## run all tests on every Python from 3.11 to 3.14 that is here
-	@for version in 3.11 3.12 3.13 3.14; do \
+	@for version in $(VERSIONS); do \
 	  if ! python$$version -c '' 2>/dev/null; then echo "Python $$version is not here: skipped"; continue; fi; \
 	  echo "Python $$version"; \
 	  $(MAKE) --no-print-directory test PYTHON=python$$version VENV=build/venv-$$version || exit 1; \
