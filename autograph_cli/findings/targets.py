@@ -265,7 +265,7 @@ SAMPLES = (
     Rule(
         "AG205",
         "a sample without a gradient",
-        "What is drawn is a new tensor without history: what is computed from it trains neither the mean nor the "
+        "A draw by sample() is a new tensor without history: what is computed from it trains neither the mean nor the "
         "deviation that it was drawn with.",
         "Draw with rsample(), or as mean + deviation * torch.randn_like(deviation).",
         _drawn,

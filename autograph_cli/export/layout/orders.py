@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from statistics import median
 
 from msgspec.structs import replace
 
@@ -123,8 +122,9 @@ def _beside(
     own: Mapping[str, float], here: Mapping[str, float], near: Mapping[str, list[str]], room: float, *, low: bool
 ) -> float:
     """Return how far down a band stands in its row, so that its boxes are beside those that they are joined to."""
-    apart = [here[other] - y for key, y in own.items() for other in near.get(key, ()) if other in here]
-    return min(room, max(0.0, median(apart))) if apart else room * low
+    apart = sorted(here[other] - y for key, y in own.items() for other in near.get(key, ()) if other in here)
+    middle = len(apart) // 2
+    return min(room, max(0.0, (apart[middle] + apart[~middle]) / 2)) if apart else room * low
 
 
 def narrowed(scene: Scene) -> Scene:

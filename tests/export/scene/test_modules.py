@@ -164,7 +164,7 @@ def test_modules_below_the_depth_are_closed_and_tell_what_is_in_them() -> None:
     scene = close_below(split(scene_of(graph)), graph, 1)
     box = named(scene, "blocks.0: Block")
     assert (box.style, box.frame) == ("module", "m0")
-    assert box.below == ("[3] → [3]", "3 parameters", "2 nodes")
+    assert box.below == ("[3] → [3]", "3 parameters · 2 nodes")
     assert "model.blocks.0: Block" in box.tooltip and "in: x: float32[3]" in box.tooltip
     assert [frame.title for frame in scene.frames] == ["model: Model"]
     assert scene.notes[-1] == "closed: 2 modules below depth 1" and ("module", "closed module") in scene.legend
@@ -242,7 +242,7 @@ def named_by(scene: Scene, key: str) -> str:
 def test_closed_equal_modules_tell_that_their_parameters_are_their_own() -> None:
     graph = layers(12)
     scene = close_below(split(fold_repeats(scene_of(graph), graph)), graph, 1)
-    assert named(scene, "blocks.0–11: Block × 12").below[1] == "12 × 3 parameters"
+    assert named(scene, "blocks.0–11: Block × 12").below[1] == "12 × 3 parameters · 2 nodes"
 
 
 def test_two_equal_modules_are_drawn_both() -> None:

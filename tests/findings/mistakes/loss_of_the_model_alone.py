@@ -5,10 +5,12 @@ class Model(nn.Module):
         super().__init__()
         self.emb, self.qk, self.out = nn.Embedding(13, d), nn.Linear(d, d), nn.Linear(d, 13)
     def forward(self, idx, targets):  # wrong: AG511
+        return self.loss(idx, torch.zeros(()), targets)  # wrong
     def forward(self, idx, targets):  # right
+        return self.loss(idx, torch.full((idx.shape[1],) * 2, -1e9).triu(1), targets)  # right
+    def loss(self, idx, mask, targets):
         x = self.emb(idx)
-        s = self.qk(x) @ x.transpose(1, 2)
-        s = s + torch.full(s.shape[1:], -1e9).triu(1)  # right
+        s = self.qk(x) @ x.transpose(1, 2) + mask
         return nn.functional.cross_entropy(self.out(s.softmax(-1) @ x).flatten(0, 1), targets.flatten())
 model = Model()
 opt = torch.optim.AdamW(model.parameters(), 1e-3)

@@ -98,7 +98,7 @@ def test_a_trace_without_a_graph_has_no_main_step() -> None:
     assert Trace("train.py").main_step() is None
 
 
-@pytest.mark.parametrize("text", ["", "frist", "1-2", ":", "1:2:3", "first,,last"])
+@pytest.mark.parametrize("text", ["", "frist", "1-2", ":", "1:2:3:4", "first,,last"])
 def test_a_selection_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is none of"):
         Selection.parse(text)
