@@ -11,14 +11,12 @@ const bootOf = (main) => {
     template.content.append(document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true));
     return template;
   };
-  const load = async (structure) => {
-    if (!structures[structure]) {
-      const { data, pictures, insides } = await unpack(root.pages[structure - 1]);
-      structures[structure] = { data: { ...root, ...data }, pictures: pictures.map(picture), insides: insides.map(picture) };
-      data.nodes = structures[structure].data.nodes = nodesOf(data.nodes);
-    }
-    return structures[structure];
+  const opened = async (structure) => {
+    const { data, pictures, insides } = await unpack(root.pages[structure - 1]);
+    return { data: { ...root, ...data, nodes: nodesOf(data.nodes) }, pictures: pictures.map(picture), insides: insides.map(picture) };
   };
+  /** What a structure is shown from, made once, however often it is asked for meanwhile. */
+  const load = (structure) => structures[structure] || (structures[structure] = opened(structure));
   const boot = {
     /** Listen to the window until the page starts anew. */
     listen: (type, act) => addEventListener(type, act, { signal: life.signal }),
