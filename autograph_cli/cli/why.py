@@ -17,9 +17,10 @@ from autograph_cli.cli.opening import Source, choose, open_trace, say_ranks, scr
 from autograph_cli.cli.options import Whole, step_option
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.run import explain_failure
+from autograph_cli.findings.book import lines_that
 from autograph_cli.findings.endings import endings, read_out
 from autograph_cli.findings.functions import function_text
-from autograph_cli.findings.records import Seen
+from autograph_cli.findings.records import Seen, line_of
 from autograph_cli.graph import Edge, Graph, GraphError, Node, Step, Trace, paths as ways
 from autograph_cli.graph.cuts import LISTED, behind, reasons, where
 from autograph_cli.graph.ledger_facts import facts_of
@@ -114,14 +115,14 @@ def _listed(graph: Graph, paths: ways.Paths) -> Iterator[list[dict[str, object]]
 
 def _with_both(trace: Trace, chosen: Step, names: tuple[str, str]) -> Step | None:
     """The last other step in whose graph both names are, where they are not in this one."""
-    having = [step for step in trace.steps if all(_has(step.graph, name) for name in names)]
+    having = [step for step in trace.steps if all(_found(step.graph, name) for name in names)]
     return having[-1] if having and chosen not in having else None
 
 
 def _elsewhere(trace: Trace, chosen: Step, names: tuple[str, str]) -> list[str]:
     """The steps in whose graphs the names are that are not in this one."""
-    missing = [name for name in names if not _has(chosen.graph, name)]
-    steps = [step.nth for step in trace.steps if missing and all(_has(step.graph, name) for name in names)]
+    missing = [name for name in names if not _found(chosen.graph, name)]
+    steps = [step.nth for step in trace.steps if missing and all(_found(step.graph, name) for name in names)]
     listed = " or ".join(f"--step {number}" for number in steps[:LISTED])
     return [visible(f"  Step {chosen.nth} was looked at; {' and '.join(missing)} is in: {listed}.")] if steps else []
 
@@ -131,28 +132,21 @@ def _training(seen: Seen, leaf: str) -> list[str]:
     graph, ledger = seen.graph, seen.trace.ledger
     if ledger is None or _of_module(graph, leaf):
         return []
-    found = [graph[number] for number, _ in _found(graph, leaf)]
+    found = [graph[number] for number, _ in _found(graph, leaf) if graph[number].kind in ("leaf", "input")]
     held = [each.name for each in ledger.parameters]
     inside = [name for name in held if name == leaf or name.startswith(f"{leaf}.") or name.endswith(f".{leaf}")]
-    if not found and not inside and (_has(graph, leaf) or not is_leaf(dict(seen.scripts), leaf)):
+    if not found and not inside and (_found(graph, leaf) or not is_leaf(dict(seen.scripts), leaf)):
         return []  # a result, or no tensor: what optimizers hold says nothing of it
     names = [leaf, *(name for node in found for name in node.outputs[0].names)]
     return [visible(f"  {fact}.") for fact in facts_of(ledger, inside or names)]
 
 
 def _found(graph: Graph, name: str) -> list[ways.Position]:
+    """The positions of a name; none where the graph has not got it."""
     try:
-        return [each for each in ways.find_positions(graph, name) if graph[each[0]].kind in ("leaf", "input")]
+        return ways.find_positions(graph, name)
     except GraphError:
         return []
-
-
-def _has(graph: Graph, name: str) -> bool:
-    try:
-        ways.find_positions(graph, name)
-    except GraphError:
-        return False
-    return True
 
 
 def _answer(seen: Seen, loss: str, leaf: str, limit: int | None) -> tuple[ways.Paths, list[str]]:
@@ -177,7 +171,7 @@ def _answer(seen: Seen, loss: str, leaf: str, limit: int | None) -> tuple[ways.P
 
 def _of_module(graph: Graph, name: str) -> list[ways.Position]:
     """The parameters of the module that has this path, where no tensor has it."""
-    if _has(graph, name):
+    if _found(graph, name):
         return []
     return [(node.id, 0) for node in graph if any(each.startswith(f"{name}.") for each in node.outputs[0].names)]
 
@@ -200,16 +194,6 @@ def _of_results(graph: Graph, ends: list[ways.Position]) -> Iterator[str]:
         )
 
 
-def _freezing(scripts: dict[str, Script]) -> list[str]:
-    """The lines that set `requires_grad` to False."""
-    return [
-        f"{file}:{number} `{text.strip()}`"
-        for file, script in scripts.items()
-        for number, text in enumerate(script.lines, 1)
-        if _FREEZES.search(text)
-    ][:LISTED]
-
-
 _FREEZES = re.compile(r"^[^#]*\.requires_grad(\s*=\s*False|_\(\s*(requires_grad\s*=\s*)?False)")
 
 
@@ -224,7 +208,7 @@ def _kept_back(
             continue
         returns = [] if text is None else text.returns(nr, len(node.next))
         source = text.source(returns[-1]) if text is not None and returns else node.source
-        line = f", {source.file}:{source.line} `{source.text}`" if source else ""
+        line = f", {line_of(source)} `{source.text}`" if source else ""
         yield visible(f"  {node.name} returned None for input {nr}{line}; it is of {where(node)}.")
 
 
@@ -232,7 +216,7 @@ def _is_of_script(scripts: dict[str, Script], graph: Graph, name: str) -> bool:
     """Return whether the script has a variable of this name, and the graph has not."""
     own = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")
     in_text = any(own.search(line) for script in scripts.values() for line in script.lines)
-    return in_text and not _has(graph, name) and first_binding(scripts, name) is not None
+    return in_text and not _found(graph, name) and first_binding(scripts, name) is not None
 
 
 def _positions(graph: Graph, name: str) -> list[ways.Position]:
@@ -350,7 +334,8 @@ def _cut(seen: Seen, starts: list[ways.Position], ends: list[ways.Position], nam
     if not scripts:
         told.append("The script as it was recorded is not in this folder, so which of its lines cut is not told.")
     elif ungraded:
-        told += [f"{line} freezes." for line in _freezing(scripts)]
+        freezing = lines_that(seen, _FREEZES.search)[:LISTED]
+        told += [f"{line_of(line)} `{line.text}` freezes." for line in freezing]
     elif not its_causes and not told:
         told.append("The trace does not tell why: operations outside the graph are not recorded.")
     return [visible(f"{leaf} gets no gradient from {loss}."), *(visible(f"  {line}") for line in [*its_causes, *told])]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
-from autograph_cli.findings.training import left_over
+from autograph_cli.findings.unheld import left_over
 from autograph_cli.findings.ways import behind_moves, memory, plain_op, takers
 from autograph_cli.graph import Edge, Node, Source
-from autograph_cli.graph.cuts import LISTED, behind, where
+from autograph_cli.graph.cuts import LISTED, where
 
 
 def _first_order(seen: Seen) -> Iterator[Found]:
     """Updates of weights by a derivative without a graph, through which a gradient then goes to these weights."""
     if not seen.is_last_of_kind:
         return
-    wanted = behind(seen.graph, [(edge.node, edge.nr) for edge in seen.outcome()], untracked=True)
+    wanted = seen.behind(seen.outcome(), untracked=True)
     found: dict[Source | None, list[tuple[Node, Node, Edge]]] = {}
     for node in seen.graph:
         if node.op != "grad" or node.kind != "untracked" or node.id not in wanted:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from autograph_cli.findings.calls import script_parts
 from autograph_cli.findings.records import Seen, line_of
 from autograph_cli.graph import Source
 from autograph_cli.graph.cuts import LISTED
@@ -71,6 +72,11 @@ class Book:
         return frozenset().union(*map(self.given, self.backward))
 
     @cached_property
+    def moving(self) -> list[int]:
+        """The optimizers whose steps changed something."""
+        return [n for n in range(len(self.ledger.optimizers)) if any(each.moved for each in self.steps_of(n))]
+
+    @cached_property
     def held(self) -> list[frozenset[int]]:
         """Return what each optimizer holds, at any time."""
         found = [set(self.sets[each.holds]) for each in self.ledger.optimizers]
@@ -78,6 +84,11 @@ class Book:
             if each.optimizer is not None:
                 found[each.optimizer] |= self.given(each)
         return [frozenset(each) for each in found]
+
+    @cached_property
+    def in_some(self) -> frozenset[int]:
+        """The parameters that some optimizer holds."""
+        return frozenset().union(*self.held)
 
     def steps_of(self, optimizer: int) -> list[Happening]:
         """The steps of an optimizer."""
@@ -164,12 +175,9 @@ def line_that(seen: Seen, wanted: Callable[[str], object]) -> Source | None:
 
 def not_called(seen: Seen, method: str) -> Source | None:
     """The first statement that names a method, and lacks the parentheses by which it would be called."""
-    for file, script in seen.scripts.items():
-        for part in ast.walk(script.tree):
-            alone = isinstance(part, ast.Expr) and isinstance(part.value, ast.Attribute) and part.value.attr == method
-            if alone:
-                return Source(file, part.lineno, script.line(part.lineno))  # type: ignore[attr-defined]
-    return None
+    return next(
+        (line for line, part in script_parts(seen, ast.Expr) if getattr(part.value, "attr", "") == method), None
+    )
 
 
 def at(source: Source | None) -> str:

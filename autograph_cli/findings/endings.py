@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from autograph_cli.findings.records import Seen, line_of
 from autograph_cli.graph import Edge, Node, Source
-from autograph_cli.graph.cuts import behind, where
+from autograph_cli.graph.cuts import where
 from autograph_cli.graph.views import backward_edges
 from autograph_cli.record.names.bindings import Script
 
@@ -89,8 +89,7 @@ def read_out(seen: Seen, leaf: Edge) -> Iterator[tuple[Kind, Source, str]]:
 
 def endings(seen: Seen, leaf: Edge, roots: Iterable[Edge] | None = None) -> Iterator[Ending]:
     """Yield where the ways of a leaf end that go on, by data, to these roots, else to what backward started from."""
-    starts = [(edge.node, edge.nr) for edge in (seen.outcome() if roots is None else roots)]
-    wanted = behind(seen.graph, starts, untracked=True)
+    wanted = seen.behind(seen.outcome() if roots is None else roots, untracked=True)
     met, stack = {leaf}, [leaf]
     while stack:
         edge = stack.pop()

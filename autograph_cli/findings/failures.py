@@ -6,9 +6,10 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from autograph_cli.findings.calls import around, parts_of, script_parts
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.unconnected import BACKWARD, without_history
-from autograph_cli.findings.ways import memory, moves
+from autograph_cli.findings.ways import memory, moves, shape_of
 from autograph_cli.graph import Edge, Node, Pass, Source
 from autograph_cli.graph.cuts import LISTED, reasons, where
 from autograph_cli.graph.paths import Position, leading_to
@@ -71,17 +72,11 @@ _CARRIED = (
 def _above_loop(seen: Seen, shared: Sequence[Node]) -> str:
     """Return what to do about a result that is made above the loop which calls backward, in the same function."""
     at, made = seen.trace.failed_at, next((node.source for node in shared), None)
-    if (
-        at is None
-        or made is None
-        or (made.file, made.function) != (at.file, at.function)
-        or at.file not in seen.scripts
-    ):
+    if not at or not made or (made.file, made.function) != (at.file, at.function) or at.file not in seen.scripts:
         return ""
-    parts = ast.walk(seen.scripts[at.file].tree)
-    loops = [part for part in parts if isinstance(part, (ast.For, ast.While)) and part.lineno < at.line]
-    around = [part for part in loops if at.line <= (part.end_lineno or 0)]
-    if not around or any(part.lineno <= made.line for part in around):
+    loops = around(seen.scripts[at.file].tree, at.line, ast.For, ast.While)
+    loops = [part for part in loops if part.lineno < at.line]
+    if not loops or any(part.lineno <= made.line for part in loops):
         return ""
     name = seen.name(Edge(shared[0].id))
     return f"Compute {name} within the loop, whose first turn frees its graph; or detach it."
@@ -115,18 +110,7 @@ def _changed(seen: Seen) -> Iterator[Found]:
     first = next((node for node in changers if node.args and node.args[0].node in made), None)
     first = first or _changed_whole(seen, shape) or next(iter(changers), None)
     place = memory(seen, first.args[0]) if first is not None else None
-    kept = [
-        (node, edge)
-        for node in seen.graph
-        if any(one.type is not None and one.type.shape == shape for one in node.saved)
-        for edge in (*node.args, Edge(node.id))
-        if seen.graph[edge.node].outputs[edge.nr].type.shape == shape
-        and (_storage(seen, edge) in {one.storage for one in node.saved})
-        and (first is None or memory(seen, edge) == place)
-    ]
-    writers = [node for node in seen.graph if node.op.endswith("_") and node.args]
-    last = max((node.id for node in writers if memory(seen, node.args[0]) == place), default=0)
-    kept = [(node, edge) for node, edge in kept if not last or node.id < last]
+    kept = _kept(seen, shape, place)
     line = first.source if first is not None else None
     facts = []
     if first is not None and line is not None:
@@ -155,14 +139,34 @@ def _changed(seen: Seen) -> Iterator[Found]:
     yield Found(said, line or seen.trace.failed_at, tuple(facts), nodes, remedy)
 
 
+def _kept(seen: Seen, shape: tuple[int, ...], place: Edge | None) -> list[tuple[Node, Edge]]:
+    """The operations that saved a tensor of this shape, each with that; of a place in memory, those before it was
+    changed in place last."""
+    writers = [node for node in seen.graph if node.op.endswith("_") and node.args]
+    last = max((node.id for node in writers if memory(seen, node.args[0]) == place), default=0)
+    return [
+        (node, edge)
+        for node in seen.graph
+        if (not last or node.id < last) and _saves(node, shape)
+        for edge in (*node.args, Edge(node.id))
+        if shape_of(seen, edge) == shape
+        and _storage(seen, edge) in {one.storage for one in node.saved}
+        and place in (None, memory(seen, edge))
+    ]
+
+
+def _saves(node: Node, shape: tuple[int, ...]) -> bool:
+    return any(one.type is not None and one.type.shape == shape for one in node.saved)
+
+
 def _changed_whole(seen: Seen, shape: tuple[int, ...]) -> Node | None:
     """The first change in place of what a tensor of this shape is a part of, after an operation saved that."""
     kept: set[Edge] = set()
     for node in seen.graph:
         if node.op == "copy_" and memory(seen, Edge(node.id)) in kept:
             return node
-        if any(one.type is not None and one.type.shape == shape for one in node.saved):
-            given = (edge for edge in node.args if seen.graph[edge.node].outputs[edge.nr].type.shape == shape)
+        if _saves(node, shape):
+            given = (edge for edge in node.args if shape_of(seen, edge) == shape)
             kept.update(memory(seen, edge) for edge in given)
     return None
 
@@ -209,19 +213,13 @@ def _changed_in_text(seen: Seen, savers: Sequence[Node]) -> list[tuple[str, Sour
     """Return what the lines of these nodes read and a later line changes in place, `x += 1`, `x[0] = 1` or `x.mul_(2)`:
     the variable and that line."""
     found: dict[tuple[str, int], tuple[str, Source]] = {}
+    changes = [(line, _changed_name(part)) for line, part in script_parts(seen, ast.stmt, ast.expr)]
     for made in (node.source for node in savers if node.source is not None):
         script = seen.scripts.get(made.file)
         for one in script.bindings if script is not None else ():
-            if script is not None and one.line <= made.line <= one.last_line:
-                for part in ast.walk(script.tree):
-                    name = _changed_name(part)
-                    if (
-                        name in one.uses | one.targets
-                        and isinstance(part, (ast.stmt, ast.expr))
-                        and part.lineno > one.line
-                    ):
-                        line = Source(made.file, part.lineno, script.line(part.lineno))
-                        found.setdefault((name, part.lineno), (name, line))
+            for line, name in changes if one.line <= made.line <= one.last_line else ():
+                if name in one.uses | one.targets and line.file == made.file and line.line > one.line:
+                    found.setdefault((name, line.line), (name, line))
     return list(found.values())
 
 
@@ -266,7 +264,7 @@ def _asked_for(seen: Seen) -> str:
     """The tensor of the failed call that the error names by its position."""
     at, match = seen.trace.failed_at, re.search(r"at index (\d+)", seen.trace.failure)
     try:
-        calls = [part for part in ast.walk(ast.parse(at.text)) if isinstance(part, ast.Call)] if at else []
+        calls = parts_of(ast.parse(at.text), ast.Call) if at else []
     except SyntaxError:  # the call goes over several lines
         return ""
     for call in calls:

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from autograph_cli.findings.book import book_of
-from autograph_cli.findings.calls import made_at
+from autograph_cli.findings.calls import around, made_at, parts_of
 from autograph_cli.findings.endings import Ending, endings, read_out, remedy
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import behind_moves
 from autograph_cli.graph import Edge, Node, Source
-from autograph_cli.graph.cuts import LISTED, behind, reasons, where
+from autograph_cli.graph.cuts import LISTED, reasons, where
 from autograph_cli.graph.views import backward_edges, walk
 from autograph_cli.graph.withheld import withheld
 from autograph_cli.record.graphs.causes import causes, switched_off, unused
@@ -111,8 +111,7 @@ def _unreached(seen: Seen) -> Iterator[Found]:
     starts = [(edge.node, edge.nr) for edge in seen.outcome()]
     # AG104 tells of those that a backward returned None for.
     kept_back = _behind_gradients(seen, [edge for node, nr in withheld(seen.graph) if (edge := node.next[nr])])
-    asked = [(edge.node, edge.nr) for entry in seen.graph.passes if entry.create_graph for edge in entry.roots]
-    differentiated = behind(seen.graph, asked)
+    differentiated = seen.behind(edge for entry in seen.graph.passes if entry.create_graph for edge in entry.roots)
     found = []
     for node in seen.graph:
         name = next((name for name in node.outputs[0].names if name in wanted), "")
@@ -178,11 +177,7 @@ def _retained(seen: Seen) -> tuple[bool, dict[str, Source]]:
     passes = [entry.source for step in seen.trace.steps for entry in step.graph.passes if entry.source is not None]
     late: dict[str, Source] = {}
     for file, part, script in calls:
-        once = not any(
-            isinstance(other, (ast.For, ast.While, ast.FunctionDef, ast.Lambda))
-            and other.lineno <= part.lineno <= (other.end_lineno or 0)
-            for other in ast.walk(script.tree)
-        )
+        once = not around(script.tree, part.lineno, ast.For, ast.While, ast.FunctionDef, ast.Lambda)
         if once and passes and all(each.file == file and each.line < part.lineno for each in passes):
             late[ast.unparse(part.func).removesuffix(".retain_grad")] = Source(
                 file, part.lineno, script.line(part.lineno)
@@ -194,7 +189,7 @@ def _made_anew(seen: Seen) -> Iterator[Found]:
     """Yield a finding for each new view that `grad` differentiates by, where the result hangs on its base."""
     told: set[tuple[Source | None, Edge]] = set()
     for entry in seen.graph.passes if not seen.trace.failure else ():
-        inside = seen.behind(entry) if entry.call == "grad" else set()
+        inside = seen.behind(entry.roots) if entry.call == "grad" else set()
         for edge in entry.inputs if inside else ():
             base, node = behind_moves(seen, edge), seen.graph[edge.node]
             made_anew = edge != base and edge.node not in inside and base.node in inside and node.kind == "operation"
@@ -229,18 +224,10 @@ def _read_gradients(seen: Seen) -> set[str]:
     """The variables whose `.grad` the script reads, other than to ask whether there is one."""
     found: set[str] = set()
     for script in seen.scripts.values():
-        asked = {
-            ast.unparse(part)
-            for test in ast.walk(script.tree)
-            if isinstance(test, (ast.If, ast.IfExp, ast.Assert, ast.Compare))
-            for part in ast.walk(test)
-            if isinstance(part, ast.Attribute)
-        }
-        read = [
-            part
-            for part in ast.walk(script.tree)
-            if isinstance(part, ast.Attribute) and part.attr == "grad" and isinstance(part.ctx, ast.Load)
-        ]
+        tests = parts_of(script.tree, ast.If, ast.IfExp, ast.Assert, ast.Compare)
+        asked = {ast.unparse(part) for test in tests for part in parts_of(test, ast.Attribute)}
+        every = parts_of(script.tree, ast.Attribute)
+        read = [part for part in every if part.attr == "grad" and isinstance(part.ctx, ast.Load)]
         names = {ast.unparse(part.value) for part in read if ast.unparse(part) not in asked}
         # A module of nn.Sequential is read by its index, and named by its path.
         found |= names | {re.sub(r"\[(\d+)\]\.", r".\1.", name) for name in names}

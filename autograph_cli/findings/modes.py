@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from autograph_cli.findings.book import at, book_of
+from autograph_cli.findings.calls import called, script_parts
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import behind_moves
 from autograph_cli.graph import Edge, Graph, Node, Source
@@ -202,18 +203,15 @@ def _differentiated(seen: Seen, path: str) -> bool:
 def _listed_twice(seen: Seen) -> Iterator[Found]:
     """A list of modules that is one module several times, and was called so."""
     shared = [call for call in seen.graph.calls if call.turns > 1 and call.turn == 1 and call.parameters]
-    for file, script in seen.scripts.items() if shared and seen.step is seen.trace.steps[0] else ():
-        for part in ast.walk(script.tree):
-            words = _repeats(part)
-            if words:
-                source = Source(file, part.lineno, script.line(part.lineno))  # type: ignore[attr-defined]
-                facts = tuple(f"{call.path} ({call.cls}) is called {call.turns} times" for call in shared[:3])
-                yield Found(f"{words} is one module several times", source, facts)
+    for source, part in script_parts(seen, ast.Call) if shared and seen.step is seen.trace.steps[0] else ():
+        if words := _repeats(part):
+            facts = tuple(f"{call.path} ({call.cls}) is called {call.turns} times" for call in shared[:3])
+            yield Found(f"{words} is one module several times", source, facts)
 
 
-def _repeats(part: ast.AST) -> str:
+def _repeats(part: ast.Call) -> str:
     """A container of modules that is given `[Linear(...)] * 3`, or `block for _ in range(3)`; empty for all else."""
-    if not isinstance(part, ast.Call) or ast.unparse(part.func).rpartition(".")[2] not in _LISTS:
+    if called(part) not in _LISTS:
         return ""
     for argument in part.args:
         given = argument.value if isinstance(argument, ast.Starred) else argument

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from autograph_cli.findings.book import Book
+from autograph_cli.findings.calls import called, script_parts
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Edge, Node, Source, Values
 from autograph_cli.graph.cuts import LISTED, behind, where
@@ -203,11 +204,10 @@ def _rates(seen: Seen) -> Iterator[tuple[Source, str, float, float]]:
                 if known.source is not None and known.cls in ("SGD", *_ADAPTIVE):
                     yield known.source, known.cls, step.rate, step.norm
         return
-    for file, script in seen.scripts.items():
-        for part in (part for part in ast.walk(script.tree) if isinstance(part, ast.Call)):
-            name, rate = ast.unparse(part.func).rpartition(".")[2], _rate(part)
-            if rate is not None and name in ("SGD", *_ADAPTIVE):
-                yield Source(file, part.lineno, script.line(part.lineno)), name, rate, -1.0
+    for line, call in script_parts(seen, ast.Call):
+        name, rate = called(call), _rate(call)
+        if rate is not None and name in ("SGD", *_ADAPTIVE):
+            yield line, name, rate, -1.0
 
 
 def _rate(call: ast.Call) -> float | None:
@@ -221,12 +221,8 @@ def _adam_in_half(seen: Seen, leaves: list[Node]) -> Source | None:
     """The line of an optimizer that divides by the root of a mean of squares and eps, in float16, which has no 1e-8."""
     if any(node.kind != "leaf" or node.outputs[0].type.dtype != "float16" for node in leaves):
         return None
-    for file, script in seen.scripts.items():
-        for part in ast.walk(script.tree):
-            adaptive = isinstance(part, ast.Call) and ast.unparse(part.func).rpartition(".")[2] in _ADAPTIVE
-            if isinstance(part, ast.Call) and adaptive and all(word.arg not in ("eps", None) for word in part.keywords):
-                return Source(file, part.lineno, script.line(part.lineno))
-    return None
+    adaptive = ((line, call) for line, call in script_parts(seen, ast.Call) if called(call) in _ADAPTIVE)
+    return next((line for line, call in adaptive if all(x.arg not in ("eps", None) for x in call.keywords)), None)
 
 
 def _leads_on(seen: Seen, node: Node, results: set[int]) -> bool:

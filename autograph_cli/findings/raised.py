@@ -6,11 +6,21 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from autograph_cli.findings.calls import LEARN, argument, assignment, called, failed_calls, failed_script, plain_grad
+from autograph_cli.findings.calls import (
+    LEARN,
+    argument,
+    assignment,
+    called,
+    failed_calls,
+    failed_script,
+    plain_grad,
+    script_parts,
+)
 from autograph_cli.findings.failures import failing
 from autograph_cli.findings.functions import function_text
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.unconnected import cuts_above
+from autograph_cli.findings.ways import shape_of
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED, where
 from autograph_cli.graph.records import PACKED
@@ -111,7 +121,7 @@ def _recomputed(seen: Seen) -> Iterator[Found]:
 def _shapes(seen: Seen, node: Node) -> set[tuple[int, ...]]:
     """The shapes of what an operation was given and made."""
     edges = [*node.args, *(Edge(node.id, nr) for nr in range(len(node.outputs)))]
-    return {seen.graph[edge.node].outputs[edge.nr].type.shape for edge in edges}
+    return {shape_of(seen, edge) for edge in edges}
 
 
 @failing("BackwardHookFunction")
@@ -130,14 +140,7 @@ _FULL_HOOKS = ("register_full_backward_hook", "register_full_backward_pre_hook")
 
 
 def _places(seen: Seen, wanted: Callable[[ast.AST], bool]) -> list[Source]:
-
-    found = [
-        Source(file, part.lineno, script.line(part.lineno))  # type: ignore[attr-defined]
-        for file, script in seen.scripts.items()
-        for part in ast.walk(script.tree)
-        if wanted(part)
-    ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(line for line, part in script_parts(seen, ast.stmt, ast.expr) if wanted(part)))
 
 
 def _is_call(part: ast.AST, names: Sequence[str]) -> bool:
@@ -212,9 +215,8 @@ def _never_used(seen: Seen) -> Iterator[Found]:
 def _by_number(seen: Seen, numbers: Sequence[int]) -> list[str]:
     """The attributes of the model that no module call of the step belongs to, if there are any."""
     paths = {call.path.rpartition(".")[2] for call in seen.graph.calls}
-    parts = [part for script in seen.scripts.values() for part in ast.walk(script.tree) if isinstance(part, ast.Assign)]
     made = []
-    for part in parts:
+    for _, part in script_parts(seen, ast.Assign):
         values = part.value.elts if isinstance(part.value, ast.Tuple) else [part.value]
         targets = part.targets[0].elts if isinstance(part.targets[0], ast.Tuple) else part.targets
         for target, value in zip(targets, values, strict=False):

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from autograph_cli.graph import Edge, Graph, Node, Pass, Source, Step, Trace
+from autograph_cli.graph import Edge, Graph, Node, Source, Step, Trace
 from autograph_cli.graph.cuts import behind
 from autograph_cli.graph.names import output_names
 from autograph_cli.record.names.bindings import Script
@@ -107,9 +107,9 @@ class Seen:
         """A tensor's name and type."""
         return f"{self.name(edge)}: {self.graph[edge.node].outputs[edge.nr].type}"
 
-    def behind(self, entry: Pass) -> set[int]:
-        """Return what the roots of a backward call hang on."""
-        return behind(self.graph, [(edge.node, edge.nr) for edge in entry.roots])
+    def behind(self, edges: Iterable[Edge], *, untracked: bool = False) -> set[int]:
+        """Return what these tensors hang on, as `graph.cuts.behind` does."""
+        return behind(self.graph, [(edge.node, edge.nr) for edge in edges], untracked=untracked)
 
     def outcome(self) -> Iterator[Edge]:
         """The tensors that backward calls started from."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import prod
 
+from autograph_cli.findings.calls import classes
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import shape_of
 from autograph_cli.graph import Edge, Node
@@ -102,13 +102,7 @@ def _counts(seen: Seen, node: Node) -> bool:
 def _is_own(seen: Seen, node: Node) -> bool:
     """Return whether the script itself has the module in which a node is made, if it is in one."""
     cls = "" if node.call is None else seen.graph.calls[node.call].cls
-    classes = (
-        part.name
-        for script in seen.scripts.values()
-        for part in ast.walk(script.tree)
-        if isinstance(part, ast.ClassDef)
-    )
-    return not cls or not seen.scripts or cls in classes
+    return not cls or not seen.scripts or cls in classes(seen)
 
 
 RULES = (

@@ -8,7 +8,7 @@ from math import prod
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import shape_of
 from autograph_cli.graph import Edge
-from autograph_cli.graph.cuts import behind, where
+from autograph_cli.graph.cuts import where
 
 
 def _outer(seen: Seen) -> Iterator[Found]:
@@ -77,7 +77,7 @@ def _is_all_reduced(seen: Seen, edge: Edge) -> bool:
     for user in users:
         shape = user.outputs[0].type.shape
         others = [other for other in user.args if other != edge and shape_of(seen, other) == shape_of(seen, edge)]
-        if any(edge.node not in behind(seen.graph, [(other.node, other.nr)]) for other in others):
+        if any(edge.node not in seen.behind([other]) for other in others):
             return False
         if shape and not (shape == shape_of(seen, edge) and _is_all_reduced(seen, Edge(user.id))):
             return False

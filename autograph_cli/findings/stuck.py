@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 
-from autograph_cli.findings.calls import made_at
+from autograph_cli.findings.calls import called, made_at, parts_of, script_parts
 from autograph_cli.findings.linear import Layer, layer_of
 from autograph_cli.findings.numbers import RULES as NUMBERS, gradient_of, largest, over_one, value_of
 from autograph_cli.findings.records import Found, Rule, Seen
@@ -97,24 +97,17 @@ def _set(seen: Seen, name: str) -> Source | None:
     """The line that makes a parameter of one value, or gives all numbers of parameters one, if there is one alone; else
     where the parameter is made."""
     own = name.rpartition(".")[2].partition("[")[0]
-    for file, script in seen.scripts.items():
-        for part in ast.walk(script.tree):
-            if isinstance(part, ast.Assign) and any(ast.unparse(t).rpartition(".")[2] == own for t in part.targets):
-                calls = [call for call in ast.walk(part.value) if isinstance(call, ast.Call)]
-                if any(ast.unparse(call.func).rpartition(".")[2] in _EVEN for call in calls):
-                    return Source(file, part.lineno, script.line(part.lineno))
-    found = [
-        (file, part.lineno)
-        for file, script in seen.scripts.items()
-        for part in ast.walk(script.tree)
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _FILLS
+    for line, made in script_parts(seen, ast.Assign):
+        names = [ast.unparse(target).rpartition(".")[2] for target in made.targets]
+        if own in names and any(called(call) in _EVEN for call in parts_of(made.value, ast.Call)):
+            return line
+    lines = {
+        line
+        for line, part in script_parts(seen, ast.Call)
+        if getattr(part.func, "attr", "") in _FILLS
         if "grad" not in ast.unparse(part.func) and "bias" not in ast.unparse(part)
-    ]
-    lines = list(dict.fromkeys(found))
-    if len(lines) == 1:
-        file, line = lines[0]
-        return Source(file, line, seen.scripts[file].line(line))
-    return made_at(seen, name)
+    }
+    return lines.pop() if len(lines) == 1 else made_at(seen, name)
 
 
 def _zeros(seen: Seen) -> Iterator[Found]:

@@ -7,15 +7,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from autograph_cli.findings.calls import script_parts
 from autograph_cli.findings.last_layer import DIFFERENCES
 from autograph_cli.findings.numbers import largest, value_of
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import PRODUCTS, behind_moves, ends_in_loss, is_given, moves, shape_of, takers
 from autograph_cli.graph import Edge, Node, Source
-from autograph_cli.graph.cuts import behind, where
+from autograph_cli.graph.cuts import where
 from autograph_cli.graph.views import backward_edges
 
 _SQUARES = ("pow", "square", "abs", *DIFFERENCES)
+_SIDED = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 _BY_ELEMENT = ("add", "sub", "rsub", "mul", "div", "neg", "clamp")
 
 
@@ -30,7 +32,7 @@ def _differences(seen: Seen) -> Iterator[tuple[Node, Edge, Edge]]:
 
 def _leaves(seen: Seen, edge: Edge) -> frozenset[int]:
     """The leaves that a tensor hangs on; none where it hangs on a derivative."""
-    nodes = [seen.graph[number] for number in behind(seen.graph, [(edge.node, edge.nr)])]
+    nodes = [seen.graph[number] for number in seen.behind([edge])]
     return frozenset(() if any(node.order for node in nodes) else (node.id for node in nodes if node.kind == "leaf"))
 
 
@@ -143,9 +145,6 @@ def _turned_round(seen: Seen) -> Iterator[Found]:
                 yield Found(said, node.source, (), (node.id,))
 
 
-_SIDED = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
-
-
 # -- terms that cancel
 
 
@@ -176,8 +175,7 @@ def _equal(seen: Seen) -> Iterator[tuple[Node, Edge, Edge]]:
 
 def _apart(seen: Seen, one: Edge, other: Edge) -> Counter[str]:
     """The operations that only one of two results is made by."""
-    own, others = (behind(seen.graph, [(edge.node, edge.nr)]) for edge in (one, other))
-    return Counter(seen.graph[number].op for number in own - others)
+    return Counter(seen.graph[number].op for number in seen.behind([one]) - seen.behind([other]))
 
 
 # -- samples
@@ -232,15 +230,14 @@ def _thrown_away(seen: Seen) -> Iterator[Found]:
     for node in seen.graph if seen.is_last_of_kind else ():
         if node.source is not None and node.args and node.id not in seen.reached and not node.order:
             made.setdefault((node.source.file, node.source.line), []).append(node)
-    for file, script in seen.scripts.items() if made else ():
-        for part in ast.walk(script.tree):
-            nodes = made.get((file, part.lineno)) if isinstance(part, ast.Expr) else None
-            if nodes and isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
-                owner, _, name = ast.unparse(part.value.func).rpartition(".")
-                if owner.rpartition(".")[2] in _LIBRARY and part.value.args:
-                    yield from _of_statement(seen, name, ast.unparse(part.value.args[0]), nodes)
-                elif owner and nodes[-1].op.lstrip("_") == name:
-                    yield from _of_statement(seen, name, owner, nodes)
+    for line, part in script_parts(seen, ast.Expr) if made else ():
+        nodes = made.get((line.file, line.line))
+        if nodes and isinstance(part.value, ast.Call):
+            owner, _, name = ast.unparse(part.value.func).rpartition(".")
+            if owner.rpartition(".")[2] in _LIBRARY and part.value.args:
+                yield from _of_statement(seen, name, ast.unparse(part.value.args[0]), nodes)
+            elif owner and nodes[-1].op.lstrip("_") == name:
+                yield from _of_statement(seen, name, owner, nodes)
 
 
 _LIBRARY = ("torch", "F", "functional")

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of
-from autograph_cli.findings.calls import called
+from autograph_cli.findings.calls import called, script_parts
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import is_given, plain_op, shape_of, span_of, takers
 from autograph_cli.graph import Edge, Node, Source
-from autograph_cli.graph.cuts import LISTED, behind, where
+from autograph_cli.graph.cuts import LISTED, where
 from autograph_cli.graph.ledger import Happening, Hook, Keeper
 from autograph_cli.graph.views import backward_edges
 from autograph_cli.record.names.bindings import Binding, Cause, Script
@@ -272,7 +272,7 @@ def _reentrant(seen: Seen) -> Iterator[Found]:
     for source, calls in by_line.items():
         assert book is not None
         inside = frozenset().union(*map(book.given, calls)) - book.reached
-        lost = inside & frozenset().union(*book.held)
+        lost = inside & book.in_some
         if lost and book.backward and not any(each.kept for each in calls):
             yield Found(
                 f"checkpoint{at(source)} with use_reentrant=True is given no tensor that requires a gradient: "
@@ -288,7 +288,7 @@ def _constant_term(seen: Seen) -> Iterator[Found]:
     """A derivative that was made without create_graph, in a term of what backward starts from."""
     if not seen.is_last_of_kind:
         return
-    wanted = behind(seen.graph, [(edge.node, edge.nr) for edge in seen.outcome()], untracked=True)
+    wanted = seen.behind(seen.outcome(), untracked=True)
     for node in seen.graph:
         if node.op != "grad" or node.kind != "untracked" or node.id not in wanted:
             continue
@@ -345,9 +345,7 @@ def _constant_part(seen: Seen) -> Iterator[Found]:
         constant = [edge for edge in term.args if seen.graph[edge.node].kind == "untracked"]
         if not _is_scalar_sum(seen, term) or len(constant) != 1 or shape_of(seen, constant[0]):
             continue
-        nodes = [
-            seen.graph[number] for number in behind(seen.graph, [(constant[0].node, constant[0].nr)], untracked=True)
-        ]
+        nodes = [seen.graph[number] for number in seen.behind(constant, untracked=True)]
         unrecorded = _unrecorded(seen, nodes)
         if unrecorded is not None and unrecorded not in told:
             told.add(unrecorded)
@@ -506,20 +504,18 @@ def _taken_in(seen: Seen, keeper: Keeper) -> Source | None:
     if last is None:
         return None
     wanted = re.compile(rf"\b{last[1]}(\[.*\]|\.(setdefault|get)\(.*\))?$")
-    for file, script in seen.scripts.items():
-        for part in ast.walk(script.tree):
-            target: ast.expr | None = None
-            if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _TAKES_IN:
-                target = part.func.value
-            elif isinstance(part, ast.AugAssign):
-                target = part.target
-            elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript) and keeper.count > 1:
-                target = part.targets[0].value
-            elif isinstance(part, ast.Assign) and ast.unparse(part.targets[0]) == keeper.name:
-                target = part.targets[0] if keeper.name.startswith("ctx.") else None
-            if target is not None and wanted.search(ast.unparse(target)):
-                line = part.lineno  # type: ignore[attr-defined]
-                return Source(file, line, script.line(line))
+    for line, part in script_parts(seen, ast.stmt, ast.expr):
+        target: ast.expr | None = None
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _TAKES_IN:
+            target = part.func.value
+        elif isinstance(part, ast.AugAssign):
+            target = part.target
+        elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript) and keeper.count > 1:
+            target = part.targets[0].value
+        elif isinstance(part, ast.Assign) and ast.unparse(part.targets[0]) == keeper.name:
+            target = part.targets[0] if keeper.name.startswith("ctx.") else None
+        if target is not None and wanted.search(ast.unparse(target)):
+            return line
     return None
 
 

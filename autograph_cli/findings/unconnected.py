@@ -6,7 +6,16 @@ import ast
 import re
 from collections.abc import Iterator
 
-from autograph_cli.findings.calls import argument, assignment, called, failed_calls, plain_grad
+from autograph_cli.findings.calls import (
+    argument,
+    around,
+    assignment,
+    called,
+    failed_calls,
+    failed_script,
+    parts_of,
+    plain_grad,
+)
 from autograph_cli.findings.endings import is_whole
 from autograph_cli.findings.records import Found, Seen
 from autograph_cli.graph.cuts import LISTED, where
@@ -52,16 +61,16 @@ def without_history(seen: Seen) -> Iterator[Found]:
 def cuts_above(seen: Seen, name: str) -> Iterator[tuple[str, Binding]]:
     """The statements that cut gradients on the way to a variable of the line that failed, where no other way goes round
     them."""
-    at = seen.trace.failed_at
-    script = seen.scripts.get(at.file) if at else None
-    if at is None or script is None:
+    there = failed_script(seen)
+    if there is None:
         return
-    around = {id(one) for one in _statements(script, name, at.line, cut=True)}
-    for one in _statements(script, name, at.line):
+    file, script, line = there
+    whole = {id(one) for one in _statements(script, name, line, cut=True)}
+    for one in _statements(script, name, line):
         operands = frozenset[str]().union(*(cause.operands for cause in one.causes))
         before = [earlier for use in operands for earlier in script.reaching(use, one.line)]
-        if one.causes and (not before or any(id(earlier) not in around for earlier in before)):
-            yield at.file, one
+        if one.causes and (not before or any(id(earlier) not in whole for earlier in before)):
+            yield file, one
 
 
 def _statements(script: Script, name: str, line: int, *, cut: bool = False) -> Iterator[Binding]:
@@ -79,13 +88,11 @@ def _statements(script: Script, name: str, line: int, *, cut: bool = False) -> I
 
 def _whole_above(seen: Seen, name: str) -> Iterator[str]:
     """The whole numbers that a variable of the line that failed was made of, as the graph has them."""
-    at = seen.trace.failed_at
-    script = seen.scripts.get(at.file) if at else None
-    read = [(at, one) for one in _statements(script, name, at.line)] if at and script else []
+    there = failed_script(seen)
+    read = [] if there is None else [((there[0], one.line), one) for one in _statements(there[1], name, there[2])]
     for node in seen.graph:
-        for there, one in read:
-            if node.source is None or (node.source.file, node.source.line) != (there.file, one.line):
-                continue
+        at = None if node.source is None else (node.source.file, node.source.line)
+        for one in (one for line, one in read if line == at):
             for nr, output in enumerate(node.outputs):
                 if one.targets.intersection(output.names) and is_whole(node, nr):
                     yield f"{where(node)} makes {output.names[0]}: {output.type}, and whole numbers have no gradient"
@@ -93,36 +100,31 @@ def _whole_above(seen: Seen, name: str) -> Iterator[str]:
 
 def _compared_above(seen: Seen, name: str) -> Iterator[str]:
     """The comparisons that a variable of the line that failed was made of; one that chooses between values is none."""
-    at = seen.trace.failed_at
-    script = seen.scripts.get(at.file) if at else None
-    lines = {one.line for one in _statements(script, name, at.line)} if at and script else set()
-    for part in ast.walk(script.tree) if script else ():
+    there = failed_script(seen)
+    if there is None:
+        return
+    file, script, line = there
+    lines = {one.line for one in _statements(script, name, line)}
+    for part in ast.walk(script.tree):
         if isinstance(part, (ast.Assign, ast.Return)) and part.value is not None and part.lineno in lines:
-            inside = list(ast.walk(part.value))
-            chosen = any(isinstance(each, (ast.IfExp, ast.BoolOp, ast.Subscript)) for each in inside)
-            if chosen or any(
-                isinstance(each, ast.Call) and called(each) in ("where", "masked_fill") for each in inside
-            ):
-                continue
-            for each in inside:
-                if at is not None and isinstance(each, ast.Compare):
-                    yield f"{at.file}:{part.lineno} compares, `{ast.unparse(each)}`, and no gradient goes through that"
+            chosen = parts_of(part.value, ast.IfExp, ast.BoolOp, ast.Subscript) or [
+                call for call in parts_of(part.value, ast.Call) if called(call) in ("where", "masked_fill")
+            ]
+            for each in [] if chosen else parts_of(part.value, ast.Compare):
+                yield f"{file}:{part.lineno} compares, `{ast.unparse(each)}`, and no gradient goes through that"
 
 
 def _required_late(seen: Seen, name: str) -> tuple[str, Binding, ast.stmt] | None:
     """A variable that a value was made of before it was told to require a gradient, with both statements."""
-    at = seen.trace.failed_at
-    script = seen.scripts.get(at.file) if at else None
-    if at is None or script is None:
+    there = failed_script(seen)
+    if there is None or around(there[1].tree, there[2], ast.For, ast.While):
         return None
-    loops = [part for part in ast.walk(script.tree) if isinstance(part, (ast.For, ast.While))]
-    if any(part.lineno <= at.line <= (part.end_lineno or 0) for part in loops):
-        return None
-    told = [(made, part) for part in ast.walk(script.tree) if isinstance(part, ast.stmt) and (made := _told(part))]
-    for one in _statements(script, name, at.line):
+    _, script, line = there
+    told = [(made, part) for part in parts_of(script.tree, ast.stmt) if (made := _told(part))]
+    for one in _statements(script, name, line):
         for made, part in told:
             earlier = any(other == made and each.lineno < one.line for other, each in told)
-            if made in one.uses and one.line < part.lineno < at.line and not earlier:
+            if made in one.uses and one.line < part.lineno < line and not earlier:
                 return made, one, part
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import combinations, pairwise
 
 from msgspec.structs import replace
@@ -88,25 +89,7 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
     when laid out in haste are laid out with care only if nothing else is left. Where a few arrows too
     many cross, that is better than much less in it; and better than those that are told to be a last resort.
     """
-
-    def laid_out(scene: Scene, quick: bool = False) -> Iterator[Placed]:
-        whole = None
-        alone = scene.bands and len(scene.boxes) > WHOLE and direction == "auto"
-        ways = None if alone else Layouts(scene, quick=quick)
-        if ways is not None:
-            whole = fitted(ways, direction, columns=False)
-            yield whole
-        if direction == "auto" and scene.bands and (whole is None or _cost(whole) > 1):
-            yield _in_orders(scene, quick)
-        elif columns and ways and whole and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
-            broken = fitted(ways, "down" if direction == "auto" else direction, columns=True)
-            yield broken
-            if direction == "auto" and excess(shaped(broken)) > 1:
-                yield fitted(ways, "right", columns=True)
-
-    def cheapest(scene: Scene) -> tuple[float, Placed]:
-        return min([(_cost(its), its) for its in map(shaped, laid_out(scene))], key=_first)
-
+    laid_out = partial(_layouts, direction=direction, columns=columns)
     best, crowded, least = _NONE, _NONE, (math.inf, 0)
     waiting: tuple[float, Scene | None] = (math.inf, None)
     for scene, coarse in scenes:
@@ -120,9 +103,9 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         if far > FAR_OFF:
             waiting = (far, scene) if far <= waiting[0] else waiting
             continue
-        cost, nearest = cheapest(scene)
+        cost, nearest = _cheapest(laid_out(scene))
         if 1 < cost < NEARLY and (brief := in_short(scene)) != scene:
-            cost, nearest = min((cost, nearest), cheapest(brief), key=_first)
+            cost, nearest = min((cost, nearest), _cheapest(laid_out(brief)), key=_first)
         if cost <= 1:
             small = crowded[1] is not None and LEFT * len(crowded[1].scene.boxes) > size[0]
             return crowded[1] if crowded[1] is not None and small else nearest
@@ -133,6 +116,27 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         assert waiting[1] is not None, "there is a scene"
         return shaped(min(laid_out(waiting[1]), key=_cost))
     return best[1]
+
+
+def _layouts(scene: Scene, direction: str, *, columns: bool, quick: bool = False) -> Iterator[Placed]:
+    """Yield the layouts of a scene that may fit a page, the one that is read most easily first."""
+    whole = None
+    alone = scene.bands and len(scene.boxes) > WHOLE and direction == "auto"
+    ways = None if alone else Layouts(scene, quick=quick)
+    if ways is not None:
+        whole = fitted(ways, direction, columns=False)
+        yield whole
+    if direction == "auto" and scene.bands and (whole is None or _cost(whole) > 1):
+        yield _in_orders(scene, quick)
+    elif columns and ways and whole and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
+        broken = fitted(ways, "down" if direction == "auto" else direction, columns=True)
+        yield broken
+        if direction == "auto" and excess(shaped(broken)) > 1:
+            yield fitted(ways, "right", columns=True)
+
+
+def _cheapest(ways: Iterator[Placed]) -> tuple[float, Placed]:
+    return min([(_cost(its), its) for its in map(shaped, ways)], key=_first)
 
 
 def _in_haste(scene: Scene, ways: Iterator[Placed]) -> float:

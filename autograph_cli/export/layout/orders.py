@@ -6,13 +6,14 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autograph_cli.export.layout.arranging import HEADING, PAD
 from autograph_cli.export.layout.direction import RIGHT
 from autograph_cli.export.layout.layered import lay_out
-from autograph_cli.export.layout.paper import moved_line, moved_plate, on_paper
-from autograph_cli.export.layout.placed import HEAD, Lane, Line, Placed, Plate, Rectangle, Stroke
+from autograph_cli.export.layout.paper import moved_area, moved_line, moved_spot, on_paper
+from autograph_cli.export.layout.placed import HEAD, Lane, Line, Placed, Point, Stroke
 from autograph_cli.export.scene.labels import clipped
 from autograph_cli.export.scene.records import Band, Box, Scene
 from autograph_cli.export.style import BAND, BESIDE, EDGE_OF_PAPER, OPERATIONS, SUBTITLE, TITLE, label_width, text_width
@@ -42,52 +43,71 @@ def side_by_side(
     """Lay out a scene no arrow of which leads from band to band, the lowest order on the left; in several rows, like
     text, where that is less `over` the size of a page. Boxes that an arrow `across` bands would join stand at about one
     height."""
-    parts = [_alone(scene, band, quick=quick) for band in scene.bands]
-    extents = [_extent(part) for part in parts]
-    bands = [_short(band, right - left) for (left, _, right, _), band in zip(extents, scene.bands, strict=True)]
-    widths = [
-        max(right - left + 2 * INSIDE, _title(band) + 2 * PAD)
-        for (left, _, right, _), band in zip(extents, bands, strict=True)
-    ]
-    highs = [bottom - top + BESIDE * len(band.beside) for (_, top, _, bottom), band in zip(extents, bands, strict=True)]
-    positions: dict[str, Rectangle] = {}
-    lines: dict[int, Line] = {}
-    plates: dict[str, Plate] = {}
-    lanes: dict[int, Lane] = {}
+    columns = [_column(scene, band, quick=quick) for band in scene.bands]
     near = _neighbours(across)
+    done: list[tuple[Placed, Lane]] = []
     start = 0.0
-    for row in _rows(widths, highs, over):
-        beside = max(len(bands[number].beside) for number in row)
-        high = max(extents[number][3] - extents[number][1] for number in row)
-        end = start + AROUND + high + BESIDE * beside
-        here: dict[str, float] = {}
-        at = EDGE_OF_PAPER
-        for number in row:
-            part, (left, top, right, bottom) = parts[number], extents[number]
-            own = {box.id: spot.y - top for box, spot in zip(part.scene.boxes, part.positions, strict=True)}
-            down = _beside(own, here, near, high - (bottom - top), low=_turns(bands[number]))
-            here |= {key: y + down for key, y in own.items()}
-            by = at + (widths[number] - right + left) / 2 - left, start + HEADING + PAD / 2 - top + down
-            for box, spot in zip(part.scene.boxes, part.positions, strict=True):
-                positions[box.id] = replace(spot, x=spot.x + by[0], y=spot.y + by[1])
-            for arrow, line in zip(part.scene.arrows, part.lines, strict=True):
-                lines[id(arrow)] = moved_line(line, by)
-            plates |= {plate.frame.id: moved_plate(plate, by) for plate in part.plates}
-            corner = at + PAD, end - BESIDE * (beside - 0.75)
-            lanes[number] = Lane(
-                bands[number], at, start, at + widths[number], end, (at + PAD, start + 15), beside=corner
-            )
-            at += widths[number] + APART
-        start = end + APART
-    scene = replace(scene, bands=tuple(bands))
+    for row in _rows([column.width for column in columns], [column.high for column in columns], over):
+        done += _row([columns[number] for number in row], start, near)
+        start = done[-1][1].bottom + APART
+    parts, lanes = [part for part, _ in done], [lane for _, lane in done]
+    positions = {box.id: spot for part in parts for box, spot in zip(part.scene.boxes, part.positions, strict=True)}
+    lines = {id(arrow): line for part in parts for arrow, line in zip(part.scene.arrows, part.lines, strict=True)}
+    plates = {plate.frame.id: plate for part in parts for plate in part.plates}
     return on_paper(
-        scene,
+        replace(scene, bands=tuple([column.band for column in columns])),
         tuple([positions[box.id] for box in scene.boxes]),
         tuple([lines[id(arrow)] for arrow in scene.arrows]),
         (),
         tuple([plates[frame.id] for frame in scene.frames if frame.id in plates]),
         RIGHT,
-        tuple(lanes.values() if scene.data else reversed(lanes.values())),
+        tuple(lanes if scene.data else reversed(lanes)),
+    )
+
+
+class _Column(Struct, frozen=True):
+    """One band: its picture and the ends of that, its band with a title for which there is room, and its size."""
+
+    part: Placed
+    ends: tuple[float, float, float, float]
+    band: Band
+    width: float
+    high: float
+
+
+def _column(scene: Scene, band: Band, *, quick: bool) -> _Column:
+    part = _alone(scene, band, quick=quick)
+    left, top, right, bottom = ends = _extent(part)
+    band = _short(band, right - left)
+    width = max(right - left + 2 * INSIDE, _title(band) + 2 * PAD)
+    return _Column(part, ends, band, width, bottom - top + BESIDE * len(band.beside))
+
+
+def _row(row: Sequence[_Column], start: float, near: Mapping[str, list[str]]) -> Iterator[tuple[Placed, Lane]]:
+    """Yield the picture and the rectangle of each band of a row that starts so far down."""
+    beside = max(len(column.band.beside) for column in row)
+    high = max(column.ends[3] - column.ends[1] for column in row)
+    end = start + AROUND + high + BESIDE * beside
+    here: dict[str, float] = {}
+    at = EDGE_OF_PAPER
+    for column in row:
+        part, (left, top, right, bottom) = column.part, column.ends
+        own = {box.id: spot.y - top for box, spot in zip(part.scene.boxes, part.positions, strict=True)}
+        down = _beside(own, here, near, high - (bottom - top), low=_turns(column.band))
+        here |= {key: y + down for key, y in own.items()}
+        by = at + (column.width - right + left) / 2 - left, start + HEADING + PAD / 2 - top + down
+        corner = at + PAD, end - BESIDE * (beside - 0.75)
+        lane = Lane(column.band, at, start, at + column.width, end, (at + PAD, start + 15), beside=corner)
+        yield _moved(part, by), lane
+        at += column.width + APART
+
+
+def _moved(part: Placed, by: Point) -> Placed:
+    return replace(
+        part,
+        positions=tuple([moved_spot(spot, by) for spot in part.positions]),
+        lines=tuple([moved_line(line, by) for line in part.lines]),
+        plates=tuple([moved_area(plate, by) for plate in part.plates]),
     )
 
 

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 from msgspec.structs import replace
 
-from autograph_cli.export.layout.arranging import (
-    HEADING,
-    PAD,
-)
+from autograph_cli.export.layout.arranging import HEADING, PAD
 from autograph_cli.export.layout.direction import Direction
 from autograph_cli.export.layout.placed import Lane, Line, Placed, Plate, Point, Rectangle, Sample
 from autograph_cli.export.scene.records import Band, Scene
-from autograph_cli.export.style import (
-    BAND,
-    BESIDE,
-    EDGE,
-    EDGE_OF_PAPER,
-    TITLE,
-    box_size,
-    label_width,
-    text_width,
-)
+from autograph_cli.export.style import BAND, BESIDE, EDGE, EDGE_OF_PAPER, TITLE, box_size, label_width, text_width
 
+_Area = TypeVar("_Area", Lane, Plate)
 LEGEND_WIDTH = 300.0
 """Points that a row of the legend may take, if the graph is narrower."""
 
@@ -37,29 +27,19 @@ def moved_line(line: Line, by: Point) -> Line:
     return Line(moved(line.start), strokes, line.label and moved(line.label))
 
 
-def moved_plate(plate: Plate, by: Point) -> Plate:
-    dx, dy = by
-    return replace(
-        plate,
-        left=plate.left + dx,
-        top=plate.top + dy,
-        right=plate.right + dx,
-        bottom=plate.bottom + dy,
-        title=(plate.title[0] + dx, plate.title[1] + dy),
-    )
+def moved_spot(spot: Rectangle, by: Point) -> Rectangle:
+    return replace(spot, x=spot.x + by[0], y=spot.y + by[1])
 
 
-def moved_lane(lane: Lane, by: Point) -> Lane:
+def moved_area(area: _Area, by: Point) -> _Area:
     dx, dy = by
-    return replace(
-        lane,
-        left=lane.left + dx,
-        top=lane.top + dy,
-        right=lane.right + dx,
-        bottom=lane.bottom + dy,
-        title=(lane.title[0] + dx, lane.title[1] + dy),
-        beside=(lane.beside[0] + dx, lane.beside[1] + dy),
-    )
+    left, top, right, bottom = area.left + dx, area.top + dy, area.right + dx, area.bottom + dy
+    title = area.title[0] + dx, area.title[1] + dy
+    return replace(area, left=left, top=top, right=right, bottom=bottom, title=title)
+
+
+def _moved_lane(lane: Lane, by: Point) -> Lane:
+    return replace(moved_area(lane, by), beside=(lane.beside[0] + by[0], lane.beside[1] + by[1]))
 
 
 def on_paper(
@@ -88,11 +68,11 @@ def on_paper(
     samples, bottom, far = legend(scene, bottom + 12, right)
     top = 0.0 if bounds or lanes else _top(positions, lines, plates)
     by = max(0.0, far - right) / 2, EDGE_OF_PAPER + (TITLE * 2.2 if scene.title else 0.0) - top
-    positions = tuple(replace(spot, x=spot.x + by[0], y=spot.y + by[1]) for spot in positions)
+    positions = tuple(moved_spot(spot, by) for spot in positions)
     lines = tuple(moved_line(line, by) for line in lines)
-    plates = tuple(moved_plate(plate, by) for plate in plates)
+    plates = tuple(moved_area(plate, by) for plate in plates)
     if lanes:
-        lanes = tuple(moved_lane(lane, by) for lane in lanes)
+        lanes = tuple(_moved_lane(lane, by) for lane in lanes)
     elif bounds and way.right:
         lanes = tuple(
             Lane(
