@@ -23,6 +23,7 @@ ROUNDING = 1e-4
 """A sum that is smaller than this part of what it is made of may be rounding."""
 _LARGE = {"float16": 256.0, "bfloat16": 1e19, "float32": 1e19, "complex64": 1e19, "float64": 1e154, "complex128": 1e154}
 """The numbers, in round figures, above which a square is infinite in these types."""
+_PRODUCTS = ("mul", "mm", "addmm", "bmm")
 MANY = 16
 """The fewest zeros of a dead layer."""
 
@@ -275,7 +276,8 @@ def _born_backward(seen: Seen) -> Iterator[Found]:
             senders = [(node, _edges_to(node, target)) for node in ran if _edges_to(node, target)]
             if any(node.id in sick or _carries(seen, node) for node, _ in senders):
                 continue  # a gradient may be a sum: who sent the NaN had it before
-            for node, after in senders:
+            # Of several, a product makes infinity only of numbers that are large already.
+            for node, after in sorted(senders, key=lambda sender: sender[0].op in _PRODUCTS):
                 if _keeps_numbers(node) and (hidden or not _is_sick(seen, node)):
                     yield _gradient_birth(seen, node, after)
                     return

@@ -197,6 +197,7 @@ FAMILIES = [
     ("w = torch.ones(3, requires_grad=True)\nopt = torch.optim.SGD([w], lr=0.1)\nema = 0\nfor i in range(6):\n    opt.zero_grad()\n    (w ** 2).sum().backward()\n    opt.step()\n    ema = 0.9 * ema + w.sum()", "AG401", 9),
     ("w = torch.zeros(3, requires_grad=True)\nw.norm().log().backward()", "AG301", 3),
     ("w = torch.zeros(3, requires_grad=True)\n(w ** 2).sum().sqrt().backward()", "AG302", 3),
+    ("w = torch.zeros(3, requires_grad=True)\nroot = w.sqrt()\nloss = (root + w * torch.ones(3)).sum()\nloss.backward()", "AG302", 3),
 ]  # fmt: skip
 
 
