@@ -211,6 +211,4 @@ def _sum_up(results: Sequence[Result], asked: Asked) -> None:
     say(f"{total}: {', '.join(parts)}" if parts else total, style="bold")
     if counts["different"]:
         different = [result.script for result in results if result.outcome.status == "different"]
-        names = " ".join(asked.modules.get(script, str(script)) for script in different)
-        options = "--update" if asked.ranks is None else f"--update --ranks {asked.ranks}"
-        say(f"accept with: autograph snapshot {options} {'-m ' * bool(asked.modules)}{names}")
+        say(f"accept with: {checking.command(different, asked, '--update')}")

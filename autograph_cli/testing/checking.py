@@ -70,26 +70,29 @@ def _check_apart(scripts: Sequence[Path]) -> None:
             raise SettingsError(f"{owner} and {script} have the same snapshot, {path}: leave out one of them.")
 
 
-def command(script: Path, asked: Asked, options: str = "") -> str:
-    """The command that writes the snapshot of a script."""
-    words = ["autograph snapshot", options, "-m" if script in asked.modules else "", asked.modules.get(script, script)]
-    return " ".join(str(word) for word in words if word)
+def command(scripts: Sequence[Path], asked: Asked, options: str = "") -> str:
+    """The command that writes the snapshots of scripts."""
+    ranks = f"--ranks {asked.ranks}" if asked.ranks is not None else ""
+    within = " ".join(f"--module {module}" for module in asked.within or ())
+    names = " ".join(str(asked.modules.get(script, script)) for script in scripts)
+    words = ["autograph snapshot", options, ranks, within, "-m" * bool(asked.modules), names]
+    return " ".join(filter(None, words))
 
 
 def _settled(settings: Settings, mode: Mode, asked: Asked, script: Path) -> Result:
     path = snapshot_path(script)
     if mode == "check" and not path.exists():
-        return Result(script, missing(path, command(script, asked)))
+        return Result(script, missing(path, command([script], asked)))
     try:
         kept = _kept(path, mode)
         if kept is not None and mode != "update" and asked.engine and chosen(asked.engine) != kept.engine:
             raise SnapshotError(
                 f"{path} is of the engine {kept.engine}, and asked for is {chosen(asked.engine)}: "
-                f"write it again with {command(script, asked, f'--update --engine {asked.engine}')}"
+                f"write it again with {command([script], asked, f'--update --engine {asked.engine}')}"
             )
         run = _as_kept(settings, asked, kept, mode)
         if kept is not None and not asked.engine and run.engine == kept.engine:
-            _check_engine(path, run.engine, command(script, asked, "--update --engine builtin"))
+            _check_engine(path, run.engine, command([script], asked, "--update --engine builtin"))
         ranks = asked.ranks or (1 if kept is None else kept.ranks)
         module = asked.modules.get(script) or ("" if kept is None else kept.module)
         made = take(script, run, ranks=ranks, module=module)
@@ -101,7 +104,7 @@ def _settled(settings: Settings, mode: Mode, asked: Asked, script: Path) -> Resu
             other = take(script, run, ranks=ranks, module=module, seed=1)
             kept, made, more = unsteady.without_drifted(kept, made, other)
             notes += more
-        outcome = settle(path, made, mode, run.tolerance, command(script, asked), kept)
+        outcome = settle(path, made, mode, run.tolerance, command([script], asked), kept)
         notes += outcome.diff.notes if outcome.diff is not None else []
         notes += _added(kept, made) if kept is not None and outcome.status == "updated" else []
         return Result(script, outcome, tuple(notes))

@@ -246,6 +246,8 @@ def test_a_snapshot_of_one_module_holds_what_ran_in_it(autograph: Run, tmp_path:
     for before, after, code in (("nn.Tanh", "nn.GELU", 0), ("nn.Linear(3, 4)", "nn.Linear(3, 4, bias=False)", 1)):
         script.write_text(MODEL.replace(before, after), "utf-8")
         assert autograph("snapshot", "--check", "model.py", cwd=tmp_path).returncode == code
+    accept = autograph("snapshot", "--check", "--module", "0", "model.py", cwd=tmp_path)
+    assert "accept with: autograph snapshot --update --module 0 model.py" in accept.stdout
     assert (
         "There is no module 'encoder' here"
         in autograph("snapshot", "--update", "--module", "encoder", "model.py", cwd=tmp_path).stdout
