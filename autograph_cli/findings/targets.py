@@ -279,7 +279,7 @@ RULES = (
     Rule(
         "AG513",
         "a term whose gradients cancel",
-        "The gradient of one side is that of the other with its sign turned: this term trains nothing.",
+        "The gradients of both sides differ in their sign alone: this term trains nothing.",
         "Make the side that is to stay as it was under torch.no_grad(), or detach it.",
         _cancelled,
         ("values",),
