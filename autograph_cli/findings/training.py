@@ -111,6 +111,12 @@ def _others(book: Book, number: int, known: Optimizer, steps: list[Happening], o
     elif later:
         said = f"{name} was made before the model that is trained: it holds the parameters of an earlier one"
         facts.append(f"{later[0].cls} is built{at(later[0].source)}, after the optimizer{at(known.source)}")
+    else:
+        return Found(
+            said, known.source, tuple(facts), covers=names,
+            remedy="Give it the parameters of the model that is trained.",
+            reason="A step moves what the optimizer holds, and nothing else.",
+        )  # fmt: skip
     return Found(said, known.source, tuple(facts), covers=names)
 
 

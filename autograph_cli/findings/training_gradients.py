@@ -345,6 +345,7 @@ def _constant_part(seen: Seen) -> Iterator[Found]:
         constant = [edge for edge in term.args if seen.graph[edge.node].kind == "untracked"]
         if not _is_scalar_sum(seen, term) or len(constant) != 1 or shape_of(seen, constant[0]):
             continue
+        facts = (f"{where(term)} adds it to what backward starts from, and it has no history",)
         nodes = [seen.graph[number] for number in seen.behind(constant, untracked=True)]
         unrecorded = _unrecorded(seen, nodes)
         if unrecorded is not None and unrecorded not in told:
@@ -352,7 +353,7 @@ def _constant_part(seen: Seen) -> Iterator[Found]:
             yield Found(
                 f"a term of the loss is computed at {line_of(unrecorded)}, where nothing is recorded: it adds nothing "
                 "to the gradient",
-                unrecorded, (f"{where(term)} adds it to what backward starts from, and it has no history",),
+                unrecorded, facts,
                 (term.id,), "Compute it outside of no_grad; what is to stay as it is alone within.",
                 "What is computed under no_grad has no history: this term trains nothing.",
             )  # fmt: skip
@@ -366,7 +367,7 @@ def _constant_part(seen: Seen) -> Iterator[Found]:
                 yield Found(
                     f"a term of the loss is computed from what {taken}{at(source)} takes off: it adds nothing to the "
                     "gradient",
-                    source, (f"{where(term)} adds it to what backward starts from, and it has no history",),
+                    source, facts,
                     (term.id,), "Leave .data and detach out of what is to be learned from.",
                     "What was taken off has no history: this term trains nothing.",
                 )  # fmt: skip

@@ -109,7 +109,8 @@ def _nothing(seen: Seen, book: Book, number: int, turns: list[Turn]) -> Found | 
             step.source, (fact, *_zeroed_before(book, step, held)), covers=covers,
         )  # fmt: skip
     cut = next((each for each in book.of("cut") if book.given(each) & held), None)
-    if cut is not None and not later and not held & book.reached:
+    strange = book.reached - book.in_some  # what is trained is held by none: AG801
+    if cut is not None and not later and not held & book.reached and not strange:
         facts = (fact, f"{cut.words}{at(cut.source)} cuts what was computed from {book.shown(book.given(cut))}")
         through, remedy = _through(cut.words)
         off = f"{line_of(cut.source)} records no gradients" if remedy is _RECORD else ""

@@ -6,35 +6,37 @@ from autograph_cli.graph.diff import GraphDiff, diff
 from autograph_cli.graph.errors import GraphError, TraceError
 from autograph_cli.graph.opened import open_node
 from autograph_cli.graph.records import (
-    Allocation,
-    Collective,
-    DeviceMemory,
     Edge,
     Graph,
     Kind,
     Measured,
-    Memory,
     ModuleCall,
     Node,
-    Notice,
     Output,
     Pass,
-    Profile,
     Root,
     Run,
     Saved,
     Source,
-    Step,
-    StepKind,
     TensorType,
-    Trace,
     Values,
-    Watched,
 )
 from autograph_cli.graph.slices import Slice
 from autograph_cli.graph.snapshot import Section, Snapshot, SnapshotDiff, compare
 from autograph_cli.graph.snapshot_reader import SnapshotError, read_snapshot
 from autograph_cli.graph.text import to_text
+from autograph_cli.graph.trace import (
+    Allocation,
+    Collective,
+    DeviceMemory,
+    Memory,
+    Notice,
+    Profile,
+    Step,
+    StepKind,
+    Trace,
+    Watched,
+)
 from autograph_cli.graph.trace_file import read_trace, write_trace
 from autograph_cli.graph.trace_json import from_json
 from autograph_cli.graph.trace_writer import graph_to_json, to_json

@@ -7,7 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from autograph_cli.graph.records import Exact, Node, Step, above
+from autograph_cli.graph.records import Exact, Node, above
+from autograph_cli.graph.trace import (
+    Step,
+)
 
 _FLOOR = {"gradient": 1e-5, "": 1e-6}
 """A number so small beside the largest norm of its kind is rounding by itself."""

@@ -16,7 +16,11 @@ from autograph_cli.graph.ledger import Happening
 from autograph_cli.graph.numbers import Apart, numbers
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.parting_backward import partings
-from autograph_cli.graph.records import Edge, Exact, Pass, Source, Step, Trace, above
+from autograph_cli.graph.records import Edge, Exact, Pass, Source, above
+from autograph_cli.graph.trace import (
+    Step,
+    Trace,
+)
 
 Verdict = Literal["equal", "rounding", "parted", "incomparable"]
 _NOISE = 1e-5

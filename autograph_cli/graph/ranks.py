@@ -8,7 +8,11 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograph_cli.graph.records import Collective, Graph, Node, Source, Trace
+from autograph_cli.graph.records import Graph, Node, Source
+from autograph_cli.graph.trace import (
+    Collective,
+    Trace,
+)
 from autograph_cli.graph.trace_writer import encoded
 from autograph_cli.graph.views import tracked
 

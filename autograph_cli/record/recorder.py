@@ -17,7 +17,9 @@ from msgspec.structs import replace
 from autograph_cli.engines import connect
 from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Connect, key_of
 from autograph_cli.graph import Graph, Memory, Notice, Step, Trace
-from autograph_cli.graph.records import is_small
+from autograph_cli.graph.trace import (
+    is_small,
+)
 from autograph_cli.record.graphs.build import Span, build
 from autograph_cli.record.graphs.derive import Derivations, not_chosen
 from autograph_cli.record.graphs.roots import is_operation, made_in, name_of

@@ -11,14 +11,14 @@ from urllib.parse import unquote
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.graph import from_json, records
+from autograph_cli.graph import from_json, records, trace
 from tests.conftest import ROOT
 from tests.docs.pages import EVERY, PAGES, blocks, name_of
 
 FORMAT = ROOT / "docs" / "trace-format.md"
 TABLES = {
-    "Trace": records.Trace,
-    "Step": records.Step,
+    "Trace": trace.Trace,
+    "Step": trace.Step,
     "Node": records.Node,
     "Measured": records.Measured,
     "Pass": records.Pass,
@@ -31,8 +31,8 @@ IN_SENTENCES = (
     records.Saved,
     records.Values,
     records.Root,
-    records.Memory,
-    records.Notice,
+    trace.Memory,
+    trace.Notice,
     records.Graph,
 )
 IN_PART = {"autocast", "distributed", "distributed.rpc", "fx", "hub"}

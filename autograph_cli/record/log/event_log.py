@@ -53,46 +53,13 @@ from autograph_cli.record.log.events import (
     Storages,
 )
 from autograph_cli.record.log.origins import followed, origin_of
+from autograph_cli.record.log.threads import Steps, Thread
 from autograph_cli.record.names.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names.output_names import OutputNames
 from autograph_cli.record.names.source_locations import Site, add_engine, callers_of, script_frames, shown_of, site_of
 from autograph_cli.record.names.variables import variables_of
 
 _getframe = sys._getframe
-
-
-class _Steps:
-    """The steps that live. A `WeakSet` would run Python code as one goes, and swallow what a signal's handler raises
-    there."""
-
-    def __init__(self) -> None:
-        self._refs: list[weakref.ref[StepLog]] = []
-
-    def add(self, step: StepLog) -> None:
-        self._refs = [ref for ref in self._refs if ref() is not None] + [weakref.ref(step)]
-
-    def __iter__(self) -> Iterator[StepLog]:
-        return iter([step for ref in self._refs if (step := ref()) is not None])
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-class _Thread(threading.local):
-    """The step that is going on in this thread, and the calls of modules, from the outermost on, as far as they are
-    known."""
-
-    def __init__(self, steps: _Steps) -> None:
-        self._steps = steps
-        self.calls: list[CallEvent] = []
-        self.updates = False
-        """True while an optimizer takes a step, whose operations are on no way to a loss."""
-        self.begin()
-
-    def begin(self) -> None:
-        """A new step."""
-        self.step = StepLog()
-        self._steps.add(self.step)
 
 
 _logs: weakref.WeakSet[EventLog] = weakref.WeakSet()
@@ -162,9 +129,9 @@ class EventLog:
         """The `Measures` that follow the engine beside the log, if any."""
         self.arrays: dict[int, Any] | None = None
         """The numbers of leaves and inputs as they were met, by the event's number, if they are asked for."""
-        self.steps = _Steps()
+        self.steps = Steps()
         """The steps that are going on, in all threads, and those that are still wanted."""
-        self.thread = _Thread(self.steps)
+        self.thread = Thread(self.steps)
         self.modules = Modules(self.engine.tensor)
         self.limits = forgetting.Limits()
 

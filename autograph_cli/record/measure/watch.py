@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from autograph_cli.engines.protocol import TensorFacts
-from autograph_cli.graph.records import Number, Watched
+from autograph_cli.graph.records import Number
+from autograph_cli.graph.trace import (
+    Watched,
+)
 from autograph_cli.record.names.variables import tensors_in
 
 KINDS = ("gradients", "values", "updates")
