@@ -47,7 +47,7 @@ def roll(scene: Scene, graph: Graph, *, lists: bool = True) -> Scene:
     members = {its: [box_of[its]] for its in into.values()}
     for key, its in into.items():
         members[its].append(box_of[key])
-    several = {its: _one_of(boxes, graph, scene.data) for its, boxes in members.items()}
+    several = {its: _one_of(boxes, graph, scene.data, its in seats) for its, boxes in members.items()}
     beside = {key: box_of[its].band for key, its in result_of.items()}
     boxes = tuple(
         replace(
@@ -159,15 +159,18 @@ def _past_results(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) ->
     return [replace(arrow, tail=maker_of[arrow.tail]) if past(arrow) else arrow for arrow in scene.arrows]
 
 
-def _one_of(boxes: Sequence[Box], graph: Graph, data: bool) -> Box:
-    """The box of the first turn for those of all: with the arguments of each operation, and the name of each tensor."""
+def _one_of(boxes: Sequence[Box], graph: Graph, data: bool, turned: bool) -> Box:
+    """The box of the first turn for those of all: with the arguments of each operation, and the name of each tensor.
+
+    Turns are counted on a box of a loop (`turned`); of one that leads into it, this counts the tensors."""
     box = standing_for(boxes[0], boxes[1:])
     if box.style == "untracked" and boxes[-1].style == "operation":
         box = replace(box, style="operation", tooltip=f"{box.tooltip}\nnot recorded by autograd in the first turn")
     titles = list(dict.fromkeys(its.title for its in boxes))
     if box.style in RESULTS:
         return replace(box, title=names_of(titles), tooltip="\n".join(its.tooltip for its in boxes))
-    if box.style in OPERATIONS:
+    counted = box.style == "untracked" and not turned and len(titles) == 1
+    if box.style in OPERATIONS and not counted:
         named = list(dict.fromkeys(its.subtitle for its in boxes if its.subtitle))
         if len(named) > 1:
             box = replace(box, subtitle=short(names_of(named), LONGEST_SUBTITLE))
@@ -179,7 +182,7 @@ def _one_of(boxes: Sequence[Box], graph: Graph, data: bool) -> Box:
         for its in boxes
         if (node := shown_by(its.id, graph, data)) is not None
     }
-    if box.style not in ("leaf", "input") or len(nodes) < 2:
+    if not (counted or box.style in ("leaf", "input")) or len(nodes) < 2:
         return box
     told = names_of(list(nodes.values()))
     return replace(

@@ -364,3 +364,16 @@ def test_a_leaf_with_far_users_is_one_box_on_request(step: Step) -> None:
     )
     # Of w, of u, whose users stand in one row, and of the legend.
     assert [tagged.count("ellipse"), whole.count("ellipse")] == [9 + 1 + 1, 1 + 1 + 1]
+
+
+def test_what_each_turn_draws_is_counted_and_what_all_share_is_not(tmp_path: Path) -> None:
+    text = """
+import torch
+w, shared = torch.ones(3, requires_grad=True), torch.rand(3)
+x = torch.ones(3)
+for _ in range(5):
+    x = torch.tanh(w * x + shared) * torch.rand_like(x)
+x.sum().backward()
+"""
+    titles = [box.title for box in rolled(run(tmp_path, text)).boxes]
+    assert "5 × rand_like" in titles and "shared" in titles
