@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 import click
@@ -34,6 +35,7 @@ from autograph_cli.formulas import formulas_of
 from autograph_cli.graph import facts
 from autograph_cli.graph.ledger_text import ledger_text
 from autograph_cli.graph.names import told_apart
+from autograph_cli.record.log.data import DATA
 
 _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | None], graph.Graph]] = {
     None: lambda whole, roots, order: graph.slice_to_roots(whole, roots),
@@ -41,6 +43,9 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
     "backward": lambda whole, roots, order: graph.backward(whole, roots),
     "double-backward": lambda whole, roots, order: graph.double_backward(whole, roots, order),
 }
+
+
+_PLACED = re.compile(r"\bat\(((?:[^(),]|\([^()]*\))+),")
 
 
 @click.command(cls=ConfiguredCommand)
@@ -94,7 +99,7 @@ def show(
     """
     if as_json and not ledger:
         raise UsageError("--json is for --ledger; `autograph render -f json` writes the graph.")
-    opened = open_trace(source, step, quiet_stdout=True, record=to_record(shown, opened_node))
+    opened = open_trace(source, step, quiet_stdout=True, record=(*to_record(shown, opened_node), *[DATA] * formula))
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     say_ranks(opened)
@@ -113,6 +118,8 @@ def show(
             raise click.ClickException("no formula gives the numbers of this graph, as far as it can be run again")
         for line in formulas:
             say(f"order {line.order}  {line}")
+        if picked := next((match[1] for line in formulas if (match := _PLACED.search(line.text))), ""):
+            say(f"at({picked}, g): zeros, but g at the places where {picked} was taken", err=True)
         ctx.exit(opened.exit_code)
     whole = told_apart(chosen.double if view == "double-backward" and chosen.double else chosen.graph)
     whole = graph.tracked(whole) if tracked_only else whole

@@ -13,10 +13,17 @@ from autograph_cli import torch
 from autograph_cli.formulas import functions as fn
 from autograph_cli.formulas.functions import Expr
 from autograph_cli.formulas.operations import Bound
-from autograph_cli.formulas.sheet import Pulled, Shape, Sheet
+from autograph_cli.formulas.sheet import Pulled, Shape, Sheet, product
 from autograph_cli.torch._core.operations.operation import operations
 
-_SHORT = {"native_layer_norm": "layer_norm", "native_batch_norm": "batch_norm", "native_group_norm": "group_norm"}
+_SHORT = {
+    "native_layer_norm": "layer_norm",
+    "native_batch_norm": "batch_norm",
+    "native_group_norm": "group_norm",
+    "linalg_det": "det",
+    "linalg_inv_ex": "inv",
+    "linalg_slogdet": "slogdet",
+}
 
 
 class Given:
@@ -224,51 +231,89 @@ def _joined(given: Given) -> Expr:
     return made
 
 
+def _with_back(given: Given, written: str, back: Callable[[Expr, Expr], Expr]) -> Expr:
+    """The output as a call, with what its first tensor gets back, made of the call and its gradient."""
+    sheet, shape = given.sheet, given.shapes[0]
+    made = given.write(fn.called, written)
+    sheet.backs[written] = lambda atom, grad: [(atom.args[1], back(atom, grad), shape)]
+    return made
+
+
 def _same_back(given: Given) -> Expr:
     """Return what is its own inverse, or keeps some numbers: the gradient goes back by the same call."""
-    written = plain_call(given)
-    made = given.write(fn.called, written)
-    sheet, shape, run = given.sheet, given.shape, given.sheet.calls[written]
-
-    def back(atom: Expr, grad: Expr) -> list[Pulled]:
-        return [(atom.args[1], sheet.call(fn.called, written, shape, run, sheet.filled(grad, shape)), shape)]
-
-    sheet.backs[written] = back
-    return made
+    sheet, shape, written = given.sheet, given.shape, plain_call(given)
+    return _with_back(
+        given,
+        written,
+        lambda _, grad: sheet.call(fn.called, written, shape, sheet.calls[written], sheet.filled(grad, shape)),
+    )
 
 
 def _cumsum(given: Given) -> Expr:
     """A number's gradient is the sum of those from it on."""
-    written, dim = plain_call(given), given.dim()
-    made = given.write(fn.called, written)
-    sheet, shape, run = given.sheet, given.shape, given.sheet.calls[written]
+    sheet, shape, written, dim = given.sheet, given.shape, plain_call(given), given.dim()
 
-    def back(atom: Expr, grad: Expr) -> list[Pulled]:
+    def back(_: Expr, grad: Expr) -> Expr:
         grad = sheet.filled(grad, shape)
-        before = sheet.call(fn.called, written, shape, run, grad)
-        return [(atom.args[1], sheet.summed(grad, shape, (dim,), keepdim=True) - before + grad, shape)]
+        before = sheet.call(fn.called, written, shape, sheet.calls[written], grad)
+        return sheet.summed(grad, shape, (dim,), keepdim=True) - before + grad
 
-    sheet.backs[written] = back
-    return made
+    return _with_back(given, written, back)
 
 
 def _repeat(given: Given) -> Expr:
-    written = plain_call(given)
-    made = given.write(fn.called, written)
-    sheet, own = given.sheet, given.shapes[0]
-    repeats = tuple(given.plain["repeats"])
+    sheet, own, repeats = given.sheet, given.shapes[0], tuple(given.plain["repeats"])
     long = (1,) * (len(repeats) - len(own)) + own
     apart = tuple(size for pair in zip(repeats, long, strict=True) for size in pair)
 
-    def back(atom: Expr, grad: Expr) -> list[Pulled]:
+    def back(_: Expr, grad: Expr) -> Expr:
         if not sheet.shape(grad):
-            return [(atom.args[1], grad * math.prod(repeats), own)]
+            return grad * math.prod(repeats)
         grad = sheet.reshaped(sheet.filled(grad, given.shape), apart)
-        kept = sheet.summed(grad, apart, range(0, len(apart), 2), keepdim=False)
-        return [(atom.args[1], sheet.reshaped(kept, own), own)]
+        return sheet.reshaped(sheet.summed(grad, apart, range(0, len(apart), 2), keepdim=False), own)
 
-    sheet.backs[written] = back
+    return _with_back(given, plain_call(given), back)
+
+
+def _inverse(sheet: Sheet, matrix: Expr, shape: Shape) -> Expr:
+    """`inv(A)`, whose gradient is `-Bᵀ @ g @ Bᵀ` for `B = inv(A)`."""
+    made = sheet.call(fn.called, "inv({0})", shape, torch.linalg.inv, matrix)
+
+    def back(atom: Expr, grad: Expr) -> list[Pulled]:
+        turned = sheet.transposed(atom)
+        return [(atom.args[1], -product(sheet, product(sheet, turned, sheet.filled(grad, shape)), turned), shape)]
+
+    sheet.backs["inv({0})"] = back
     return made
+
+
+def _inv(given: Given) -> Expr | None:
+    return _inverse(given.sheet, given.args[0], given.shape) if len(given.shape) == 2 and not given.nr else None
+
+
+def _det(given: Given) -> Expr | None:
+    """The determinant, or the logarithm of its size: their gradients hold the transposed inverse."""
+    sheet, shape = given.sheet, given.shapes[0]
+    sized = _name(given.bound) == "det"
+    if len(shape) > 2 or given.nr != (not sized):
+        return None
+    return _with_back(
+        given,
+        plain_call(given),
+        lambda atom, grad: grad * (atom if sized else 1) * sheet.transposed(_inverse(sheet, atom.args[1], shape)),
+    )
+
+
+def _prod(given: Given) -> Expr | None:
+    """A product of all numbers; each one's gradient is the product of the others, not defined here where one is 0."""
+    return None if given.shape else _with_back(given, plain_call(given), lambda atom, grad: grad * atom / atom.args[1])
+
+
+def _trace(given: Given) -> Expr:
+    sheet, shape = given.sheet, given.shapes[0]
+    unit = sheet.call(fn.called, f"eye({', '.join(map(str, dict.fromkeys(shape)))})", shape, lambda: torch.eye(*shape))
+    sheet.constant.add(unit)
+    return _with_back(given, plain_call(given), lambda _, grad: grad * unit)
 
 
 _WRITTEN: dict[str, Callable[[Given], Expr | None]] = {
@@ -287,6 +332,11 @@ _WRITTEN: dict[str, Callable[[Given], Expr | None]] = {
     **dict.fromkeys(("flip", "tril", "triu"), _same_back),
     "cumsum": _cumsum,
     "repeat": _repeat,
+    "inv": _inv,
+    "det": _det,
+    "slogdet": _det,
+    "prod": _prod,
+    "trace": _trace,
 }
 _PICKING = frozenset(
     [

@@ -31,6 +31,8 @@ NUMBERS = 20_000_000
 """In all tensors of a graph that formulas are written for."""
 LONG = 48
 """An expression of more characters than this gets a name of its own where it is used further."""
+FEW = 24
+"""Characters of a tensor's numbers that are written out where it has no name."""
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -84,6 +86,9 @@ class _Reading:
         """The tensor that each symbol is."""
         self.starts: dict[Expr, tuple[int, int]] = {}
         """The pass and the root of each symbol for a gradient that the script gave."""
+        self.literals: dict[Expr, Expr] = {}
+        """A symbol of the numbers for each tensor of few that the script wrote out and gave no name, where they are
+        recorded."""
         self.own: set[Expr] = set()
         """Symbols that are no name of the script, and mean nothing where their line is not written."""
         self.done: dict[int, list[Expr]] = {}
@@ -130,8 +135,9 @@ class _Reading:
 
     def _written(self, line: _Line) -> Formula:
         rough = any(isinstance(each, pulled) for each in sympy.preorder_traversal(line.expr))
-        in_latex = " = ".join([*map(name_latex, line.name.split(" = ")), latex(line.expr)])
-        return Formula(line.name, line.order, text(line.expr), in_latex, line.expr, line.pass_id, rough)
+        shown = line.expr.xreplace(self.literals)
+        in_latex = " = ".join([*map(name_latex, line.name.split(" = ")), latex(shown)])
+        return Formula(line.name, line.order, text(shown), in_latex, line.expr, line.pass_id, rough)
 
     # -- the script's own operations
 
@@ -177,6 +183,9 @@ class _Reading:
             symbol = self._defined(edge, name, shape)
             if node.kind in UNGRADED and not node.args:
                 self.sheet.constant.add(symbol)
+                values = "" if named else _written_out(dict(node.constants).get("values", ""), shape)
+                if values:
+                    self.literals[symbol] = sympy.Symbol(values, real=True)
             elif not named and node.kind != "leaf":
                 self.own.add(symbol)  # its name is told nowhere
             return symbol
@@ -407,6 +416,21 @@ class _Chain:
             self.gradients[inner].append(back)
         elif any(True for _ in self.sheet.atoms(inner)):
             self._through(inner, back, own)
+
+
+def _written_out(values: str, shape: Shape) -> str:
+    """Return the numbers of a tensor as a list, if they are few.
+
+    >>> _written_out("[1, 2]", (2,)), _written_out("-1", (1, 2)), _written_out("-1", ())
+    ('[1, 2]', '[[-1, -1]]', '(-1)')
+    """
+    if not values or not (values[0] in "[-." or values[0].isdigit()) or math.prod(shape) > FEW:
+        return ""
+    if not values.startswith("["):  # all are this number
+        values = f"({values})" if values.startswith("-") and not shape else values
+        for size in reversed(shape):
+            values = f"[{', '.join([values] * size)}]"
+    return values if len(values) <= FEW else ""
 
 
 def _is_float(node: Node, edge: Edge) -> bool:

@@ -11,7 +11,7 @@ import sympy
 from autograph_cli.formulas import functions as fn
 from autograph_cli.formulas.calls import FIXED
 from autograph_cli.formulas.functions import Expr
-from autograph_cli.formulas.sheet import Pulled, Shape, Sheet, broadcast
+from autograph_cli.formulas.sheet import Pulled, Shape, Sheet, broadcast, product
 
 Plain = Mapping[str, Any]
 """The arguments that are no tensors, by name."""
@@ -357,21 +357,6 @@ RULES: dict[str, Rule] = {
     "soft_margin_loss": _loss(lambda call, x, y: fn.softplus(-x * y)),
 }
 """An expression for each operation that has one, by the operation's name."""
-
-
-def product(sheet: Sheet, left: Expr, right: Expr) -> Expr:
-    """The product of two matrices, a matrix and a vector, or two vectors; numbers stand before it."""
-    a, b = sheet.shape(left), sheet.shape(right)
-    (number, left), (other, right) = fn.factored(left), fn.factored(right)
-    if len(a) == len(b) == 3 and a[0] == b[0] == 1:
-        flat = product(sheet, sheet.reshaped(left, a[1:]), sheet.reshaped(right, b[1:]))
-        return number * other * sheet.reshaped(flat, (1, a[1], b[2]))
-    if len(a) == len(b) == 1:
-        return number * other * sheet.apply(fn.dot, (), left, right)
-    lead = broadcast(a[:-2], b[:-2])
-    rows = a[-2:-1] if len(a) > 1 else ()
-    columns = b[-1:] if len(b) > 1 else ()
-    return number * other * sheet.apply(fn.matmul, (*lead, *rows, *columns), left, right)
 
 
 def pull(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:

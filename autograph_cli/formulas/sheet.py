@@ -9,7 +9,17 @@ from typing import Any
 
 import sympy
 
-from autograph_cli.formulas.functions import Expr, TensorFunction, factored, matmul, ones, reshape, total, transpose
+from autograph_cli.formulas.functions import (
+    Expr,
+    TensorFunction,
+    dot,
+    factored,
+    matmul,
+    ones,
+    reshape,
+    total,
+    transpose,
+)
 
 Shape = tuple[int, ...]
 Pulled = tuple[Expr, Expr, Shape]
@@ -156,20 +166,20 @@ class Sheet:
 
     def summed(self, expr: Expr, shape: Shape, dims: Sequence[int], *, keepdim: bool) -> Expr:
         """The sum over some dimensions of a tensor of this shape, for which the expression stands."""
-        dims = sorted(dim % len(shape) for dim in dims) if shape else []
-        own = (1,) * (len(shape) - len(self.shape(expr))) + self.shape(expr)
-        factor = sympy.Integer(math.prod(shape[dim] for dim in dims if own[dim] == 1))
-        over = [dim for dim in dims if own[dim] > 1]
+        lead, own = len(shape) - len(self.shape(expr)), self.shape(expr)
+        dims = sorted(dim % len(shape) - lead for dim in dims) if shape else []
+        over = [dim for dim in dims if dim >= 0 and own[dim] > 1]
+        factor = sympy.Integer(math.prod(shape[dim + lead] for dim in dims if dim not in over))
         number, body = factored(self.shortest(expr))
         factor *= number
-        if not over:
-            rest = own if keepdim else tuple(size for dim, size in enumerate(own) if dim not in dims)
-            return factor * self.reshaped(body, rest)
-        result = tuple(1 if dim in dims else size for dim, size in enumerate(own))
-        if not keepdim:
+        if keepdim:
+            result = tuple(1 if dim in dims else size for dim, size in enumerate(own))
+        else:
             result = tuple(size for dim, size in enumerate(own) if dim not in dims)
-        everything = not result
-        return factor * self.apply(total, result, body, () if everything else tuple(over), int(keepdim))
+            over = [dim for dim in dims if dim >= 0] if over else over
+        if not over:
+            return factor * self.reshaped(body, result)
+        return factor * self.apply(total, result, body, tuple(over) if result else (), int(keepdim))
 
     def reduced(self, expr: Expr, nominal: Shape, target: Shape) -> Expr:
         """Return what a gradient of one shape comes to for something of a smaller one, which was broadcast to it."""
@@ -183,6 +193,21 @@ class Sheet:
             return self.summed(expr, nominal, dims, keepdim=False)
         kept = self.summed(expr, nominal, dims, keepdim=True)
         return self.reshaped(kept, target) if extra else kept
+
+
+def product(sheet: Sheet, left: Expr, right: Expr) -> Expr:
+    """The product of two matrices, a matrix and a vector, or two vectors; numbers stand before it."""
+    a, b = sheet.shape(left), sheet.shape(right)
+    (number, left), (other, right) = factored(left), factored(right)
+    if len(a) == len(b) == 3 and a[0] == b[0] == 1:
+        flat = product(sheet, sheet.reshaped(left, a[1:]), sheet.reshaped(right, b[1:]))
+        return number * other * sheet.reshaped(flat, (1, a[1], b[2]))
+    if len(a) == len(b) == 1:
+        return number * other * sheet.apply(dot, (), left, right)
+    lead = broadcast(a[:-2], b[:-2])
+    rows = a[-2:-1] if len(a) > 1 else ()
+    columns = b[-1:] if len(b) > 1 else ()
+    return number * other * sheet.apply(matmul, (*lead, *rows, *columns), left, right)
 
 
 def broadcast(*shapes: Shape) -> Shape:

@@ -17,7 +17,16 @@ ROUND = 1000
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
-class _Text(StrPrinter):  # type: ignore[misc]
+class _PositiveFirst:
+    """Writes `x - y` rather than `-y + x`."""
+
+    def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
+        terms = list(super()._as_ordered_terms(expr, order=order))  # type: ignore[misc]
+        first = next((at for at, term in enumerate(terms) if not term.could_extract_minus_sign()), 0)
+        return [terms.pop(first), *terms]
+
+
+class _Text(_PositiveFirst, StrPrinter):  # type: ignore[misc]
     """`2·y·(1 - y²)`, `aᵀ @ δ`."""
 
     def _print_Mul(self, expr: Any) -> str:
@@ -140,7 +149,7 @@ class _Text(StrPrinter):  # type: ignore[misc]
 
     def _filled(self, written: str, args: Sequence[Any]) -> str:
         first = self._whole if written.startswith("{0}") else self._print
-        return written.format(first(args[0]), *map(self._print, args[1:]))
+        return written.format(*map(first, args[:1]), *map(self._print, args[1:]))
 
     def _print_placed(self, expr: Any) -> str:
         written, *args, grad = expr.args
@@ -171,7 +180,7 @@ def _outside(written: str) -> str:
     return "".join(kept)
 
 
-class _Latex(LatexPrinter):  # type: ignore[misc]
+class _Latex(_PositiveFirst, LatexPrinter):  # type: ignore[misc]
     """The same as LaTeX."""
 
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:
@@ -251,13 +260,12 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
     _print_picked = _print_called
 
     def _filled(self, written: str, args: Sequence[Any]) -> str:
-        first = self._side(args[0], matmul | dot | outer) if written.startswith("{0}") else self._print(args[0])
+        side = written.startswith("{0}")
+        first = [self._side(each, matmul | dot | outer) if side else self._print(each) for each in args[:1]]
         name, bracket, rest = written.partition("(")
         head = rf"\operatorname{{{_escaped(name)}}}" if bracket and name.isidentifier() else name
         braces = re.sub(r"(?<!{)_", r"\_", bracket + rest)
-        return (head.replace("{0}", first) if head == name else head) + braces.format(
-            first, *map(self._print, args[1:])
-        )
+        return (head.replace("{0}", first[0]) if side else head) + braces.format(*first, *map(self._print, args[1:]))
 
     def _print_placed(self, expr: Any, exp: str | None = None) -> str:
         written, *args, grad = expr.args
@@ -287,7 +295,7 @@ def name_latex(name: str) -> str:
         return rf"\frac{{\partial {name_latex(over)}}}{{\partial {name_latex(under)}}}"
     primes = len(name) - len(name.rstrip("′"))
     body = name.rstrip("′")
-    written = body if len(body) == 1 else rf"\mathit{{{_escaped(body)}}}"
+    written = body if len(body) == 1 or body.startswith("[") else rf"\mathit{{{_escaped(body)}}}"
     return written + "'" * primes
 
 

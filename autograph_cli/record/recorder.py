@@ -25,7 +25,7 @@ from autograph_cli.record.graphs.derive import Derivations, not_chosen
 from autograph_cli.record.graphs.roots import is_operation, made_in, name_of
 from autograph_cli.record.log import forgetting
 from autograph_cli.record.log.collectives import Collectives
-from autograph_cli.record.log.data import Data
+from autograph_cli.record.log.data import DATA, Data
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import BackwardEvent, StepLog
 from autograph_cli.record.log.forecast import Forecast
@@ -86,9 +86,9 @@ class Recorder:
 
     `steps` is what `--steps` takes; `script` names the trace. With `derive`, a derivative graph is made also where
     custom Functions are in the graph, whose backward then runs once more than the script asked for. `record` names what
-    is recorded beside the graph (`measures.KINDS`), `watch` what of each parameter in each step (`watch.KINDS`). With
-    `data`, inputs and leaves tell the numbers that the script gave them, or how it drew them. With `each`, all steps
-    are followed that may be the last, with `every` all others too, where that is not costly.
+    is recorded beside the graph: `measures.KINDS`, and "data", the numbers that the script gave to inputs and leaves,
+    or how it drew them; `watch` what of each parameter in each step (`watch.KINDS`). With `each`, all steps are
+    followed that may be the last, with `every` all others too, where that is not costly.
 
     >>> from autograph_cli import torch
     >>> recorder = Recorder("all", "expr.py")
@@ -109,21 +109,21 @@ class Recorder:
         record: Collection[str] = (),
         watch: Collection[str] = (),
         engine: Connect | None = None,
-        data: bool = False,
         each: bool = True,
         every: bool = False,
     ) -> None:
         self.selection = Selection.parse(steps)
         self.script = script
         cheap = engine is None or engine.cost < COSTLY
-        self._each, self._all = each and cheap, (bool(record) or every) and cheap
+        measured = {*record} - {INDEPENDENCE, DATA}
+        self._each, self._all = each and cheap, bool({*record} - {DATA} or every) and cheap
         self.log: EventLog = _Log(engine or connect("builtin"), self)
-        self.log.data = Data() if data else None
+        self.log.data = Data() if DATA in record else None
         self.sources = Sources(os.getcwd())
         self.books = Books(self.log, self._number, self.sources.source)
         self.noticed = Noticed(self.log, functools.partial(self.books.parameters.is_set, surely=True))
         self.collectives = Collectives(self.log, self.sources.source, self._number)
-        self.measures = Measures(self.log, measured) if (measured := {*record} - {INDEPENDENCE}) else None
+        self.measures = Measures(self.log, measured) if measured else None
         self.watch = Watch(self.log.engine, watch) if watch else None
         self.models = Calls(self.log.engine) if INDEPENDENCE in record else None
         """The inputs that models were called with; their results are looked at in the end."""

@@ -19,6 +19,7 @@ from autograph_cli.graph.snapshot import EXTRAS, SnapshotDiff
 from autograph_cli.graph.snapshot_reader import SnapshotError
 from autograph_cli.record.capture import capture, capture_derivatives, capture_recorded
 from autograph_cli.record.graphs.causes import switches
+from autograph_cli.record.log.data import DATA
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.testing import inline, settings as project
 from autograph_cli.testing.files import SUFFIX, Mode, Outcome, Status, in_ci, load, settle
@@ -40,7 +41,7 @@ def recording(engine: str | None) -> Iterator[Recorder | None]:
     if engine is None:
         yield None
         return
-    recorder = Recorder("all", engine=engines.connect(engine), data=True)
+    recorder = Recorder("all", record=(DATA,), engine=engines.connect(engine))
     recorder.start()
     try:
         yield recorder

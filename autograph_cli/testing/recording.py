@@ -19,6 +19,7 @@ from msgspec import Struct
 from autograph_cli import AutographError, engines
 from autograph_cli.engines import connect
 from autograph_cli.graph import Trace, from_json, to_json
+from autograph_cli.record.log.data import DATA
 from autograph_cli.record.names.variables import tensors_in
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.run import runner
@@ -139,7 +140,7 @@ def recorded(
     target: runner.Target, steps: str, engine: str = "builtin", measured: Sequence[str] = ()
 ) -> tuple[runner.Result, Trace]:
     """Run a script in this process; its inputs tell their numbers, or how they were drawn."""
-    recorder = Recorder(steps, target.label, record=measured, engine=connect(engine), data=True)
+    recorder = Recorder(steps, target.label, record=(*measured, DATA), engine=connect(engine))
     return runner.record(target, steps, recorder=recorder, engine=engine)
 
 

@@ -10,6 +10,7 @@ from click.testing import Result
 
 from autograph_cli.graph import Step, Trace, backward, close_modules, forward, to_text
 from autograph_cli.record.run import store
+from tests.conftest import Run
 from tests.export.nets import layers
 
 Cli = Callable[..., Result]
@@ -63,3 +64,28 @@ def test_modules_can_be_closed(cli: Cli, tmp_path: Path) -> None:
     graph = layers(2)
     store.keep(Trace("net.py", (Step(0, graph),), 1), tmp_path)
     assert cli("show", "--depth", "1").stdout == to_text(close_modules(graph, 1))
+
+
+@pytest.mark.parametrize(
+    ("loss", "lines", "legend"),
+    [
+        (
+            "x[0] - x[1]",
+            "dloss/dx = at(x[0], 1) - at(x[1], 1)",
+            "at(x[0], g): zeros, but g at the places where x[0] was taken\n",
+        ),
+        ("(x * torch.tensor([1.0, -1.0])).sum()", "dloss/dx = [1, -1]", ""),
+        ("(x * torch.tensor([0.5, 0.5])).sum() * torch.tensor(-2.0)", "dloss/dx = (-2)·[0.5, 0.5]", ""),
+        ("(x * torch.arange(40.0).reshape(20, 2)).sum()", "dloss/dx = sum(reshape(%0, 20×2), dim=0)", ""),
+    ],
+)
+def test_formulas_hold_the_numbers_of_small_literals(
+    autograph: Run, tmp_path: Path, loss: str, lines: str, legend: str
+) -> None:
+    (tmp_path / "s.py").write_text(
+        f"import torch\nx = torch.tensor([1.0, 2.0], requires_grad=True)\nloss = {loss}\nloss.backward()\n"
+    )
+    found = autograph("show", "s.py", "--formula", cwd=tmp_path)
+    assert found.stdout.splitlines()[-1] == f"order 1  {lines}"
+    assert legend in found.stderr
+    assert bool(legend) == ("at(" in found.stderr)

@@ -168,9 +168,9 @@ class _Reader:
                 args.append(self.sum())
             self.next(",")
         found = _FUNCTIONS[name](*args, **given)
-        if (output := re.compile(r"\.(values|indices)").match(self.text, self.at)) is not None:
+        if (output := re.compile(r"\.(values|indices|logabsdet)").match(self.text, self.at)) is not None:
             self.at = output.end()
-            found = found[output[1] == "indices"]
+            found = found[output[1] != "values"]
         return found
 
     def given(self) -> Any:
@@ -325,6 +325,11 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": _extreme(-1),
     "topk": _sorted,
     "sort": _sorted,
+    "det": lambda x: np.linalg.det(_plain(x)),
+    "inv": lambda x: np.linalg.inv(_plain(x)),
+    "slogdet": lambda x: np.linalg.slogdet(_plain(x)),
+    "trace": lambda x: np.trace(_plain(x)),
+    "eye": lambda rows: np.eye(int(rows)),
     "prod": lambda x, dim=None, keepdim=False: np.prod(_plain(x), axis=_dims(dim), keepdims=keepdim),
     "detach": lambda x: _plain(x),
     "at": _at,

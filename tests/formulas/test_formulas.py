@@ -59,8 +59,8 @@ READ = {
         [
             "z = b + x @ Wᵀ",
             "loss = -sum(log_softmax(z, dim=1)·onehot(t, 4))/5",
-            "dloss/dW = ((-onehot(t, 4) + softmax(z, dim=1))ᵀ @ x)/5",
-            "dloss/db = sum(-onehot(t, 4) + softmax(z, dim=1), dim=0)/5",
+            "dloss/dW = ((softmax(z, dim=1) - onehot(t, 4))ᵀ @ x)/5",
+            "dloss/db = sum(softmax(z, dim=1) - onehot(t, 4), dim=0)/5",
         ],
     ),
     "the gradient that a script gives": (

@@ -13,6 +13,8 @@ import numpy as np
 from autograph_cli.engines.held import Drawn
 from autograph_cli.record.log.events import LEAF, Event
 
+DATA = "data"
+"""The word that asks for them, among those of what is recorded."""
 Facts = tuple[tuple[str, str], ...]
 FEW = 16
 """The most numbers that are written out; of more, a summary."""

@@ -59,7 +59,7 @@ CASES: dict[str, tuple[Callable[[], Any], dict[str, str]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_origin_of_a_parameter(name: str) -> None:
     make, expected = CASES[name]
-    recorder = Recorder("all", "script.py", data=True)
+    recorder = Recorder("all", "script.py", record=("data",))
     recorder.start()
     leaf = make()
     loss = (leaf * leaf).sum()
