@@ -115,7 +115,8 @@ def _picked(sheet: Sheet, expr: Expr, shape: Shape, rest: Shape, written: str, r
     if not sheet.shape(expr):
         return expr
     number, body = fn.factored(expr)
-    return number * sheet.call(fn.picked, written, rest, run, sheet.filled(body, shape))
+    sheet.calls[written] = run
+    return number * sheet.pick(sympy.Symbol(written), rest, body, shape)
 
 
 def _select(given: Given) -> Expr:
@@ -316,6 +317,20 @@ def _trace(given: Given) -> Expr:
     return _with_back(given, plain_call(given), lambda _, grad: grad * unit)
 
 
+def _convolution(given: Given) -> Expr:
+    """`conv2d(x, w, stride=2)`, with the options that are not what they are where none is given."""
+    plain = given.plain
+    tensors = [f"{{{plain[name]}}}" for name in ("input", "weight", "bias") if plain[name] is not None]
+    options = [
+        f"{name}={plain[name][0] if len({*plain[name]}) == 1 else plain[name]}"
+        for name, usual in (("stride", 1), ("padding", 0), ("dilation", 1), ("output_padding", 0))
+        if {*plain[name]} != {usual}
+    ]
+    options += [f"groups={plain['groups']}"] * (plain["groups"] != 1)
+    name = f"conv{'_transpose' * bool(plain['transposed'])}{len(given.shape) - 2}d"
+    return given.write(fn.called, f"{name}({', '.join(tensors + options)})")
+
+
 _WRITTEN: dict[str, Callable[[Given], Expr | None]] = {
     "select": _select,
     "slice": _slice,
@@ -332,6 +347,7 @@ _WRITTEN: dict[str, Callable[[Given], Expr | None]] = {
     **dict.fromkeys(("flip", "tril", "triu"), _same_back),
     "cumsum": _cumsum,
     "repeat": _repeat,
+    "convolution": _convolution,
     "inv": _inv,
     "det": _det,
     "slogdet": _det,
@@ -363,5 +379,3 @@ _PICKING = frozenset(
     ]
 )
 """Operations whose numbers are some of their first tensor's."""
-FIXED = ("{0}[", "gather(", "take(", "diagonal(", "roll(", "unfold(", "as_strided(", "rot90(", "permute(")
-"""The beginnings of calls that pick by place, whatever the numbers are."""

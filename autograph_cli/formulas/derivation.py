@@ -47,9 +47,16 @@ def derive(graph: Graph) -> tuple[Formula, ...]:
         raise FormulaError(
             f"formulas are checked with numbers, of up to {NUMBERS:,} in all tensors, and the graph has {numbers:,}"
         )
-    found = _Reading(graph).formulas()
+    reading = _Reading(graph)
+    found = reading.formulas()
     if not found and not any(output.names for node in graph if node.computes for output in node.outputs):
         raise FormulaError("there is no formula to write: the graph has no named value that was computed")
+    if not found and (unknown := reading.unknown()) is not None:
+        where = f" at {unknown.source.file}:{unknown.source.line}" if unknown.source is not None else ""
+        raise FormulaError(
+            f"a formula is checked by running its operations again, and {unknown.op or unknown.name}{where} cannot be: "
+            "it is a custom Function, it is random, or an argument of it is not recorded"
+        )
     return found
 
 
@@ -89,6 +96,8 @@ class _Reading:
         self.literals: dict[Expr, Expr] = {}
         """A symbol of the numbers for each tensor of few that the script wrote out and gave no name, where they are
         recorded."""
+        self.unnamed: set[Expr] = set()
+        """Symbols of tensors that the script made of nothing and gave no name, as the integers of `randint`."""
         self.own: set[Expr] = set()
         """Symbols that are no name of the script, and mean nothing where their line is not written."""
         self.done: dict[int, list[Expr]] = {}
@@ -102,6 +111,11 @@ class _Reading:
         for root in self.graph.roots:
             self.value(Edge(root.node, root.nr))
         return tuple(self._written(line) for line in self._holding())
+
+    def unknown(self) -> Node | None:
+        """The first operation of the script that cannot be run again."""
+        own = (node for node in self.graph if node.kind == "operation" and node.pass_id is None)
+        return next((node for node in own if node.id not in self.operations), None)
 
     def _holding(self) -> list[_Line]:
         """The lines that give the graph's numbers and stand on such only."""
@@ -117,7 +131,11 @@ class _Reading:
         for line in reversed(kept):
             if line.symbol in used:
                 used |= line.expr.free_symbols
-        return [line for line in kept if line.symbol not in self.own or line.symbol in used]
+        return [
+            line
+            for line in kept
+            if (line.symbol not in self.own or line.symbol in used) and (line.order or line.expr not in self.unnamed)
+        ]
 
     def _expected(self, line: _Line, played: Played) -> Any:
         if line.edge is None:
@@ -184,6 +202,7 @@ class _Reading:
             if node.kind in UNGRADED and not node.args:
                 self.sheet.constant.add(symbol)
                 values = "" if named else _written_out(dict(node.constants).get("values", ""), shape)
+                self.unnamed |= set() if named else {symbol}
                 if values:
                     self.literals[symbol] = sympy.Symbol(values, real=True)
             elif not named and node.kind != "leaf":

@@ -9,9 +9,8 @@ from typing import Any
 import sympy
 
 from autograph_cli.formulas import functions as fn
-from autograph_cli.formulas.calls import FIXED
 from autograph_cli.formulas.functions import Expr
-from autograph_cli.formulas.sheet import Pulled, Shape, Sheet, broadcast, product
+from autograph_cli.formulas.sheet import FIXED, Pulled, Shape, Sheet, broadcast, product
 
 Plain = Mapping[str, Any]
 """The arguments that are no tensors, by name."""
@@ -392,8 +391,7 @@ def _pull_again(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
         shape = sheet.shapes[fn.picked(written, *atom.args[1:-1])]
     if isinstance(atom, fn.placed) and written.name.startswith(FIXED):
         number, body = fn.factored(grad)
-        picked = sheet.apply(fn.picked, shape, written, sheet.filled(body, own), *atom.args[2:-1])
-        return [(inner, number * picked, shape)]
+        return [(inner, number * sheet.pick(written, shape, body, own, *atom.args[2:-1]), shape)]
     unknown = sympy.Symbol(f"∂{written.name}")
     return [(inner, sheet.apply(fn.pulled, shape, unknown, sympy.Integer(0), inner, grad), shape)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
@@ -16,14 +17,19 @@ from autograph_cli.formulas.functions import (
     factored,
     matmul,
     ones,
+    picked,
+    placed,
     reshape,
     total,
     transpose,
 )
 
+_ROW = re.compile(r"\{0\}\[\d+\]")
 Shape = tuple[int, ...]
 Pulled = tuple[Expr, Expr, Shape]
 """The gradient of an argument: the argument, its gradient, and the gradient's shape."""
+FIXED = ("{0}[", "gather(", "take(", "diagonal(", "roll(", "unfold(", "as_strided(", "rot90(", "permute(")
+"""The beginnings of calls that pick by place, whatever the numbers are."""
 WORTH = 60
 """Operations of an expression above which SymPy is not asked to simplify it: that would take seconds."""
 
@@ -179,7 +185,32 @@ class Sheet:
             over = [dim for dim in dims if dim >= 0] if over else over
         if not over:
             return factor * self.reshaped(body, result)
+        if math.prod(result) == 1 and (gathered := self._gathered(body)) is not None:
+            return factor * self.reshaped(self.summed(*gathered, range(len(gathered[1])), keepdim=False), result)
         return factor * self.apply(total, result, body, tuple(over) if result else (), int(keepdim))
+
+    def _gathered(self, body: Expr) -> tuple[Expr, Shape] | None:
+        """Return what has the same sum as a product of which one factor is 0 but at the places that were picked, and
+        its shape: the numbers at these places."""
+        at = [each for each in sympy.Mul.make_args(body) if isinstance(each, placed)]
+        if len(at) != 1:
+            return None
+        written, *args, inner = at[0].args
+        shape, rest = self.shapes[picked(written, *args)], body / at[0]
+        if rest == 1:
+            return inner, shape
+        if not written.name.startswith(FIXED):
+            return None
+        return inner * self.pick(written, shape, rest, self.shapes[at[0]], *args[1:]), shape
+
+    def pick(self, written: Expr, shape: Shape, expr: Expr, own: Shape, *args: Expr) -> Expr:
+        """Numbers of an expression that stands for a tensor of the shape `own`, picked by place."""
+        if isinstance(expr, placed) and not args:  # in which all is 0 but one part
+            if expr.args[0] == written:
+                return expr.args[-1]
+            if _ROW.fullmatch(expr.args[0].name) and _ROW.fullmatch(written.name):
+                return sympy.Integer(0)
+        return self.apply(picked, shape, written, self.filled(expr, own), *args)
 
     def reduced(self, expr: Expr, nominal: Shape, target: Shape) -> Expr:
         """Return what a gradient of one shape comes to for something of a smaller one, which was broadcast to it."""

@@ -159,7 +159,7 @@ class _Text(_PositiveFirst, StrPrinter):  # type: ignore[misc]
         written, position, *args, grad = expr.args
         by = self._whole(args[int(position)])
         head = f"∂{self._filled(written.name, args)}/∂{by}"
-        return head if grad == 1 else f"{head}·{self._factor(grad)}"
+        return head if grad == 1 else f"({head})·{self._factor(grad)}"
 
 
 def _over(expr: Any) -> str:
