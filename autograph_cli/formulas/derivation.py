@@ -153,7 +153,7 @@ class _Reading:
 
     def _written(self, line: _Line) -> Formula:
         rough = any(isinstance(each, pulled) for each in sympy.preorder_traversal(line.expr))
-        shown = line.expr.xreplace(self.literals)
+        shown = self.sheet.averaged(line.expr).xreplace(self.literals)
         in_latex = " = ".join([*map(name_latex, line.name.split(" = ")), latex(shown)])
         return Formula(line.name, line.order, text(shown), in_latex, line.expr, line.pass_id, rough)
 

@@ -151,6 +151,10 @@ class total(TensorFunction):
     """A sum over some dimensions: the tensor, the dimensions, and whether they stay."""
 
 
+class mean(TensorFunction):
+    """A sum divided by how many it adds, for writing only: the arguments of `total`."""
+
+
 class norm(TensorFunction):
     """The root of the sum of squares over some dimensions: the tensor, the dimensions, and whether they stay."""
 

@@ -16,6 +16,7 @@ from autograph_cli.formulas.functions import (
     dot,
     factored,
     matmul,
+    mean,
     ones,
     picked,
     placed,
@@ -211,6 +212,21 @@ class Sheet:
             if _ROW.fullmatch(expr.args[0].name) and _ROW.fullmatch(written.name):
                 return sympy.Integer(0)
         return self.apply(picked, shape, written, self.filled(expr, own), *args)
+
+    def averaged(self, expr: Expr) -> Expr:
+        """The expression with `mean` for a sum that is divided by how many numbers it adds; only to be written."""
+        if not expr.args:
+            return expr
+        number, factors = expr.as_coeff_mul() if expr.is_Mul else (sympy.Integer(1), ())
+        for factor in factors:
+            if isinstance(factor, total):
+                inner, dims, keepdim = factor.args
+                shape = self.shape(inner)
+                count = math.prod(shape[int(dim)] for dim in dims) if dims else math.prod(shape)
+                if count > 1 and abs(number) * count == 1:
+                    rest = [self.averaged(each) for each in factors if each is not factor]
+                    return sympy.Mul(number * count, *rest, mean(self.averaged(inner), dims, keepdim))
+        return expr.func(*map(self.averaged, expr.args))
 
     def reduced(self, expr: Expr, nominal: Shape, target: Shape) -> Expr:
         """Return what a gradient of one shape comes to for something of a smaller one, which was broadcast to it."""

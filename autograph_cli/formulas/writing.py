@@ -101,6 +101,9 @@ class _Text(_PositiveFirst, StrPrinter):  # type: ignore[misc]
     def _print_total(self, expr: Any) -> str:
         return f"sum({self._print(expr.args[0])}{_over(expr)})"
 
+    def _print_mean(self, expr: Any) -> str:
+        return f"mean({self._print(expr.args[0])}{_over(expr)})"
+
     def _print_norm(self, expr: Any) -> str:
         written = self._print(expr.args[0])
         return f"norm({written}{_over(expr)})" if expr.args[1] or "‖" in written else f"‖{written}‖"
@@ -217,6 +220,10 @@ class _Latex(_PositiveFirst, LatexPrinter):  # type: ignore[misc]
     def _print_total(self, expr: Any, exp: str | None = None) -> str:
         below = f"_{{{', '.join(map(str, expr.args[1]))}}}" if expr.args[1] else ""
         return self._raised(rf"\sum{below} {self._side(expr.args[0])}", exp)
+
+    def _print_mean(self, expr: Any, exp: str | None = None) -> str:
+        below = f"_{{{', '.join(map(str, expr.args[1]))}}}" if expr.args[1] else ""
+        return self._raised(rf"\operatorname{{mean}}{below} {self._side(expr.args[0])}", exp)
 
     def _print_norm(self, expr: Any, exp: str | None = None) -> str:
         below = f"_{{{', '.join(map(str, expr.args[1]))}}}" if expr.args[1] else ""

@@ -298,6 +298,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "clamp": lambda x, min=-np.inf, max=np.inf: np.clip(_plain(x), min, max),
     "where": lambda chosen, x, y: np.where(np.asarray(_plain(chosen)) != 0, _plain(x), _plain(y)),
     "sum": _sum,
+    "mean": lambda x, dim=None, keepdim=False: np.mean(_plain(x), axis=_dims(dim), keepdims=keepdim),
     "norm": lambda x, dim=None, keepdim=False: np.sqrt(_sum(np.square(_plain(x)), dim, keepdim)),
     "softmax": _softmax,
     "log_softmax": lambda x, dim: np.log(_softmax(x, dim)),

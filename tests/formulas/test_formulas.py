@@ -60,7 +60,7 @@ READ = {
             "z = b + x @ Wᵀ",
             "loss = -sum(log_softmax(z, dim=1)·onehot(t, 4))/5",
             "dloss/dW = ((softmax(z, dim=1) - onehot(t, 4))ᵀ @ x)/5",
-            "dloss/db = sum(softmax(z, dim=1) - onehot(t, 4), dim=0)/5",
+            "dloss/db = mean(softmax(z, dim=1) - onehot(t, 4), dim=0)",
         ],
     ),
     "the gradient that a script gives": (
