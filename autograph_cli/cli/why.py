@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import click
@@ -33,11 +34,13 @@ NO_PATH = 1
 """The exit code where no gradient goes from the first name to the second."""
 FAILED = 2
 """The exit code where the script failed, whose graph is answered from as far as it came."""
+MANY = 12
+"""Nodes of a path that are printed though half as many modules would tell it."""
 LINES = 40
 """Nodes of one path that are printed at most."""
 SCREEN = 32
 """The lines of all paths that are printed where no limit is asked for."""
-_NEAR, _LISTED, _PATHS, _DEEPEST = 5, 20, 10, 8
+_NEAR, _LISTED, _PATHS, _DEEPEST, _SHOWN = 5, 20, 10, 8, 3
 
 
 @click.command
@@ -237,7 +240,7 @@ def _told(graph: Graph, paths: ways.Paths, loss: str, leaf: str, *, whole: bool)
     """Return the lines that tell of paths: `whole` ones, or what fits on a screen of them."""
     names = output_names(graph)
     every = [*paths.shortest, *reversed(paths.longest)]
-    if not whole and len(every[0]) + 2 > SCREEN:
+    if not whole and (len(every[0]) + 2 > SCREEN or 2 * len(_runs(graph, every[0], _DEEPEST)) <= len(every[0]) > MANY):
         count = ways.count_words(paths.count)
         many = f"{count} path{'s' * (paths.count != 1)}, the shortest of {len(every[0]) - 1} steps, by modules"
         return [visible(f"{loss} -> {leaf}: {many}:"), *_by_modules(graph, names, every[0])]
@@ -285,9 +288,10 @@ def _by_modules(graph: Graph, names: Sequence[tuple[str, ...]], path: ways.Path)
         last = graph.nodes[run[0]]
         head, what, line, text = _row(last, names[run[0]])
         module = _module(graph, last, depth)
-        if len(run) > 1 and module:
+        if module and last.is_operation:
             cls = next((call.cls for call in graph.calls if call.path == module), "")
-            what = f"{module}{f' ({cls})' if cls else ''}, {len(run)} operations"
+            many = f", {len(run)} operations" if len(run) > 1 else f": {visible(last.op)}"
+            what = f"{module}{f' ({cls})' if cls else ''}{many}"
         elif len(run) > 1:
             what = f"{len(run)} operations, from {what}"
         several = len(last.outputs) > 1
@@ -318,7 +322,11 @@ def _module(graph: Graph, node: Node, depth: int) -> str:
 
 def _row(node: Node, names: tuple[str, ...]) -> tuple[str, str, str, str]:
     """A node's tensors and shapes, its operation, its line and the text of that."""
-    head = ", ".join(f"{name}: {output.type}" for name, output in zip(names, node.outputs, strict=True))
+    named = [f"{name}: {output.type}" for name, output in zip(names, node.outputs, strict=True)]
+    if len(named) > 1 and not any(output.names for output in node.outputs):
+        kinds = Counter(str(output.type) for output in node.outputs)
+        named = [f"%{node.id}: {', '.join(f'{count} x {kind}' for kind, count in kinds.items())}"]
+    head = ", ".join(named[:_SHOWN] + ["..."] * (len(named) > _SHOWN))
     what = visible(f"{node.op} ({node.name})" if node.op else node.name)
     source = node.source
     return head, what, visible(f"{source.file}:{source.line}") if source else "", visible(source.text) if source else ""

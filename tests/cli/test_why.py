@@ -276,6 +276,30 @@ opt.step()
 """
 
 
+def test_a_path_that_is_mostly_inside_modules_is_told_by_them(ask: Ask) -> None:
+    result = ask(
+        "emb, rnn = torch.nn.Embedding(5, 4), torch.nn.GRU(4, 4)\n"
+        "y = rnn(emb(torch.tensor([[0, 1, 2, 3]]).t()))[0]\n"
+        "loss = y[-1].sum()\nloss.backward()\n",
+        "loss",
+        "emb.weight",
+    )
+    rows = [line.split("  ") for line in result.stdout.splitlines()]
+    whats = [[part.strip() for part in row if part.strip()][1] for row in rows[1:6]]
+    assert [what.partition(", ")[0] for what in whats] == [
+        "sum (SumBackward0)",
+        "select (SelectBackward0)",
+        "rnn (GRU)",
+        "emb (Embedding): embedding",
+        "AccumulateGrad",
+    ]
+
+
+def test_outputs_of_one_node_are_counted(ask: Ask) -> None:
+    result = ask("loss = sum(each * 2 for each in w.unbind())\nloss.backward()\n", "loss", "w")
+    assert "   %1: 3 x float32[]  unbind (UnbindBackward0)" in result.stdout
+
+
 def test_a_long_path_is_told_by_modules_and_what_the_run_knows_of_the_leaf(ask: Ask) -> None:
     lines = ask(f"from torch import nn\n{LAYERS}", "loss", "net.0.0.weight").stdout.splitlines()
     assert lines[0] == "loss -> net.0.0.weight: 1 path, the shortest of 129 steps, by modules:"
