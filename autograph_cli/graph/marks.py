@@ -185,6 +185,8 @@ def _meant(graph: Graph, led: set[int]) -> set[int]:
     was detached."""
     leaves = _leaves_of(graph)
     found = _copies(graph, led, leaves)
+    if found:
+        found |= _asked_by(graph, found, [its for its in leaves.values() if led.isdisjoint(its)])
     tops = [its for path, its in leaves.items() if "." not in path]
     for node in graph:
         if node.cut and node.op == DETACHED:
@@ -237,6 +239,29 @@ def _copies(graph: Graph, led: set[int], leaves: Mapping[str, set[int]]) -> set[
             if leaves[path].isdisjoint(walk(graph, users, data_edges)):
                 found |= leaves[path]
     return found
+
+
+def _asked_by(graph: Graph, meant: set[int], models: Iterable[set[int]]) -> set[int]:
+    """The leaves of modules whose results go only into a model that is to have no gradient, as the target's policy
+    into the target's critic."""
+    users: dict[int, list[Node]] = {}
+    for node in graph:
+        for number in {edge.node for edge in node.args}:
+            users.setdefault(number, []).append(node)
+
+    def is_asked(its: set[int]) -> bool:
+        seen, stack = set[int](), [*its]
+        while stack:
+            for user in users.get(stack.pop(), ()):
+                if user.kind != "untracked":
+                    return False
+                taken = {_before(graph, user.args[position]).id for position in user.cut}
+                if user.id not in seen and not taken & meant:
+                    seen.add(user.id)
+                    stack.append(user.id)
+        return bool(seen)
+
+    return set[int]().union(*(its for its in models if not its & meant and is_asked(its)))
 
 
 def _by_module(leaves: Iterable[Node], some: Iterable[Node]) -> dict[str, list[Node]]:

@@ -87,6 +87,22 @@ CASES = {
         "with torch.no_grad():\n    aim = target(v)\nloss = (online(v) - aim).pow(2).sum()\nloss.backward()\n",
         [],
     ),
+    "the policy that a target asks": (
+        "class Policy(torch.nn.Sequential):\n    pass\n"
+        "policy = Policy(torch.nn.Linear(2, 2), torch.nn.Tanh())\n"
+        "critic, target = (torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)) for _ in range(2))\n"
+        "with torch.no_grad():\n    aim = 0.9 * target(policy(v))\n"
+        "loss = (critic(v) - aim).pow(2).sum()\nloss.backward()\n",
+        [],
+    ),
+    "an encoder that not only a target asks": (
+        "class Encoder(torch.nn.Sequential):\n    pass\n"
+        "encoder = Encoder(torch.nn.Linear(2, 2), torch.nn.Tanh())\n"
+        "critic, target = (torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)) for _ in range(2))\n"
+        "with torch.no_grad():\n    h = encoder(v)\n    aim = target(h)\n"
+        "loss = (critic(h * v) - aim).pow(2).sum()\nloss.backward()\n",
+        ["2 leaves of encoder get no gradient", "cut here: addmm, line 9"],
+    ),
     "a block before an equal one": (
         "a, b = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)\n"
         "with torch.no_grad():\n    h = a(v)\nloss = (b(h) * v).sum()\nloss.backward()\n",
