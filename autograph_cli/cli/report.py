@@ -118,7 +118,7 @@ def _step(step: Step) -> list[tuple[str, str]]:
     lines = [("roots", _listed(_roots(step.graph)) or "none")]
     lines.append(("leaves", _listed(_leaves(nodes)) or "none"))
     seen = marks_text(marks_of(step.graph))
-    lines += [("see", f"{seen}: marked in the pictures")] if seen else []
+    lines += [("marked", f"{seen}: red in the pictures")] if seen else []
     orders = Counter(node.order for node in nodes if node.kind == "operation")
     lines.append(("nodes", ", ".join(f"order {order}: {orders[order]}" for order in sorted(orders)) or "none"))
     lines += _memory(step, nodes)

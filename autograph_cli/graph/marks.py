@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ _FLOATING = ("float", "bfloat", "complex")
 CUT, UNREACHED, MISSING = "cut here", "gets no gradient", "second derivative misses"
 PASSED, NONE = "left out of the gradient", "returned None"
 NAN, NAN_GRADIENT, CHANGED = "NaN", "gradient NaN", "changed in place"
+_PLAINLY = {UNREACHED: "a leaf gets no gradient", CUT: "a gradient is cut"}
 _DERIVATIVE = "grad"
 DETACHED = "detach"
 _CUTTING = (DETACHED, _DERIVATIVE)
@@ -41,7 +42,7 @@ def marks_of(graph: Graph) -> list[Mark]:
     return sorted(found, key=lambda mark: mark.nodes[0])
 
 
-def marks_text(marks: Iterable[Mark]) -> str:
+def marks_text(marks: Sequence[Mark]) -> str:
     """Return how many marks of each kind there are, and on which lines, in one line: `cut here (line 12)`."""
     kinds: dict[str, list[int]] = {}
     for mark in marks:
@@ -53,7 +54,9 @@ def marks_text(marks: Iterable[Mark]) -> str:
         word = "lines" if len(listed) > 1 else "line"
         more = ", ..." if len(listed) > MANY else ""
         where = f" ({word} {', '.join(map(str, listed[:MANY]))}{more})" if listed else ""
-        told.append(f"{kind}{f' × {count[kind]}' if count[kind] > 1 else ''}{where}")
+        one = next(mark for mark in marks if mark.kind == kind) if count[kind] == 1 else None
+        word = one.words if one is not None and kind == UNREACHED and one.words != kind else _PLAINLY.get(kind, kind)
+        told.append(f"{word}{f' × {count[kind]}' if count[kind] > 1 else ''}{where}")
     return ", ".join(told)
 
 

@@ -205,7 +205,7 @@ def test_what_is_wrong_is_drawn_and_told(run: Callable[[str], Trace], case: str)
     graph = trace.steps[0].graph
     assert [mark.words for mark in marks_of(graph)] == words
     told = dict(report(trace, None, Path()))
-    assert told.get("see", "") == ((words and f"{marks_text(marks_of(graph))}: marked in the pictures") or "")
+    assert told.get("marked", "") == ((words and f"{marks_text(marks_of(graph))}: red in the pictures") or "")
     picture = render(graph, "forward").decode()
     assert [word for word in words if f">{word}<" not in picture] == []
     assert picture.count('class="mark"') == len(words)
@@ -263,8 +263,8 @@ def test_the_wrong_sinh_of_the_docs_is_marked(monkeypatch: pytest.MonkeyPatch) -
     words = "second derivative misses ctx.up, ctx.down, line 24"
     for view in ("forward", "backward", "double-backward"):
         assert [f">{words}</text>" in render(trace.steps[-1], view).decode() for trace in traces] == [True, False]
-    assert [dict(report(trace, None, Path())).get("see", "") for trace in traces] == [
-        "second derivative misses (line 24): marked in the pictures",
+    assert [dict(report(trace, None, Path())).get("marked", "") for trace in traces] == [
+        "second derivative misses (line 24): red in the pictures",
         "",
     ]
 
@@ -272,7 +272,7 @@ def test_the_wrong_sinh_of_the_docs_is_marked(monkeypatch: pytest.MonkeyPatch) -
 def test_a_long_list_is_told_in_short(run: Callable[[str], Trace]) -> None:
     lines = "".join(f"h{n} = w.exp().detach()\nloss = loss + (h{n} * v).sum()\n" for n in range(5))
     marks = marks_of(run(f"loss = 0\n{lines}loss.backward()\n").steps[0].graph)
-    assert marks_text(marks) == "gets no gradient, cut here × 5 (lines 5, 7, 9, ...)"
+    assert marks_text(marks) == "a leaf gets no gradient, a gradient is cut × 5 (lines 5, 7, 9, ...)"
 
 
 def test_what_is_detached_from_a_result_is_a_dashed_arrow_beside_its_mark(run: Callable[[str], Trace]) -> None:
