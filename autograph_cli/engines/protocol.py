@@ -421,6 +421,9 @@ class TensorFacts(Protocol):
     def array(self, x: Any) -> Any:
         """The numbers of a tensor or of a gradient; None where they are not to be read."""
 
+    def arrays(self, tensors: Iterable[Any]) -> list[Any]:
+        """The numbers of each tensor; None also on a GPU, for which the script would wait."""
+
     def memory(self, x: Any) -> tuple[Any, int] | None:
         """Return what lives as long as the memory of a tensor or a gradient, and its bytes; None where there is no
         such."""

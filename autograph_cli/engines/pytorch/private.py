@@ -282,6 +282,11 @@ def in_pass() -> bool:
     return _pass_number() != -1
 
 
+def has_ranks() -> bool:
+    """Return whether there are other processes, to which a pass may send gradients."""
+    return bool(torch.distributed.is_available() and torch.distributed.is_initialized())
+
+
 def carried() -> Any:
     """Return what the thread that began this pass has carried; PyTorch runs the nodes of a device in a thread of the
     device's own."""

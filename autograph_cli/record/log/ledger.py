@@ -168,7 +168,7 @@ class Books:
     def _begin(self, optimizer: Any, site: Site | None) -> None:
         index, held = self._index(optimizer), self.parameters.held(optimizer)
         self._look_around()
-        samples = {n: self.parameters.sample(x) for n in held if (x := self.parameters.tensor(n)) is not None}
+        samples = self.parameters.samples(held)
         ready = self.parameters.set_of(self.parameters.ready(held))
         self._stepping.append(_Stepping(index, self._tick(), site, ready, samples, self._calls))
 
@@ -213,10 +213,10 @@ class Books:
     def _moved(self, samples: Mapping[int, Any]) -> tuple[list[int], float]:
         """The parameters whose numbers have changed, and the norm of the change as far as it is known."""
         moved, total = [], 0.0
+        after = self.parameters.samples(samples)
         with np.errstate(all="ignore"):
             for number, before in samples.items():
-                x = self.parameters.tensor(number)
-                now = None if x is None else self.parameters.sample(x)
+                now = after.get(number)
                 if now is None or before is None or now.shape != before.shape:
                     moved.append(number)
                 elif now.tobytes() != before.tobytes():
