@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -77,8 +77,8 @@ class _Log(EventLog):
     def collective(self, call: CollectiveCall) -> None:
         self._recorder.collectives.begins(call)
 
-    def passed(self) -> None:
-        self._recorder.passed(sys._getframe(1))
+    def passed(self, kept: bool) -> None:
+        self._recorder.passed(sys._getframe(1), kept)
 
 
 class Recorder:
@@ -144,7 +144,11 @@ class Recorder:
         self.watcher: Callable[[Progress], None] | None = None
         """Told of each step when it has ended."""
         self.kinds, self._forecast = Kinds(), Forecast(self.log.engine.tensor)
-        self.books.stepped = self.kinds.stepped
+        self.books.stepping, self.books.stepped = self._stepping, self._stepped
+        self._retained: list[weakref.ref[Any]] = []
+        """The roots of the last backward call, if that kept its graph."""
+        self._unended: tuple[Site, ...] | None = None
+        """The place of a backward call that kept its graph and was not followed."""
         self._optimizers: list[weakref.ref[Any]] = []
         self._settled: names.Settled = set()
         self.derivations = Derivations(self.log, self.sources, self._look_back, self.measures, custom=derive)
@@ -245,6 +249,7 @@ class Recorder:
                 notices=(
                     *self.noticed.notices(self.sources.source),
                     *([Notice("broken", self.broken)] if self.broken else []),
+                    *(Notice("break", why, self.sources.placed_at(at)) for why, at in self.log.engine.breaks()),
                 ),
                 watched=watched,
                 collectives=self.collectives.found(),
@@ -295,11 +300,7 @@ class Recorder:
             step.variables = names.scan(log, spaces, None if self._keeps else self._settled)
             again = call.kind == "grad" and step.derived[0] is None and any(entry.create_graph for entry in step.passes)
             if not call.create_graph and (again or not call.keeps_graph):
-                kind = self.kinds.known(step.sites)
-                if kind is not None and not call.keeps_graph:
-                    self._trim(step, call, kind)
-                chosen = kind is None or self.selection.names(self.total) or not self._each
-                step.derived = self.derivations.of_call(call, chosen=chosen)
+                self._derive(call.roots, again=call.kind == "grad", whole=call.keeps_graph)
             if not call.keeps_graph:
                 if call.create_graph:
                     step.derived = None, ""
@@ -322,10 +323,46 @@ class Recorder:
         if self._notices(call) and not entry.failed and self._may_be_kept():
             self.noticed.ends(entry, self.total)
         self.books.ends(call, entry)
+        tensor = self.log.engine.tensor
+        self._retained = (
+            [weakref.ref(root) for root in call.roots if isinstance(root, tensor)] if call.keeps_graph else []
+        )
         if not (entry.failed or call.keeps_graph or self.log.step.running):
             if self.watch is not None:
                 self.watch.ends(self._given(call, entry), self.total)
             self._close(entry)
+
+    def _derive(self, roots: Sequence[Any], *, again: bool, whole: bool = False) -> None:
+        """Have at hand the derivative graph of the step that the call of these roots is going to end, and leave out of
+        it, unless it is wanted `whole`, what belongs to no turn of a loop."""
+        step = self.log.step
+        kind = self.kinds.known(step.sites)
+        if kind is not None and not whole:
+            self._trim(step, roots, kind)
+        chosen = kind is None or self.selection.names(self.total) or not self._each
+        step.derived = self.derivations.of_call(roots, again=again, chosen=chosen)
+
+    def _stepping(self) -> None:
+        """An optimizer is about to take a step; the passes that it takes it for may have kept their graphs."""
+        self.kinds.stepped()
+        log, roots = self.log, [root for ref in self._retained if (root := ref()) is not None]
+        step = log.step
+        if step.running or not step.passes or not self._may_be_kept():
+            return
+        if roots and not any(entry.create_graph for entry in step.passes):
+            self._derive(roots, again=step.passes[-1].call == "grad")
+        look(log, step)
+
+    def _stepped(self, optimizer: Any) -> None:
+        """An optimizer has taken a step: so it is over that the passes were part of which kept their graphs, unless the
+        optimizer's own step is differentiated."""
+        step, unended, self._unended = self.log.step, self._unended, None
+        if step.running or any(group.get("differentiable") for group in optimizer.param_groups):
+            return
+        if unended is not None:
+            self._count(unended, sys._getframe(1))
+        elif step.passes and not step.passes[-1].failed:
+            self._close(step.passes[-1]).stepped = True
 
     def _given(self, call: BackwardCall, entry: BackwardEvent) -> Iterator[tuple[str, Any, Any]]:
         """The leaves to which a backward call gave a gradient: their names, themselves, and it."""
@@ -365,10 +402,19 @@ class Recorder:
         """Return whether the step that is going on is kept, or may turn out to be the first or the last of a kind."""
         return self.selection.first or self._wanted()
 
-    def passed(self, frame: FrameType) -> None:
-        """A step has ended here that was not followed."""
+    def passed(self, frame: FrameType, kept: bool) -> None:
+        """A backward call has ended here that was not followed, and with it its step, unless it `kept` its graph."""
+        sites = callers_of(frame) if self._tells_kinds else ()
+        if kept:
+            self._unended = sites
+        else:
+            self._count(sites, frame)
+
+    def _count(self, sites: tuple[Site, ...], frame: FrameType) -> None:
+        """A step has ended that was not followed, with a backward call there."""
+        self._unended = None
         if self._tells_kinds:
-            kind = self.kinds.ended(callers_of(frame), self.total)
+            kind = self.kinds.ended(sites, self.total)
             if kind.count >= kind.asks:
                 self._foresee(kind, frame)
         self.total += 1
@@ -392,10 +438,10 @@ class Recorder:
         if kind.count >= kind.asks and self.selection.last:
             self.kinds.foresee(kind, self._forecast.left(frame, kind.count))
 
-    def _trim(self, step: StepLog, call: BackwardCall, kind: Kind) -> None:
+    def _trim(self, step: StepLog, those: Sequence[Any], kind: Kind) -> None:
         """Leave out what ran before a turn of a loop began: all of that on which nothing in it hangs, but for the first
         turn, which has what leads to the loop."""
-        roots = [output for output in map(self.log.engine.root, call.roots) if output is not None]
+        roots = [output for output in map(self.log.engine.root, those) if output is not None]
         starts = [*map(key_of, roots), *(key for each in step.passes for key in each.ran)]
         forgetting.leave_out(self.log, step, starts, kind.lines)
 
@@ -410,8 +456,8 @@ class Recorder:
         self._counted[those] = times + 1, memory
         return memory
 
-    def _close(self, entry: BackwardEvent) -> None:
-        """The step of this thread has ended."""
+    def _close(self, entry: BackwardEvent) -> Kind:
+        """The step of this thread has ended, which is of the kind that is returned."""
         log, step = self.log, self.log.step
         log.modules.settle()
         if self.measures is not None:
@@ -438,7 +484,9 @@ class Recorder:
         self.collectives.ended([step.number for step in self.kept])
         if self.watcher is not None:
             self.watcher(Progress(self.total, len(step.events), len(self.kept)))
+        self._unended = None
         self._follow()
+        return kind
 
     def _hold(self, done: Finished, kind: Kind) -> None:
         """Keep a finished step, now or if no other of its kind comes; let go of the one that it comes after."""

@@ -98,9 +98,9 @@ def _reached(roots: Any, nodes: list[Any], kept: set[tuple[Any, int]]) -> list[A
 def _run_unfollowed(roots: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs a pass of a step that is not followed, and tells that it is over."""
     result = _original(roots, *args, **kwargs)
-    listening, keeps_graph = hooks.listener(), args[1] or private.is_differentiated_around(roots)
-    if listening is not None and not (keeps_graph or private.in_pass() or hooks.is_apart()):
-        listening.passed()
+    listening = hooks.listener()
+    if listening is not None and not (private.in_pass() or hooks.is_apart()):
+        listening.passed(bool(args[1]) or private.is_differentiated_around(roots))
     return result
 
 
@@ -109,8 +109,8 @@ def _end(engine: Any, call: BackwardCall) -> None:
     listening = hooks.listener()
     if engine is not None:
         engine.tell(engine.listener.ends, call)
-    elif listening is not None and not (call.keeps_graph or call.failed or private.in_pass()):
-        listening.passed()
+    elif listening is not None and not (call.failed or private.in_pass()):
+        listening.passed(call.keeps_graph)
 
 
 def _hearing(engine: Any, call: BackwardCall) -> contextlib.AbstractContextManager[None]:

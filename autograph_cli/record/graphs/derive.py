@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from autograph_cli.engines.protocol import BackwardCall, CannotDerive, Output, key_of, number_of
+from autograph_cli.engines.protocol import CannotDerive, Output, key_of, number_of
 from autograph_cli.graph import Graph
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.errors import message
@@ -74,12 +74,11 @@ class Derivations:
         self.others: set[threading.Thread] = set()
         """The threads that are not the script's."""
 
-    def of_call(self, call: BackwardCall, *, chosen: bool) -> Made:
-        """Return what makes that of the step whose last backward call begins: one for all that are equal, unless
-        something is measured; of more than a few that differ, only of those that are `chosen`."""
+    def of_call(self, roots: Sequence[Any], *, again: bool, chosen: bool) -> Made:
+        """Return what makes that of the step whose last backward call is of these roots: one for all that are equal,
+        unless something is measured; of more than a few that differ, only of those that are `chosen`."""
         log, tensor = self._log, self._log.engine.tensor
-        outputs = [output for output in map(log.engine.root, call.roots) if output is not None]
-        again = call.kind == "grad"
+        outputs = [output for output in map(log.engine.root, roots) if output is not None]
         key = None if self._measures is not None else (signature(log, log.step, outputs), again)
         found = None if key is None else self._known.get(key)
         if found is None:
@@ -87,7 +86,7 @@ class Derivations:
                 return None, None
             self.count += 1
             self._look_back()
-            named = [(self._name(root), root) for root in call.roots if isinstance(root, tensor)]
+            named = [(self._name(root), root) for root in roots if isinstance(root, tensor)]
             found = Derivation(*self.of_roots(named, again=again))
             if key is not None:
                 while len(self._known) >= MOST_DERIVED:

@@ -66,8 +66,9 @@ class Books:
         self._log, self._number, self._line = log, number, line
         self.steps = 0
         """The number of steps that have ended."""
-        self.stepped: Callable[[], None] = lambda: None
-        """Called before an optimizer takes a step."""
+        self.stepping: Callable[[], None] = lambda: None
+        self.stepped: Callable[[Any], None] = lambda optimizer: None
+        """Called before and after an optimizer takes a step."""
         self._clock = 0
         self._counts: list[int] = [0]
         """The number of events in the log at each tick of the clock."""
@@ -158,7 +159,7 @@ class Books:
         return self._made(optimizer, None)
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        self.stepped()
+        self._guarded(self.stepping)
         self._log.thread.updates = True
         if self.hears:
             self._guarded(self._begin, optimizer, site_of(_caller()))
@@ -183,6 +184,7 @@ class Books:
         self._log.thread.updates = False
         if self._stepping:
             self._guarded(self._stepped, optimizer)
+        self._guarded(self.stepped, optimizer)
 
     def _stepped(self, optimizer: Any) -> None:
         index, stepping = self._index(optimizer), self._stepping
