@@ -152,6 +152,8 @@ class Recorder:
         self._optimizers: list[weakref.ref[Any]] = []
         self._settled: names.Settled = set()
         self.derivations = Derivations(self.log, self.sources, self._look_back, self.measures, custom=derive)
+        self._noted = False
+        """True if the step that is going on is kept by its number, or is going to be the last of its kind."""
         self._derived = 0
         """The number of derivative graphs made when the last step ended."""
         self._counted: dict[tuple[tuple[Site, ...], frozenset[int]], tuple[int, Memory]] = {}
@@ -187,7 +189,8 @@ class Recorder:
                 if self.watch is not None:
                     self.watch.finish(scope)
                 self._look_at(scope)
-                found = replace(self.trace(), ledger=self.books.finish(scope))
+                found = self.trace()
+                found = replace(found, ledger=self.books.finish(scope, {step.number for step in found.steps}))
                 found = replace(found, notices=(*found.notices, *self._influences()))
                 self.kept.clear()  # whoever has the trace may let go of it
                 return found
@@ -431,6 +434,9 @@ class Recorder:
         self._keeps, self._next = self.selection.keeps(self.total), self.selection.after(self.total)
         every = self._all or (self._each and self.selection.last) or self.watch is not None
         may_be = self._may_be_kept() and self.kinds.may_be_last(self.total)
+        # Of a step that is kept, what comes after its last pass is heard as well.
+        before, self._noted = self._noted, self._keeps or (may_be and self.kinds.awaits(self.total))
+        self.books.wanted = before or self._noted
         self.log.engine.follow(self._keeps or may_be or every)
 
     def _foresee(self, kind: Kind, frame: FrameType) -> None:

@@ -158,6 +158,9 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
     try:
         with _hearing(engine, call), _carried(engine):
             result = _original(roots, *args, **kwargs)
+        if engine is not None and private.is_within_transform():
+            with hooks.unheard():  # nodes that were made unheard are of this pass
+                engine.tell(engine.numbers, private.nodes_made(result or ()))
         call.ran = _reached(call.roots, call.ran, kept) if kept else call.ran
         call.found = result if call.kind == "grad" else None
         return result

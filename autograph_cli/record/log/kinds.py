@@ -181,6 +181,10 @@ class Kinds:
             return True  # its loops are over: what comes is something else
         return self.cost < FREE or self.cost < SHARE * (time.perf_counter() - self._began)
 
+    def awaits(self, number: int) -> bool:
+        """Return whether this step is the last one of its kind by what the loops have told."""
+        return any(kind.awaited and kind.may_be(number) for kind in self._due)
+
     def newest(self) -> list[Finished]:
         """The steps that are kept if no other comes: the last of each kind that came again; of the others only the last
         of all, and if that is small beside another, the last that is not."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import getattr_static
@@ -29,7 +29,7 @@ from autograph_cli.record.names.variables import attributes_of, variables_of
 WHOLE = 16
 """The steps in which everything is heard: faults of training show from the first steps on."""
 MOST = 800
-"""The most happenings."""
+"""The most happenings of those, and of all others."""
 _NO_HOLDERS = (ModuleType, FunctionType, type)
 _LONGEST = 64
 """Longer containers are not looked through for optimizers."""
@@ -73,6 +73,10 @@ class Books:
         self._counts: list[int] = [0]
         """The number of events in the log at each tick of the clock."""
         self._happenings: list[tuple[Site | None, Happening]] = []
+        self._later: list[tuple[Site | None, Happening]] = []
+        """Those after the first steps."""
+        self.wanted = False
+        """True if what happens now may be of a step that is kept."""
         self.parameters = Parameters(log)
         self._optimizers: list[_Optimizer] = []
         self._hooks = Hooks(log, self.parameters, self._guarded, lambda: self.hears)
@@ -110,7 +114,11 @@ class Books:
     @property
     def hears(self) -> bool:
         """Return whether what happens now is written down."""
-        return self.steps < WHOLE and len(self._happenings) < MOST
+        return len(self._happenings) < MOST if self._is_early else self.wanted and len(self._later) < MOST
+
+    @property
+    def _is_early(self) -> bool:
+        return self.steps < WHOLE
 
     def _guarded(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call what must not disturb the script."""
@@ -138,7 +146,8 @@ class Books:
 
     def _note(self, kind: str, site: Site | None, at: int | None = None, **facts: Any) -> None:
         at = self._tick() if at is None else at
-        self._happenings.append((site, Happening(kind, at, self._number(), **facts)))
+        happenings = self._happenings if self._is_early or kind == "call" else self._later
+        happenings.append((site, Happening(kind, at, self._number(), **facts)))
 
     # -- optimizers
 
@@ -327,7 +336,7 @@ class Books:
             return
         self._calls += 1
         self._hooks.begin()
-        if not running:
+        if not running and self._is_early:
             self.keepers.begins(call.kind)
         self._running[len(running) :] = [(self._tick(), self.parameters.set_of(self.parameters.ready(surely=True)))]
 
@@ -444,21 +453,24 @@ class Books:
                 known.name = name
         self.parameters.name(name, value)
 
-    def finish(self, scope: Mapping[str, Any]) -> Ledger:
-        """Return what was heard."""
+    def finish(self, scope: Mapping[str, Any], kept: Collection[int] = ()) -> Ledger:
+        """Return what was heard in the first steps, and in those later ones that are `kept`."""
         with self._log.engine.untouched():
-            return self._finish(scope)
+            return self._finish(scope, kept)
 
-    def _finish(self, scope: Mapping[str, Any]) -> Ledger:
+    def _finish(self, scope: Mapping[str, Any], kept: Collection[int]) -> Ledger:
         line = self._line
         self._name_variables([scope])
         parameters, modules = self.parameters.finish(line)
         optimizers = [Optimizer(each.cls, each.at, line(each.site), each.name, each.holds) for each in self._optimizers]
-        happenings = [replace(happening, source=line(site)) for site, happening in self._happenings]
-        happenings.sort(key=lambda each: each.at)
+        happenings, later = (
+            tuple(sorted((replace(each, source=line(site)) for site, each in those), key=lambda each: each.at))
+            for those in (self._happenings, [one for one in self._later if one[1].step in kept])
+        )
         keepers, hooks = self.keepers.finish(scope), self._hooks.finish(line)
         sets = tuple(self.parameters.sets)
-        return Ledger(parameters, modules, tuple(optimizers), sets, tuple(happenings), hooks, keepers, self._more)
+        more = self._more + len(self._later) - len(later)
+        return Ledger(parameters, modules, tuple(optimizers), sets, happenings, hooks, keepers, more, later)
 
 
 def _held_by(value: Any) -> Iterator[tuple[str, Any]]:
