@@ -74,7 +74,7 @@ class Books:
         """The number of events in the log at each tick of the clock."""
         self._happenings: list[tuple[Site | None, Happening]] = []
         self._later: list[tuple[Site | None, Happening]] = []
-        """Those after the first steps."""
+        """The happenings after the first steps."""
         self.wanted = False
         """True if what happens now may be of a step that is kept."""
         self.parameters = Parameters(log)
