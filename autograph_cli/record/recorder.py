@@ -17,9 +17,7 @@ from msgspec.structs import replace
 from autograph_cli.engines import connect
 from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Connect, key_of
 from autograph_cli.graph import Graph, Memory, Notice, Step, Trace
-from autograph_cli.graph.trace import (
-    is_small,
-)
+from autograph_cli.graph.trace import is_small
 from autograph_cli.record.graphs.build import Span, build
 from autograph_cli.record.graphs.derive import Derivations, not_chosen
 from autograph_cli.record.graphs.roots import is_operation, made_in, name_of
@@ -37,7 +35,7 @@ from autograph_cli.record.log.signals import held, of_the_script
 from autograph_cli.record.log.steps import ALL, Progress, Selection
 from autograph_cli.record.measure.independence import INDEPENDENCE, Calls
 from autograph_cli.record.measure.measures import Measures
-from autograph_cli.record.measure.memory import memory_of, optimizers_in
+from autograph_cli.record.measure.memory import HeldBySteps, optimizers_in, seldom
 from autograph_cli.record.measure.watch import Watch
 from autograph_cli.record.names import variables as names
 from autograph_cli.record.names.source_locations import Site, Sources, callers_of, script_frames
@@ -49,12 +47,6 @@ COSTLY = 1e-4
 """The seconds for each operation from which on an engine is not followed in each step."""
 DERIVING = 3
 """The cost of making a step's derivative graph, about, as a multiple of the cost of following the step."""
-_MOST_COUNTED = 64
-"""The most sets of parameters for which the last count of memory is remembered."""
-
-
-def _seldom(times: int) -> bool:
-    return times & (times - 1) == 0  # 0, 1, 2, 4, 8, ...
 
 
 class _Log(EventLog):
@@ -124,7 +116,7 @@ class Recorder:
         self.noticed = Noticed(self.log, functools.partial(self.books.parameters.is_set, surely=True))
         self.collectives = Collectives(self.log, self.sources.source, self._number)
         self.measures = Measures(self.log, measured) if (measured := {*record} - {INDEPENDENCE}) else None
-        self.watch = Watch(self.log.engine, watch) if watch else None
+        self.watch = Watch(self.log, watch) if watch else None
         self.models = Calls(self.log.engine) if INDEPENDENCE in record else None
         """The inputs that models were called with; their results are looked at in the end."""
         self.slow = SLOW
@@ -156,8 +148,7 @@ class Recorder:
         """True if the step that is going on is kept by its number, or is going to be the last of its kind."""
         self._derived = 0
         """The number of derivative graphs made when the last step ended."""
-        self._counted: dict[tuple[tuple[Site, ...], frozenset[int]], tuple[int, Memory]] = {}
-        """By the call that ends a step, and its parameters: how often there was one, and its memory as counted last."""
+        self._held = HeldBySteps(self.log.engine)
 
     def start(self) -> None:
         """Begin to follow the engine."""
@@ -230,7 +221,7 @@ class Recorder:
                 total += 1
                 if self._wanted():
                     look(self.log, step)
-                    self._counted.clear()
+                    self._held.clear()
                     if self.measures is not None:
                         self.measures.ended()
                     if step.passes and not step.running:  # a call that kept the graph ended one more turn
@@ -309,8 +300,8 @@ class Recorder:
                     step.derived = None, ""
                 look(log, step)
                 if self.watch is not None:
-                    self.watch.begins(self._leaves(step.leaves))
-                if self._keeps or _seldom(self.total):
+                    self.watch.begins()
+                if self._keeps or seldom(self.total):
                     self._optimizers = optimizers_in(log.engine, spaces) or self._optimizers
                     self.noticed.look_at(self._optimizers, spaces)
             if self._notices(call):
@@ -332,7 +323,7 @@ class Recorder:
         )
         if not (entry.failed or call.keeps_graph or self.log.step.running):
             if self.watch is not None:
-                self.watch.ends(self._given(call, entry), self.total)
+                self.watch.ends(entry, call.found, self.total)
             self._close(entry)
 
     def _derive(self, roots: Sequence[Any], *, again: bool, whole: bool = False) -> None:
@@ -350,11 +341,14 @@ class Recorder:
         self.kinds.stepped()
         log, roots = self.log, [root for ref in self._retained if (root := ref()) is not None]
         step = log.step
-        if step.running or not step.passes or not self._may_be_kept():
+        if step.running or not step.passes or not (self._may_be_kept() or self.watch is not None):
             return
         if roots and not any(entry.create_graph for entry in step.passes):
             self._derive(roots, again=step.passes[-1].call == "grad")
         look(log, step)
+        if self.watch is not None:
+            self.watch.begins()
+            self.watch.ends(step.passes[-1], None, self.total)
 
     def _stepped(self, optimizer: Any) -> None:
         """An optimizer has taken a step: so it is over that the passes were part of which kept their graphs, unless the
@@ -366,25 +360,6 @@ class Recorder:
             self._count(unended, sys._getframe(1))
         elif step.passes and not step.passes[-1].failed:
             self._close(step.passes[-1]).stepped = True
-
-    def _given(self, call: BackwardCall, entry: BackwardEvent) -> Iterator[tuple[str, Any, Any]]:
-        """The leaves to which a backward call gave a gradient: their names, themselves, and it."""
-        parameters = self.log.step.leaves
-        found = {key_of(x): g for x, g in zip(entry.inputs or (), call.found or (), strict=False) if x is not None}
-        for name, key, leaf in self._named(parameters):
-            grad = found.get(key) if call.kind == "grad" else leaf.grad if key in entry.ran else None
-            if grad is not None:
-                yield name, leaf, grad
-
-    def _leaves(self, parameters: Mapping[int, weakref.ref[Any]]) -> Iterator[tuple[str, Any]]:
-        return ((name, leaf) for name, _, leaf in self._named(parameters))
-
-    def _named(self, parameters: Mapping[int, weakref.ref[Any]]) -> Iterator[tuple[str, int, Any]]:
-        """The name, the key and the tensor of each leaf that is there."""
-        for key, ref in parameters.items():
-            leaf = ref()
-            if leaf is not None:
-                yield next(iter(self.log.names_of(key)), ""), key, leaf
 
     def _notices(self, call: BackwardCall) -> bool:
         """Return whether it is looked at to which gradients a call adds."""
@@ -452,15 +427,7 @@ class Recorder:
         forgetting.leave_out(self.log, step, starts, kind.lines)
 
     def _memory(self, step: StepLog) -> Memory:
-        """The bytes that are held; of steps of a kind with the same parameters they are counted less and less often."""
-        those = step.sites, frozenset(step.leaves)
-        times, memory = self._counted.pop(those, (0, None))
-        if memory is None or _seldom(times) or self._keeps:
-            memory = memory_of(self.log.engine, step.leaves.values(), self._optimizers)
-        if len(self._counted) > _MOST_COUNTED:
-            self._counted.clear()
-        self._counted[those] = times + 1, memory
-        return memory
+        return self._held.of(step.sites, step.leaves, self._optimizers, anew=self._keeps)
 
     def _close(self, entry: BackwardEvent) -> Kind:
         """The step of this thread has ended, which is of the kind that is returned."""

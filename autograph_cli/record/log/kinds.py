@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 
 from autograph_cli.engines.protocol import Output
 from autograph_cli.graph import Memory, Source, StepKind
-from autograph_cli.graph.trace import (
-    is_small,
-)
+from autograph_cli.graph.trace import is_small
 from autograph_cli.record.log.events import StepLog
 from autograph_cli.record.log.forecast import Left
 from autograph_cli.record.names.source_locations import Site, shown_of
