@@ -436,7 +436,9 @@ def test_every_step_that_is_kept_has_one(steps: str) -> None:
             assert max(node.order for node in step.double) == 1
 
 
-def test_equal_steps_are_differentiated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("large", [derivations.LARGE, 1])
+def test_equal_steps_are_differentiated_once(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derivations, "LARGE", large)  # from there on by a hash
     made = []
     monkeypatch.setattr(derivations, "derive", lambda *args, **kwargs: made.append(0) or derive(*args, **kwargs))
 

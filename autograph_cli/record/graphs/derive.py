@@ -22,6 +22,8 @@ from autograph_cli.record.measure.measures import Measures
 from autograph_cli.record.names.modules import CallEvent
 from autograph_cli.record.names.source_locations import Sources
 
+LARGE = 20_000
+"""Of a step with more events the signature is a hash: it would take as much memory as the graph."""
 MOST_DERIVED = 4
 """The most derivative graphs that are kept for later steps that are equal to theirs."""
 FEW = 16
@@ -151,13 +153,25 @@ def _hang_on_derivatives(log: EventLog, roots: Iterable[Any]) -> bool:
     return False
 
 
+class _Hash:
+    """Takes what a list would, and holds the hash of it alone."""
+
+    value = 0
+
+    def append(self, item: tuple[Any, ...]) -> None:
+        self.value = hash((self.value, item))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter((self.value,))
+
+
 def signature(log: EventLog, step: StepLog, roots: Iterable[Output]) -> tuple[Any, ...]:
     """Return a key of a step: steps with the same key have equal derivative graphs. It holds operations with all that
     they were given, lines, modules, leaves and names."""
     known, leaves, types = log.known, log.leaves, log.engine.types
     places: dict[int, int] = {}
     calls: dict[int, int] = {}
-    found: list[Any] = []
+    found: list[Any] | _Hash = [] if len(step.events) < LARGE else _Hash()
     first = step.passes[0].number if step.passes else 0
 
     def place(output: Output | None) -> Any:
