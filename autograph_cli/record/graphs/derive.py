@@ -23,7 +23,7 @@ from autograph_cli.record.names.modules import CallEvent
 from autograph_cli.record.names.source_locations import Sources
 
 LARGE = 20_000
-"""Of a step with more events the signature is a hash: it would take as much memory as the graph."""
+"""The signature of a step with more events is a hash: it would take as much memory as the graph."""
 MOST_DERIVED = 4
 """The most derivative graphs that are kept for later steps that are equal to theirs."""
 FEW = 16
