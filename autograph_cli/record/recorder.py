@@ -28,7 +28,7 @@ from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import BackwardEvent, StepLog
 from autograph_cli.record.log.forecast import Forecast
 from autograph_cli.record.log.kinds import Finished, Kind, Kinds
-from autograph_cli.record.log.ledger import Books
+from autograph_cli.record.log.ledger import WHOLE, Books
 from autograph_cli.record.log.noticed import CALLS, FEW, Noticed
 from autograph_cli.record.log.saved_tensors import look
 from autograph_cli.record.log.signals import held, of_the_script
@@ -145,7 +145,7 @@ class Recorder:
         self._settled: names.Settled = set()
         self.derivations = Derivations(self.log, self.sources, self._look_back, self.measures, custom=derive)
         self._noted = False
-        """True if the step that is going on is kept by its number, or is going to be the last of its kind."""
+        """True if the step that is going on is one of the first kept by number, or going to be the last of its kind."""
         self._derived = 0
         """The number of derivative graphs made when the last step ended."""
         self._held = HeldBySteps(self.log.engine)
@@ -390,7 +390,7 @@ class Recorder:
 
     def _count(self, sites: tuple[Site, ...], frame: FrameType) -> None:
         """A step has ended that was not followed, with a backward call there."""
-        self._unended = None
+        self._unended, self._noted, self.books.wanted = None, False, False
         if self._tells_kinds:
             kind = self.kinds.ended(sites, self.total)
             if kind.count >= kind.asks:
@@ -410,7 +410,8 @@ class Recorder:
         every = self._all or (self._each and self.selection.last) or self.watch is not None
         may_be = self._may_be_kept() and self.kinds.may_be_last(self.total)
         # Of a step that is kept, what comes after its last pass is heard as well.
-        before, self._noted = self._noted, self._keeps or (may_be and self.kinds.awaits(self.total))
+        chosen = self._keeps and len(self.kept) < WHOLE
+        before, self._noted = self._noted, chosen or (may_be and self.kinds.awaits(self.total))
         self.books.wanted = before or self._noted
         self.log.engine.follow(self._keeps or may_be or every)
 

@@ -13,6 +13,7 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.graph.ledger import Ledger
 from autograph_cli.record.log.ledger import WHOLE
+from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.run import runner
 from autograph_cli.torch import nn
 
@@ -121,6 +122,20 @@ opt = torch.optim.SGD(net.parameters(), lr=0.1)
 """
         found = [each.kind for each in heard(script, tmp_path, engine, steps).later if each.step == number - 1]
         assert found[:2] == ["backward", "step"], loop
+
+
+def test_between_kept_steps_nothing_is_heard() -> None:
+    recorder = Recorder("40", each=False)
+    recorder.start()
+    w = torch.ones(3, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    for _ in range(100):
+        optimizer.zero_grad()
+        (w * w).sum().backward()
+        optimizer.step()
+    ledger = recorder.finish({"w": w}).ledger
+    assert ledger is not None and {each.step for each in ledger.later} == {39}
+    assert len(recorder.books._later) < 10
 
 
 def test_nothing_stays_in_the_place_of_what_was_heard(tmp_path: Path) -> None:
