@@ -339,9 +339,13 @@ class Recorder:
     def _stepping(self) -> None:
         """An optimizer is about to take a step; the passes that it takes it for may have kept their graphs."""
         self.kinds.stepped()
+        if self.log.step.passes and (self._may_be_kept() or self.watch is not None):
+            self.books.guarded(self._before_step)
+
+    def _before_step(self) -> None:
         log, roots = self.log, [root for ref in self._retained if (root := ref()) is not None]
         step = log.step
-        if step.running or not step.passes or not (self._may_be_kept() or self.watch is not None):
+        if step.running:
             return
         if roots and not any(entry.create_graph for entry in step.passes):
             self._derive(roots, again=step.passes[-1].call == "grad")
@@ -353,6 +357,10 @@ class Recorder:
     def _stepped(self, optimizer: Any) -> None:
         """An optimizer has taken a step: so it is over that the passes were part of which kept their graphs, unless the
         optimizer's own step is differentiated."""
+        if self._unended is not None or self.log.step.passes:
+            self.books.guarded(self._after_step, optimizer)
+
+    def _after_step(self, optimizer: Any) -> None:
         step, unended, self._unended = self.log.step, self._unended, None
         if step.running or any(group.get("differentiable") for group in optimizer.param_groups):
             return

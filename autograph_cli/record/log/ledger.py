@@ -79,7 +79,7 @@ class Books:
         """True if what happens now may be of a step that is kept."""
         self.parameters = Parameters(log)
         self._optimizers: list[_Optimizer] = []
-        self._hooks = Hooks(log, self.parameters, self._guarded, lambda: self.hears)
+        self._hooks = Hooks(log, self.parameters, self.guarded, lambda: self.hears)
         self._stepping: list[_Stepping] = []
         self._updates: list[range] = []
         """The events that steps themselves made, which update parameters and are on no way to a loss."""
@@ -120,7 +120,7 @@ class Books:
     def _is_early(self) -> bool:
         return self.steps < WHOLE
 
-    def _guarded(self, function: Callable[..., Any], *args: Any) -> Any:
+    def guarded(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call what must not disturb the script."""
         if self._log.engine.is_transforming():
             return None
@@ -137,7 +137,7 @@ class Books:
         if not self.hears or self._within:
             self._more += not self._within
             return nothing
-        return self._guarded(getattr(self, f"_{kind}"), function, args, kwargs) or nothing
+        return self.guarded(getattr(self, f"_{kind}"), function, args, kwargs) or nothing
 
     def _tick(self) -> int:
         self._clock += 1
@@ -153,7 +153,7 @@ class Books:
 
     def _optimizer(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         site = site_of(_caller())
-        return args, lambda _: hasattr(args[0], "param_groups") and self._guarded(self._made, args[0], site)
+        return args, lambda _: hasattr(args[0], "param_groups") and self.guarded(self._made, args[0], site)
 
     def _made(self, optimizer: Any, site: Site | None) -> int:
         holds = self.parameters.set_of(self.parameters.held(optimizer))
@@ -168,10 +168,10 @@ class Books:
         return self._made(optimizer, None)
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        self._guarded(self.stepping)
+        self.stepping()
         self._log.thread.updates = True
         if self.hears:
-            self._guarded(self._begin, optimizer, site_of(_caller()))
+            self.guarded(self._begin, optimizer, site_of(_caller()))
         else:
             self._more += 1
 
@@ -192,8 +192,8 @@ class Books:
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._log.thread.updates = False
         if self._stepping:
-            self._guarded(self._stepped, optimizer)
-        self._guarded(self.stepped, optimizer)
+            self.guarded(self._stepped, optimizer)
+        self.stepped(optimizer)
 
     def _stepped(self, optimizer: Any) -> None:
         index, stepping = self._index(optimizer), self._stepping
@@ -272,7 +272,7 @@ class Books:
 
         def done(_: Any) -> None:
             self._within -= 1
-            self._guarded(note)
+            self.guarded(note)
 
         def note() -> None:
             optimizer = getattr(args[0], "optimizer", None)
@@ -405,7 +405,7 @@ class Books:
                 words=name,
             )
 
-        return args, lambda result: self._guarded(note, result)
+        return args, lambda result: self.guarded(note, result)
 
     def _unscale(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         optimizer = args[1] if len(args) > 1 else kwargs.get("optimizer")
@@ -429,7 +429,7 @@ class Books:
         if len(args) < 2 or not callable(args[1]):
             return None
         where = self._tick(), site_of(_caller())
-        return args, partial(self._guarded, self._hooks.registered, function.__name__, args[0], args[1], *where)
+        return args, partial(self.guarded, self._hooks.registered, function.__name__, args[0], args[1], *where)
 
     def _hooked(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A module is called whose gradients hooks want to see."""
