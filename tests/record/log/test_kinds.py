@@ -192,7 +192,7 @@ def test_the_first_and_the_last_of_each_kind_are_kept(
 
 
 def test_steps_within_a_closure_are_told() -> None:
-    assert step_table.optimizers(record(by_closure)) == ["optimizer: backward runs within its steps, by a closure"]
+    assert step_table.optimizers(record(by_closure)) == ["optimizer: passes run within its steps"]
 
 
 @pytest.mark.parametrize("critics", [1, 3, 5])
