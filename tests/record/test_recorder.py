@@ -453,6 +453,10 @@ def test_equal_steps_are_differentiated_once(large: int, monkeypatch: pytest.Mon
     assert len(made) == 2
 
 
+def test_a_node_of_another_engine_is_none_of_this_one() -> None:
+    assert Recorder().log.engine.told_number(object()) is None
+
+
 # ---------------------------------------------------------------- the observer's slot
 
 
