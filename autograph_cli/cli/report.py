@@ -50,12 +50,20 @@ def report(trace: Trace, where: Path | None, folder: Path, last: bool = False) -
             lines += _step(step)
         if trace.failure:
             lines.append(("failed", f"{trace.failure}; what was recorded before is kept{_unseen(trace)}"))
+    lines += _breaks(trace)
     if has_graph(trace):
         lines.append(("engine", _engine(trace)))
     if where is not None:
         shown = where.relative_to(folder) if where.is_relative_to(folder) else where
         lines.append(("trace", str(shown)))
     return [(label, visible(text)) for label, text in lines]
+
+
+def _breaks(trace: Trace) -> list[tuple[str, str]]:
+    """The places where `torch.compile` ended a graph, and why: the first ones."""
+    found = [(one.name, at) for one in trace.notices if one.kind == "break" and (at := one.source)]
+    lines = [("break", f"{at.file}:{at.line}: torch.compile ended a graph here: {why}") for why, at in found[:MOST]]
+    return lines + ([("break", f"and {len(found) - MOST} more")] if len(found) > MOST else [])
 
 
 def _engine(trace: Trace) -> str:

@@ -49,7 +49,8 @@ FAILURES = ("AG0",)
     "--steps",
     type=StepsType(),
     help="Steps to keep: first, last, all, 3, 10:20, 1::100, or several with commas. "
-    f"A step ends with a backward pass that frees its graph.  [default: {USUAL}; {COMPARED} with --record values]",
+    "A step ends with a backward pass that frees its graph, or an optimizer's step for passes that kept theirs.  "
+    f"[default: {USUAL}; {COMPARED} with --record values]",
 )
 @click.option(
     "--record",

@@ -19,9 +19,9 @@ from autograph_cli.graph import step_table
 def steps(ctx: click.Context, source: Source, as_json: bool) -> None:
     """List the steps of the last run, of a TRACE, or of FILE.py, which is run first.
 
-    A step ends with a backward pass that frees its graph. Steps that the same line ended are one kind: of each the
-    first and the last are kept, unless `run --steps` says otherwise. `--step` of the other commands takes a number of
-    this list, a line, or the name of a root.
+    A step ends with a backward pass that frees its graph, or with an optimizer's step for passes that kept theirs.
+    Steps that the same line ended are one kind: of each the first and the last are kept, unless `run --steps` says
+    otherwise. `--step` of the other commands takes a number of this list, a line, or the name of a root.
 
     \b
       autograph steps

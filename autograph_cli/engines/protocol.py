@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from autograph_cli.engines.held import ById, Drawn, Held
-from autograph_cli.graph import Graph, Saved, TensorType
+from autograph_cli.graph import Graph, Saved, Source, TensorType
 
 Output = int | tuple[int, int]
 """An output of a node: the node's number where it is output 0, else (number, output)."""
@@ -270,8 +270,9 @@ class Listener(Protocol):
     def was_freed(self, number: int) -> bool:
         """Return whether a pass is known to have freed what this node saved."""
 
-    def passed(self) -> None:
-        """A step has ended of which nothing was told, for the listener did not follow."""
+    def passed(self, kept: bool) -> None:
+        """A backward pass has ended of which nothing was told, for the listener did not follow; it may have `kept` its
+        graph."""
 
     def failed(self, error: Exception) -> None:
         """The listener made an error, which the script must not see."""
@@ -304,6 +305,9 @@ class Events(Protocol):
 
     def stop(self) -> None:
         """Tell it no more."""
+
+    def breaks(self) -> Sequence[tuple[str, Source]]:
+        """The places where a compiler has ended a graph since the start, each with the reason before it."""
 
     def follow(self, on: bool) -> None:
         """Set whether the listener follows what comes now; it may be told all the same, if that costs nothing."""
@@ -420,6 +424,9 @@ class TensorFacts(Protocol):
 
     def array(self, x: Any) -> Any:
         """The numbers of a tensor or of a gradient; None where they are not to be read."""
+
+    def arrays(self, tensors: Iterable[Any]) -> list[Any]:
+        """The numbers of each tensor; None also on a GPU, for which the script would wait."""
 
     def memory(self, x: Any) -> tuple[Any, int] | None:
         """Return what lives as long as the memory of a tensor or a gradient, and its bytes; None where there is no

@@ -152,7 +152,7 @@ class Happening(Record, frozen=True):
 
 
 class Ledger(Record, frozen=True):
-    """The ledger of a run, from its beginning on until `whole` steps of the trace had ended."""
+    """The ledger of a run: its first steps, and those of the later ones that are kept."""
 
     parameters: tuple[Parameter, ...] = ()
     modules: tuple[Module, ...] = ()
@@ -162,7 +162,9 @@ class Ledger(Record, frozen=True):
     hooks: tuple[Hook, ...] = ()
     keepers: tuple[Keeper, ...] = ()
     more: int = 0
-    """The number of later happenings, which are not written down."""
+    """The number of happenings that are not written down."""
+    later: tuple[Happening, ...] = ()
+    """The happenings of kept steps that come after a gap, over which nothing is concluded from them."""
 
     def parameters_of(self, number: int) -> tuple[int, ...]:
         """The parameters of a set."""
@@ -178,7 +180,7 @@ class Ledger(Record, frozen=True):
         if any(not 0 <= number < parameters for each in self.sets for number in each):
             return "names a parameter that is not there"
         named = [each.holds for each in self.optimizers]
-        for each in self.happenings:
+        for each in (*self.happenings, *self.later):
             named += (each.given, each.ready, each.zero, each.gone, each.moved, each.frozen)
             if each.optimizer is not None and not 0 <= each.optimizer < len(self.optimizers):
                 return "names an optimizer that is not there"

@@ -20,7 +20,7 @@ def ledger_text(ledger: Ledger) -> str:
     hooks = [hook_text(ledger, each) for each in ledger.hooks]
     lines = [*_optimizers(ledger), *hooks, *_happenings(ledger), *map(_keeper, ledger.keepers)]
     if ledger.more:
-        lines.append(f"{ledger.more} more were heard later, and not written down")
+        lines.append(f"{ledger.more} more were heard {'in between' if ledger.later else 'later'}, and not written down")
     return "\n".join(lines or ["nothing was heard"]) + "\n"
 
 
@@ -40,7 +40,7 @@ def hook_text(ledger: Ledger, each: Hook) -> str:
 
 def _happenings(ledger: Ledger) -> Iterator[str]:
     step = -1
-    for each in ledger.happenings:
+    for each in (*ledger.happenings, *ledger.later):
         if each.step != step:
             step = each.step
             yield f"step {step + 1}"

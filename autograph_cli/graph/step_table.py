@@ -131,7 +131,7 @@ def _turns(ledger: Ledger) -> Iterator[str]:
                 passes = 0
         many = [f"{count} pass{'es' * (count != 1)}" for count in sorted(counts)]
         if within:
-            yield f"{name}: backward runs within its steps, by a closure"
+            yield f"{name}: passes run within its steps"
         elif len(many) == 1:
             yield f"{name}: {many[0]}, one step"
         elif many:

@@ -50,8 +50,10 @@ def to_text(graph: Graph, *, details: bool = False, shown: Collection[str] = ())
         lines += [_pass_line(entry, names, details) for entry in graph.passes]
     lines.append("")
     text = "\n".join(lines)
-    plain = "\t" not in text and text.count("\n") == len(lines) - 1
-    return visible_lines(text) if plain else "\n".join(map(visible, lines))
+    if "\t" in text or text.count("\n") != len(lines) - 1:
+        return "\n".join(map(visible, lines))
+    del lines, orders  # of a million nodes, as much memory again
+    return visible_lines(text)
 
 
 def _summary(graph: Graph) -> str:

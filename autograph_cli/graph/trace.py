@@ -59,7 +59,8 @@ class Profile(Record, frozen=True):
 
 
 class Step(Record, frozen=True):
-    """Everything up to and including a backward pass that frees its graph."""
+    """Everything up to and including a backward pass that frees its graph, or an optimizer's step for passes that kept
+    theirs."""
 
     number: Count
     graph: Graph
@@ -124,11 +125,12 @@ class Notice(Record, frozen=True):
     """`unused`: an optimizer has it and no operation took it. `unreached`: operations took it, and it never had a
     gradient. `stale`: a backward call added to a gradient that was there before the parameter was changed. `examples`,
     `rows`, `future`, `input`, `parameter`: what a result hangs on and should not, or the other way round; `unchecked`:
-    why it is not known. `broken`: the error of the recorder's own that ended the recording."""
+    why it is not known. `break`: why `torch.compile` ended a graph there. `broken`: the error of the recorder's own
+    that ended the recording."""
     name: str
-    """The parameter; of a result, the sentence."""
+    """The parameter; of a result, the sentence; of a graph that ended, the reason."""
     source: Source | None = None
-    """The line of the backward call."""
+    """The line of the backward call; where a graph ended, that line."""
     step: Count = 0
 
 

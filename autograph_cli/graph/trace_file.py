@@ -156,6 +156,7 @@ def _nodes(rows: _Rows) -> tuple[Node, ...]:
     """The nodes of these lines; raises ValueError where one is none."""
     nodes: list[Node] = []
     same: dict[Any, Any] = {}
+    last: dict[str, Node] = {}
     lines = iter(rows)
     batch = list(itertools.islice(lines, BATCH))
     while batch:
@@ -166,21 +167,31 @@ def _nodes(rows: _Rows) -> tuple[Node, ...]:
                 raise ValueError
             text = text[:-2]
         for node in decoded(b"[" + text + b"]", tuple[Node, ...]):
-            _share(node, same)
+            _share(node, same, last)
             nodes.append(node)
         batch = following
     return tuple(nodes)
 
 
-def _share(node: Node, same: dict[Any, Any]) -> None:
-    """Let a node hold what is equal in others as one object: lines, names, and where both are alike its edges."""
+def _share(node: Node, same: dict[Any, Any], last: dict[str, Node]) -> None:
+    """Let a node hold what is equal in others as one object: lines and names; what it makes and keeps, where the last
+    one of its name has the same; and its edges, where they are its arguments."""
     for field in ("source", "name", "op"):
         value = getattr(node, field)
         force_setattr(node, field, same.setdefault(value, value))
+    before = last.get(node.name)
+    last[node.name] = node
+    for field in ("outputs", "saved", "constants") if before is not None else ():
+        value, known = getattr(node, field), getattr(before, field)
+        if value == known:
+            force_setattr(node, field, known)
     for saved in node.saved:
         force_setattr(saved, "name", same.setdefault(saved.name, saved.name))
-    if node.args == node.next:
-        force_setattr(node, "args", node.next)
+    following = (
+        node.next if len(node.next) == len(node.args) else tuple([edge for edge in node.next if edge is not None])
+    )
+    if node.args == following:
+        force_setattr(node, "args", following)
 
 
 class _Unread(Sequence[Node]):

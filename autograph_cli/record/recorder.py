@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -17,9 +17,7 @@ from msgspec.structs import replace
 from autograph_cli.engines import connect
 from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Connect, key_of
 from autograph_cli.graph import Graph, Memory, Notice, Step, Trace
-from autograph_cli.graph.trace import (
-    is_small,
-)
+from autograph_cli.graph.trace import is_small
 from autograph_cli.record.graphs.build import Span, build
 from autograph_cli.record.graphs.derive import Derivations, not_chosen
 from autograph_cli.record.graphs.roots import is_operation, made_in, name_of
@@ -30,14 +28,14 @@ from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import BackwardEvent, StepLog
 from autograph_cli.record.log.forecast import Forecast
 from autograph_cli.record.log.kinds import Finished, Kind, Kinds
-from autograph_cli.record.log.ledger import Books
+from autograph_cli.record.log.ledger import WHOLE, Books
 from autograph_cli.record.log.noticed import CALLS, FEW, Noticed
 from autograph_cli.record.log.saved_tensors import look
 from autograph_cli.record.log.signals import held, of_the_script
 from autograph_cli.record.log.steps import ALL, Progress, Selection
 from autograph_cli.record.measure.independence import INDEPENDENCE, Calls
 from autograph_cli.record.measure.measures import Measures
-from autograph_cli.record.measure.memory import memory_of, optimizers_in
+from autograph_cli.record.measure.memory import HeldBySteps, optimizers_in, seldom
 from autograph_cli.record.measure.watch import Watch
 from autograph_cli.record.names import variables as names
 from autograph_cli.record.names.source_locations import Site, Sources, callers_of, script_frames
@@ -49,12 +47,6 @@ COSTLY = 1e-4
 """The seconds for each operation from which on an engine is not followed in each step."""
 DERIVING = 3
 """The cost of making a step's derivative graph, about, as a multiple of the cost of following the step."""
-_MOST_COUNTED = 64
-"""The most sets of parameters for which the last count of memory is remembered."""
-
-
-def _seldom(times: int) -> bool:
-    return times & (times - 1) == 0  # 0, 1, 2, 4, 8, ...
 
 
 class _Log(EventLog):
@@ -77,8 +69,8 @@ class _Log(EventLog):
     def collective(self, call: CollectiveCall) -> None:
         self._recorder.collectives.begins(call)
 
-    def passed(self) -> None:
-        self._recorder.passed(sys._getframe(1))
+    def passed(self, kept: bool) -> None:
+        self._recorder.passed(sys._getframe(1), kept)
 
 
 class Recorder:
@@ -124,7 +116,7 @@ class Recorder:
         self.noticed = Noticed(self.log, functools.partial(self.books.parameters.is_set, surely=True))
         self.collectives = Collectives(self.log, self.sources.source, self._number)
         self.measures = Measures(self.log, measured) if measured else None
-        self.watch = Watch(self.log.engine, watch) if watch else None
+        self.watch = Watch(self.log, watch) if watch else None
         self.models = Calls(self.log.engine) if INDEPENDENCE in record else None
         """The inputs that models were called with; their results are looked at in the end."""
         self.slow = SLOW
@@ -144,14 +136,19 @@ class Recorder:
         self.watcher: Callable[[Progress], None] | None = None
         """Told of each step when it has ended."""
         self.kinds, self._forecast = Kinds(), Forecast(self.log.engine.tensor)
-        self.books.stepped = self.kinds.stepped
+        self.books.stepping, self.books.stepped = self._stepping, self._stepped
+        self._retained: list[weakref.ref[Any]] = []
+        """The roots of the last backward call, if that kept its graph."""
+        self._unended: tuple[Site, ...] | None = None
+        """The place of a backward call that kept its graph and was not followed."""
         self._optimizers: list[weakref.ref[Any]] = []
         self._settled: names.Settled = set()
         self.derivations = Derivations(self.log, self.sources, self._look_back, self.measures, custom=derive)
+        self._noted = False
+        """True if the step that is going on is one of the first kept by number, or going to be the last of its kind."""
         self._derived = 0
         """The number of derivative graphs made when the last step ended."""
-        self._counted: dict[tuple[tuple[Site, ...], frozenset[int]], tuple[int, Memory]] = {}
-        """By the call that ends a step, and its parameters: how often there was one, and its memory as counted last."""
+        self._held = HeldBySteps(self.log.engine)
 
     def start(self) -> None:
         """Begin to follow the engine."""
@@ -183,7 +180,8 @@ class Recorder:
                 if self.watch is not None:
                     self.watch.finish(scope)
                 self._look_at(scope)
-                found = replace(self.trace(), ledger=self.books.finish(scope))
+                found = self.trace()
+                found = replace(found, ledger=self.books.finish(scope, {step.number for step in found.steps}))
                 found = replace(found, notices=(*found.notices, *self._influences()))
                 self.kept.clear()  # whoever has the trace may let go of it
                 return found
@@ -223,7 +221,7 @@ class Recorder:
                 total += 1
                 if self._wanted():
                     look(self.log, step)
-                    self._counted.clear()
+                    self._held.clear()
                     if self.measures is not None:
                         self.measures.ended()
                     if step.passes and not step.running:  # a call that kept the graph ended one more turn
@@ -245,6 +243,7 @@ class Recorder:
                 notices=(
                     *self.noticed.notices(self.sources.source),
                     *([Notice("broken", self.broken)] if self.broken else []),
+                    *(Notice("break", why, self.sources.placed_at(at)) for why, at in self.log.engine.breaks()),
                 ),
                 watched=watched,
                 collectives=self.collectives.found(),
@@ -295,18 +294,14 @@ class Recorder:
             step.variables = names.scan(log, spaces, None if self._keeps else self._settled)
             again = call.kind == "grad" and step.derived[0] is None and any(entry.create_graph for entry in step.passes)
             if not call.create_graph and (again or not call.keeps_graph):
-                kind = self.kinds.known(step.sites)
-                if kind is not None and not call.keeps_graph:
-                    self._trim(step, call, kind)
-                chosen = kind is None or self.selection.names(self.total) or not self._each
-                step.derived = self.derivations.of_call(call, chosen=chosen)
+                self._derive(call.roots, again=call.kind == "grad", whole=call.keeps_graph)
             if not call.keeps_graph:
                 if call.create_graph:
                     step.derived = None, ""
                 look(log, step)
                 if self.watch is not None:
-                    self.watch.begins(self._leaves(step.leaves))
-                if self._keeps or _seldom(self.total):
+                    self.watch.begins()
+                if self._keeps or seldom(self.total):
                     self._optimizers = optimizers_in(log.engine, spaces) or self._optimizers
                     self.noticed.look_at(self._optimizers, spaces)
             if self._notices(call):
@@ -322,29 +317,57 @@ class Recorder:
         if self._notices(call) and not entry.failed and self._may_be_kept():
             self.noticed.ends(entry, self.total)
         self.books.ends(call, entry)
+        tensor = self.log.engine.tensor
+        self._retained = (
+            [weakref.ref(root) for root in call.roots if isinstance(root, tensor)] if call.keeps_graph else []
+        )
         if not (entry.failed or call.keeps_graph or self.log.step.running):
             if self.watch is not None:
-                self.watch.ends(self._given(call, entry), self.total)
+                self.watch.ends(entry, call.found, self.total)
             self._close(entry)
 
-    def _given(self, call: BackwardCall, entry: BackwardEvent) -> Iterator[tuple[str, Any, Any]]:
-        """The leaves to which a backward call gave a gradient: their names, themselves, and it."""
-        parameters = self.log.step.leaves
-        found = {key_of(x): g for x, g in zip(entry.inputs or (), call.found or (), strict=False) if x is not None}
-        for name, key, leaf in self._named(parameters):
-            grad = found.get(key) if call.kind == "grad" else leaf.grad if key in entry.ran else None
-            if grad is not None:
-                yield name, leaf, grad
+    def _derive(self, roots: Sequence[Any], *, again: bool, whole: bool = False) -> None:
+        """Have at hand the derivative graph of the step that the call of these roots is going to end, and leave out of
+        it, unless it is wanted `whole`, what belongs to no turn of a loop."""
+        step = self.log.step
+        kind = self.kinds.known(step.sites)
+        if kind is not None and not whole:
+            self._trim(step, roots, kind)
+        chosen = kind is None or self.selection.names(self.total) or not self._each
+        step.derived = self.derivations.of_call(roots, again=again, chosen=chosen)
 
-    def _leaves(self, parameters: Mapping[int, weakref.ref[Any]]) -> Iterator[tuple[str, Any]]:
-        return ((name, leaf) for name, _, leaf in self._named(parameters))
+    def _stepping(self) -> None:
+        """An optimizer is about to take a step; the passes that it takes it for may have kept their graphs."""
+        self.kinds.stepped()
+        if self.log.step.passes and (self._may_be_kept() or self.watch is not None):
+            self.books.guarded(self._before_step)
 
-    def _named(self, parameters: Mapping[int, weakref.ref[Any]]) -> Iterator[tuple[str, int, Any]]:
-        """The name, the key and the tensor of each leaf that is there."""
-        for key, ref in parameters.items():
-            leaf = ref()
-            if leaf is not None:
-                yield next(iter(self.log.names_of(key)), ""), key, leaf
+    def _before_step(self) -> None:
+        log, roots = self.log, [root for ref in self._retained if (root := ref()) is not None]
+        step = log.step
+        if step.running:
+            return
+        if roots and not any(entry.create_graph for entry in step.passes):
+            self._derive(roots, again=step.passes[-1].call == "grad")
+        look(log, step)
+        if self.watch is not None:
+            self.watch.begins()
+            self.watch.ends(step.passes[-1], None, self.total)
+
+    def _stepped(self, optimizer: Any) -> None:
+        """An optimizer has taken a step: so it is over that the passes were part of which kept their graphs, unless the
+        optimizer's own step is differentiated."""
+        if self._unended is not None or self.log.step.passes:
+            self.books.guarded(self._after_step, optimizer)
+
+    def _after_step(self, optimizer: Any) -> None:
+        step, unended, self._unended = self.log.step, self._unended, None
+        if step.running or any(group.get("differentiable") for group in optimizer.param_groups):
+            return
+        if unended is not None:
+            self._count(unended, sys._getframe(1))
+        elif step.passes and not step.passes[-1].failed:
+            self._close(step.passes[-1]).stepped = True
 
     def _notices(self, call: BackwardCall) -> bool:
         """Return whether it is looked at to which gradients a call adds."""
@@ -365,10 +388,19 @@ class Recorder:
         """Return whether the step that is going on is kept, or may turn out to be the first or the last of a kind."""
         return self.selection.first or self._wanted()
 
-    def passed(self, frame: FrameType) -> None:
-        """A step has ended here that was not followed."""
+    def passed(self, frame: FrameType, kept: bool) -> None:
+        """A backward call has ended here that was not followed, and with it its step, unless it `kept` its graph."""
+        sites = callers_of(frame) if self._tells_kinds else ()
+        if kept:
+            self._unended = sites
+        else:
+            self._count(sites, frame)
+
+    def _count(self, sites: tuple[Site, ...], frame: FrameType) -> None:
+        """A step has ended that was not followed, with a backward call there."""
+        self._unended, self._noted, self.books.wanted = None, False, False
         if self._tells_kinds:
-            kind = self.kinds.ended(callers_of(frame), self.total)
+            kind = self.kinds.ended(sites, self.total)
             if kind.count >= kind.asks:
                 self._foresee(kind, frame)
         self.total += 1
@@ -385,6 +417,10 @@ class Recorder:
         self._keeps, self._next = self.selection.keeps(self.total), self.selection.after(self.total)
         every = self._all or (self._each and self.selection.last) or self.watch is not None
         may_be = self._may_be_kept() and self.kinds.may_be_last(self.total)
+        # Of a step that is kept, what comes after its last pass is heard as well.
+        chosen = self._keeps and len(self.kept) < WHOLE
+        before, self._noted = self._noted, chosen or (may_be and self.kinds.awaits(self.total))
+        self.books.wanted = before or self._noted
         self.log.engine.follow(self._keeps or may_be or every)
 
     def _foresee(self, kind: Kind, frame: FrameType) -> None:
@@ -392,26 +428,18 @@ class Recorder:
         if kind.count >= kind.asks and self.selection.last:
             self.kinds.foresee(kind, self._forecast.left(frame, kind.count))
 
-    def _trim(self, step: StepLog, call: BackwardCall, kind: Kind) -> None:
+    def _trim(self, step: StepLog, those: Sequence[Any], kind: Kind) -> None:
         """Leave out what ran before a turn of a loop began: all of that on which nothing in it hangs, but for the first
         turn, which has what leads to the loop."""
-        roots = [output for output in map(self.log.engine.root, call.roots) if output is not None]
+        roots = [output for output in map(self.log.engine.root, those) if output is not None]
         starts = [*map(key_of, roots), *(key for each in step.passes for key in each.ran)]
         forgetting.leave_out(self.log, step, starts, kind.lines)
 
     def _memory(self, step: StepLog) -> Memory:
-        """The bytes that are held; of steps of a kind with the same parameters they are counted less and less often."""
-        those = step.sites, frozenset(step.leaves)
-        times, memory = self._counted.pop(those, (0, None))
-        if memory is None or _seldom(times) or self._keeps:
-            memory = memory_of(self.log.engine, step.leaves.values(), self._optimizers)
-        if len(self._counted) > _MOST_COUNTED:
-            self._counted.clear()
-        self._counted[those] = times + 1, memory
-        return memory
+        return self._held.of(step.sites, step.leaves, self._optimizers, anew=self._keeps)
 
-    def _close(self, entry: BackwardEvent) -> None:
-        """The step of this thread has ended."""
+    def _close(self, entry: BackwardEvent) -> Kind:
+        """The step of this thread has ended, which is of the kind that is returned."""
         log, step = self.log, self.log.step
         log.modules.settle()
         if self.measures is not None:
@@ -438,7 +466,9 @@ class Recorder:
         self.collectives.ended([step.number for step in self.kept])
         if self.watcher is not None:
             self.watcher(Progress(self.total, len(step.events), len(self.kept)))
+        self._unended = None
         self._follow()
+        return kind
 
     def _hold(self, done: Finished, kind: Kind) -> None:
         """Keep a finished step, now or if no other of its kind comes; let go of the one that it comes after."""

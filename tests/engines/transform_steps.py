@@ -1,4 +1,5 @@
-"""Loops of five turns with transforms of `torch.func`: prints how many steps each has.
+"""Loops of five turns with transforms of `torch.func`: prints how many steps each has, and the highest order of
+the last one.
 
 python transform_steps.py torch
 """
@@ -18,6 +19,7 @@ hessian, vjp, vmap = func.hessian, func.vjp, func.vmap
 def loss(w, x):
     return ((x @ w) ** 2).mean()
 w, u, x, model = torch.ones(3), torch.ones(3, requires_grad=True), torch.ones(4, 3), torch.nn.Linear(3, 1)
+number = torch.tensor(2.0, requires_grad=True)
 parameters = dict(model.named_parameters())
 for turn in range(5):
 """
@@ -30,6 +32,7 @@ LOOPS = {
     "twice": "grad(grad(lambda v: v**3))(w[0])",
     "an inner loop": "loss(u - 0.1 * grad(loss)(u, x), x).backward()",
     "a variable of the outside": "grad(lambda w: (w * u).sum())(w).sum().backward()",
+    "a number of the outside": "grad(lambda w: (number * w**2).sum())(w).sum().backward()",
     "parameters let go": "grad(lambda p: functional_call(model, p, x).sum())({k: v.detach() for k, v in parameters.items()})",
     "parameters held": "grad(lambda p: functional_call(model, p, x).pow(2).mean())(parameters)",
     "a pull that is kept": "vjp(torch.sin, w)[1](w)",
@@ -49,7 +52,8 @@ def main(engine: str) -> None:
         recorder.start()
         exec(compile(f"{HEAD}    {loop}\n", f"{name}.py", "exec"), scope)
         trace = recorder.finish(scope)
-        found[name] = recorder.broken or trace.total_steps
+        nodes = [node for node in trace.steps[-1].graph if node.kind == "operation"]
+        found[name] = recorder.broken or [trace.total_steps, max(node.order for node in nodes)]
     print(json.dumps(found))
 
 

@@ -182,3 +182,26 @@ def test_what_nodes_have_in_common_is_one_object() -> None:
     _, first, second = read_trace(written(trace_of(Graph(tuple(map(node, range(3))))))).steps[0].graph.nodes
     assert first.name is second.name and first.op is second.op and first.saved[0].name is second.saved[0].name
     assert first.args is first.next == second.next
+
+
+def test_a_node_of_a_long_chain_takes_little_memory() -> None:
+    """It has its number, its edge and two tuples of its own; all else it has in common with the one before."""
+
+    def node(at: int) -> Node:
+        edge, given = ((Edge(at - 1), None), (Edge(at - 1),)) if at else ((), ())
+        kept = (Saved("_saved_other", "float32[]", "", 4, 0),)
+        constants = (("other", "1.0"),)
+        return Node(
+            at, "operation", "MulBackward0", "mul", (Output(TYPE),), edge, given, saved=kept, constants=constants
+        )
+
+    data = written(trace_of(Graph(tuple(map(node, range(20_000))))))
+    tracemalloc.start()
+    try:
+        nodes = read_trace(data).steps[0].graph.nodes
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 480 * len(nodes)
+    assert nodes[7].outputs is nodes[9].outputs and nodes[7].saved is nodes[9].saved
+    assert nodes[7].args[0] is nodes[7].next[0]

@@ -436,7 +436,9 @@ def test_every_step_that_is_kept_has_one(steps: str) -> None:
             assert max(node.order for node in step.double) == 1
 
 
-def test_equal_steps_are_differentiated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("large", [derivations.LARGE, 1])
+def test_equal_steps_are_differentiated_once(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derivations, "LARGE", large)  # from there on by a hash
     made = []
     monkeypatch.setattr(derivations, "derive", lambda *args, **kwargs: made.append(0) or derive(*args, **kwargs))
 
@@ -449,6 +451,10 @@ def test_equal_steps_are_differentiated_once(monkeypatch: pytest.MonkeyPatch) ->
 
     record(script, "all")
     assert len(made) == 2
+
+
+def test_a_node_of_another_engine_is_none_of_this_one() -> None:
+    assert Recorder().log.engine.told_number(object()) is None
 
 
 # ---------------------------------------------------------------- the observer's slot

@@ -24,6 +24,7 @@ from autograph_cli.engines.protocol import (
     uncounted,
 )
 from autograph_cli.engines.values import shown
+from autograph_cli.graph import Source
 from autograph_cli.torch._core.base.state import process_state, thread_state
 from autograph_cli.torch._core.operations.operation import Operation
 from autograph_cli.torch._core.running.modes import kept
@@ -60,6 +61,11 @@ class Builtin(Tensors, Measuring):
         if process_state.observer is self:
             process_state.observer = None
 
+    @staticmethod
+    def breaks() -> Sequence[tuple[str, Source]]:
+        """Return none: nothing is compiled."""
+        return ()
+
     def follow(self, on: bool) -> None:
         """Turn telling on or off; what is not told costs next to nothing."""
         if process_state.passed == self._passed and process_state.observer is (None if on else self):
@@ -73,12 +79,12 @@ class Builtin(Tensors, Measuring):
         finally:
             process_state.observer = before
 
-    def _passed(self) -> None:
+    def _passed(self, kept: bool) -> None:
         """A backward pass has run that was not told."""
         if not thread_state.unobserved:
             with self.listener.lock:
                 try:
-                    self.listener.passed()
+                    self.listener.passed(kept)
                 except Exception as error:
                     self.listener.failed(error)
 

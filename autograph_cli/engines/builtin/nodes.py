@@ -77,7 +77,8 @@ class Nodes:
         return [key if (key := node._ag_seq) in known else number(node) for node in nodes]
 
     def told_number(self, node: Node) -> int | None:
-        return node._ag_seq if node._ag_seq in self.known else None
+        number = getattr(node, "_ag_seq", None)  # PyTorch may be in the process as well, with nodes of its own
+        return number if number in self.known else None
 
     def number(self, node: Node) -> int:
         if node.__class__ is AccumulateGrad:

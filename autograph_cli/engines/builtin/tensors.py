@@ -136,6 +136,9 @@ class Tensors(Nodes):
     def array(self, x: Any) -> Any:
         return readable_array(getattr(x, "_ag_raw", x))
 
+    def arrays(self, tensors: Iterable[Any]) -> list[Any]:
+        return [self.array(x) if self.device(x) == "cpu" else None for x in tensors]
+
     def tensors_in(self, values: Iterable[Any]) -> Iterator[Tensor]:
         """The tensors among arguments or results."""
         for x in values:

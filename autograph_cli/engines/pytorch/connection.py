@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import linecache
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,7 +43,8 @@ from autograph_cli.engines.pytorch.private import (
     sequence_number,
     untouched,
 )
-from autograph_cli.engines.pytorch.private_compiler import uncounted
+from autograph_cli.engines.pytorch.private_compiler import graph_breaks, uncounted
+from autograph_cli.graph import Source
 
 _NOT_OF_NUMBERS = ("size", "dtype", "layout", "device", "pin_memory")
 """Arguments of what makes tensors that tell of them, not of their numbers."""
@@ -63,7 +65,7 @@ class PyTorch(Nodes, Measuring):
 
     def __init__(self, listener: Listener) -> None:
         super().__init__(listener)
-        self.measured = False
+        self.measured, self._broken = False, 0
         self.watcher: Callable[..., None] | None = None
         self.changing: Callable[..., None] | None = None
         self._operation: Any = None
@@ -75,7 +77,15 @@ class PyTorch(Nodes, Measuring):
         return contextlib.nullcontext()
 
     def start(self) -> None:
+        self._broken = len(graph_breaks())
         passes.attach(self)
+
+    def breaks(self) -> list[tuple[str, Source]]:
+        found = dict.fromkeys(graph_breaks()[self._broken :])
+        return [
+            (why, Source(file, line, linecache.getline(file, line).strip(), "" if name == "<module>" else name))
+            for why, file, line, name in found
+        ]
 
     def stop(self) -> None:
         passes.detach(self)
@@ -114,11 +124,11 @@ class PyTorch(Nodes, Measuring):
                 self.listener.failed(error)
         return None
 
-    def passed(self) -> None:
-        """Tell of the end of a step that was not followed, of which the listener asks nothing."""
+    def passed(self, kept: bool) -> None:
+        """Tell of the end of a pass that was not followed, of which the listener asks nothing."""
         with self.listener.lock:
             try:
-                self.listener.passed()
+                self.listener.passed(kept)
             except Exception as error:
                 self.listener.failed(error)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autograph_cli.engines.pytorch import hooks, private, private_compiler
-from autograph_cli.engines.pytorch.saved import until_broken
+from autograph_cli.engines.pytorch.saved import is_custom, is_packed, until_broken
 
 
 class BackwardCall:
@@ -98,9 +98,9 @@ def _reached(roots: Any, nodes: list[Any], kept: set[tuple[Any, int]]) -> list[A
 def _run_unfollowed(roots: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs a pass of a step that is not followed, and tells that it is over."""
     result = _original(roots, *args, **kwargs)
-    listening, keeps_graph = hooks.listener(), args[1] or private.is_differentiated_around(roots)
-    if listening is not None and not (keeps_graph or private.in_pass() or hooks.is_apart()):
-        listening.passed()
+    listening = hooks.listener()
+    if listening is not None and not (private.in_pass() or hooks.is_apart()):
+        listening.passed(bool(args[1]) or private.is_differentiated_around(roots))
     return result
 
 
@@ -109,16 +109,25 @@ def _end(engine: Any, call: BackwardCall) -> None:
     listening = hooks.listener()
     if engine is not None:
         engine.tell(engine.listener.ends, call)
-    elif listening is not None and not (call.keeps_graph or call.failed or private.in_pass()):
-        listening.passed()
+    elif listening is not None and not (call.failed or private.in_pass()):
+        listening.passed(call.keeps_graph)
 
 
-def _with_numbers(nodes: list[Any]) -> contextlib.AbstractContextManager[None]:
-    """Within a transform, formulas that compute with a number that a node has saved run unheard: the number is wrapped,
-    and PyTorch fails to hand it to Python."""
-    if private.is_within_transform() and any(map(private.has_wrapped_number, nodes)):
-        return hooks.unheard()
-    return contextlib.nullcontext()
+def _hearing(engine: Any, call: BackwardCall) -> contextlib.AbstractContextManager[None]:
+    """Operations of a pass run unheard where nothing is told of them. Within a transform, so do formulas that compute
+    with a number that a node has saved: the number is wrapped, and PyTorch fails to hand it to Python."""
+    if private.is_within_transform():
+        unheard = any(map(private.has_wrapped_number, call.ran))
+    else:
+        unheard = engine is not None and engine.watcher is None and _is_plain(call)
+    return hooks.unheard() if unheard else contextlib.nullcontext()
+
+
+def _is_plain(call: BackwardCall) -> bool:
+    """Return whether no code of the script runs in a pass, which makes no graph and speaks to no other ranks."""
+    if call.create_graph or call.watch is not None or hooks.are_hooked() or is_packed() or private.has_ranks():
+        return False
+    return not (private_compiler.compiles_passes() or any(is_custom(node.__class__) for node in call.ran))
 
 
 def _carried(engine: Any) -> contextlib.AbstractContextManager[None]:
@@ -147,8 +156,11 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
         handles += [] if call.watch is None else _watched(call.ran, call.watch)
         handles += _keeping_back(call.ran, kept) if call.kind == "backward" else []
     try:
-        with _with_numbers(call.ran), _carried(engine):
+        with _hearing(engine, call), _carried(engine):
             result = _original(roots, *args, **kwargs)
+        if engine is not None and private.is_within_transform():
+            with hooks.unheard():  # nodes that were made unheard are of this pass
+                engine.tell(engine.numbers, private.nodes_made(result or ()))
         call.ran = _reached(call.roots, call.ran, kept) if kept else call.ran
         call.found = result if call.kind == "grad" else None
         return result

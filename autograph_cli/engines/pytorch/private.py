@@ -12,7 +12,7 @@ import ctypes
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -282,6 +282,11 @@ def in_pass() -> bool:
     return _pass_number() != -1
 
 
+def has_ranks() -> bool:
+    """Return whether there are other processes, to which a pass may send gradients."""
+    return bool(torch.distributed.is_available() and torch.distributed.is_initialized())
+
+
 def carried() -> Any:
     """Return what the thread that began this pass has carried; PyTorch runs the nodes of a device in a thread of the
     device's own."""
@@ -351,10 +356,22 @@ def is_differentiated_around(roots: Any) -> bool:
     return bool(stack) and any(map(_has_outer_history, roots))
 
 
+def _layers(x: Any) -> Iterator[Any]:
+    """A tensor, and those that it stands for, each of the transform around it; the last is the script's."""
+    while isinstance(x, _Tensor):
+        yield x
+        x = torch._C._functorch.get_unwrapped(x) if torch._C._functorch.is_functorch_wrapped_tensor(x) else None
+
+
 def _has_outer_history(root: Any) -> bool:
-    while isinstance(root, _Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(root):
-        root = torch._C._functorch.get_unwrapped(root)
-    return isinstance(root, _Tensor) and root.requires_grad
+    *_, own = None, *_layers(root)
+    return own is not None and own.requires_grad
+
+
+def nodes_made(results: Iterable[Any]) -> list[Any]:
+    """The nodes by which the results of a pass of a transform can be differentiated, there and outside of it."""
+    nodes = (history(layer) for x in results for layer in _layers(x))
+    return [node for node in nodes if node is not None]
 
 
 def has_wrapped_number(node: Any) -> bool:

@@ -83,6 +83,17 @@ def passes_uncompiled() -> contextlib.AbstractContextManager[None]:
     return sys.modules["torch._dynamo.compiled_autograd"]._disable() if compiles_passes() else contextlib.nullcontext()
 
 
+_CAUSES = {"generic_jump": "a branch that depends on the numbers of a tensor"}
+"""The words for reasons that PyTorch gives by a name of its own."""
+
+
+def graph_breaks() -> list[tuple[str, str, int, str]]:
+    """The places where `torch.compile` has ended a graph so far: the reason, the file, the line and the function."""
+    reasons = getattr(sys.modules.get("torch._dynamo.utils"), "graph_break_reasons", ())
+    placed = [(str(each.reason).strip().partition("\n")[0], each.user_stack[-1]) for each in reasons if each.user_stack]
+    return [(_CAUSES.get(why.partition(" ")[0], why), at.filename, at.lineno, at.name) for why, at in placed]
+
+
 _COMPILERS = (
     "torch._functorch._aot_autograd.graph_compile",
     "torch._functorch._aot_autograd.jit_compile_runtime_wrappers",

@@ -31,11 +31,21 @@ Looked = list[tuple[str, Any, Any, int, int, int, Output | None]]
 
 def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
     """Return what a node keeps; what a hook has packed stays packed, and what a checkpoint holds is told beside it."""
+    global _packs
     hooks = packing()
+    _packs = _packs or hooks is not None
     found = _own(node, hooks is not None, output_of)
     if hooks is not None and any(row[2] is PACKED for row in found):
         found += _held(hooks[1], output_of)
     return found or None
+
+
+_packs = False
+
+
+def is_packed() -> bool:
+    """Return whether hooks were met that pack what nodes keep."""
+    return _packs
 
 
 _last: tuple[Callable[[], Any], Looked] = (lambda: None, [])
@@ -56,7 +66,7 @@ def _held(unpack: Any, output_of: Callable[[Any], Output | None]) -> Looked:
 def _own(node: Any, packed: bool, output_of: Callable[[Any], Output | None]) -> Looked:
     """Return what a node keeps itself."""
     found: Looked = []
-    if _is_custom(node.__class__):
+    if is_custom(node.__class__):
         items = () if packed else _kept(node, "saved_tensors") or ()
         for place, item in enumerate(items):
             _note(found, f"saved_tensors[{place}]", item, output_of)
@@ -104,7 +114,7 @@ def until_broken(nodes: Sequence[Any], was_freed: Callable[[Any], bool]) -> list
 
 
 @functools.cache
-def _is_custom(cls: type) -> bool:
+def is_custom(cls: type) -> bool:
     """Return whether nodes of this class are of a custom Function."""
     return hasattr(cls, "saved_tensors")
 

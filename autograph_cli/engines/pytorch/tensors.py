@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
 from autograph_cli.engines.pytorch import hooks
 from autograph_cli.engines.pytorch.node_types import Like
-from autograph_cli.engines.pytorch.private import batch_of, history, is_readable, untouched
+from autograph_cli.engines.pytorch.private import batch_of, history, is_readable, is_transforming, untouched
 from autograph_cli.engines.pytorch.saved import bytes_of, leaf_bytes, shape_of, storages
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+_detached = torch._C.TensorBase.detach
+"""The method itself: the one that scripts call is heard."""
 
 
 class Tensors:
@@ -79,11 +84,25 @@ class Tensors:
         with hooks.unheard(), untouched():  # gradients stay on, for what the garbage collector runs in between
             if x.is_nested:
                 return None
-            bare = torch._C.TensorBase.detach(x)  # the method that scripts call is heard
+            bare = _detached(x)
             dense = bare.to_dense() if x.layout is not torch.strided else bare
             dense = dense.dequantize() if dense.is_quantized else dense
             known = dense.float() if dense.dtype is torch.bfloat16 else dense
             return known.numpy(force=True)
+
+    def arrays(self, tensors: Iterable[Any]) -> list[Any]:
+        with hooks.unheard(), untouched():
+            plain = not is_transforming()
+            return [self._plain_array(x) if plain and x.__class__ in _PLAIN else self._near(x) for x in tensors]
+
+    def _near(self, x: Any) -> Any:
+        return self.array(x) if x.device.type == "cpu" else None
+
+    def _plain_array(self, x: Any) -> Any:
+        try:
+            return _detached(x).numpy()
+        except (RuntimeError, TypeError):  # on a device, a layout or a dtype that NumPy has not, or another's stand-in
+            return self._near(x)
 
     def optimizers(self) -> type | None:
         found: type = torch.optim.Optimizer

@@ -142,6 +142,8 @@ class _Builder:
         """The keys of what may have names."""
         self.plain: dict[int, tuple[OutputRecord, ...]] = {}
         """The records of each type without a name or a storage, by its id."""
+        self.constants: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
+        """The arguments that are equal in many nodes, once."""
         self.storages = self._storages()
         self.versions: Versions = {}
         self.described: dict[tuple[Any, str], tuple[Kind, str, str]] = {}
@@ -288,7 +290,8 @@ class _Builder:
         """The plain arguments that are not among what the node keeps for its backward."""
         known = {saved.name for saved in kept if saved.type is None}
         given = self.log.engine.arguments(event.cls, event.plain)
-        return tuple([(name, value) for name, value in given if f"_saved_{name}" not in known])
+        found = tuple([(name, value) for name, value in given if f"_saved_{name}" not in known])
+        return self.constants.setdefault(found, found)
 
     def _data(self, event: Event) -> tuple[tuple[str, str], ...]:
         """Return the facts on the data of a leaf or an input."""

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from autograph_cli.engines.protocol import BackwardCall, CannotDerive, Output, key_of, number_of
+from autograph_cli.engines.protocol import CannotDerive, Output, key_of, number_of
 from autograph_cli.graph import Graph
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.errors import message
@@ -22,6 +22,8 @@ from autograph_cli.record.measure.measures import Measures
 from autograph_cli.record.names.modules import CallEvent
 from autograph_cli.record.names.source_locations import Sources
 
+LARGE = 20_000
+"""The signature of a step with more events is a hash: it would take as much memory as the graph."""
 MOST_DERIVED = 4
 """The most derivative graphs that are kept for later steps that are equal to theirs."""
 FEW = 16
@@ -74,12 +76,11 @@ class Derivations:
         self.others: set[threading.Thread] = set()
         """The threads that are not the script's."""
 
-    def of_call(self, call: BackwardCall, *, chosen: bool) -> Made:
-        """Return what makes that of the step whose last backward call begins: one for all that are equal, unless
-        something is measured; of more than a few that differ, only of those that are `chosen`."""
+    def of_call(self, roots: Sequence[Any], *, again: bool, chosen: bool) -> Made:
+        """Return what makes that of the step whose last backward call is of these roots: one for all that are equal,
+        unless something is measured; of more than a few that differ, only of those that are `chosen`."""
         log, tensor = self._log, self._log.engine.tensor
-        outputs = [output for output in map(log.engine.root, call.roots) if output is not None]
-        again = call.kind == "grad"
+        outputs = [output for output in map(log.engine.root, roots) if output is not None]
         key = None if self._measures is not None else (signature(log, log.step, outputs), again)
         found = None if key is None else self._known.get(key)
         if found is None:
@@ -87,7 +88,7 @@ class Derivations:
                 return None, None
             self.count += 1
             self._look_back()
-            named = [(self._name(root), root) for root in call.roots if isinstance(root, tensor)]
+            named = [(self._name(root), root) for root in roots if isinstance(root, tensor)]
             found = Derivation(*self.of_roots(named, again=again))
             if key is not None:
                 while len(self._known) >= MOST_DERIVED:
@@ -152,13 +153,25 @@ def _hang_on_derivatives(log: EventLog, roots: Iterable[Any]) -> bool:
     return False
 
 
+class _Hash:
+    """Takes what a list would, and holds the hash of it alone."""
+
+    value = 0
+
+    def append(self, item: tuple[Any, ...]) -> None:
+        self.value = hash((self.value, item))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter((self.value,))
+
+
 def signature(log: EventLog, step: StepLog, roots: Iterable[Output]) -> tuple[Any, ...]:
     """Return a key of a step: steps with the same key have equal derivative graphs. It holds operations with all that
     they were given, lines, modules, leaves and names."""
     known, leaves, types = log.known, log.leaves, log.engine.types
     places: dict[int, int] = {}
     calls: dict[int, int] = {}
-    found: list[Any] = []
+    found: list[Any] | _Hash = [] if len(step.events) < LARGE else _Hash()
     first = step.passes[0].number if step.passes else 0
 
     def place(output: Output | None) -> Any:

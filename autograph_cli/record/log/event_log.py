@@ -483,8 +483,8 @@ class EventLog:
     def collective(self, call: CollectiveCall) -> None:
         """The ranks of a group are about to exchange tensors."""
 
-    def passed(self) -> None:
-        """A step has ended of which nothing was told."""
+    def passed(self, kept: bool) -> None:
+        """A backward pass has ended of which nothing was told."""
 
     def add(self, event: Event, drawn: Drawn | None = None) -> None:
         self.known[event.key] = event

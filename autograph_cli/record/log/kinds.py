@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 
 from autograph_cli.engines.protocol import Output
 from autograph_cli.graph import Memory, Source, StepKind
-from autograph_cli.graph.trace import (
-    is_small,
-)
+from autograph_cli.graph.trace import is_small
 from autograph_cli.record.log.events import StepLog
 from autograph_cli.record.log.forecast import Left
 from autograph_cli.record.names.source_locations import Site, shown_of
@@ -180,6 +178,10 @@ class Kinds:
         if left is not None and not left.turns and newest.told == newest.count:
             return True  # its loops are over: what comes is something else
         return self.cost < FREE or self.cost < SHARE * (time.perf_counter() - self._began)
+
+    def awaits(self, number: int) -> bool:
+        """Return whether this step is the last one of its kind by what the loops have told."""
+        return any(kind.awaited and kind.may_be(number) for kind in self._due)
 
     def newest(self) -> list[Finished]:
         """The steps that are kept if no other comes: the last of each kind that came again; of the others only the last

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import getattr_static
@@ -29,7 +29,7 @@ from autograph_cli.record.names.variables import attributes_of, variables_of
 WHOLE = 16
 """The steps in which everything is heard: faults of training show from the first steps on."""
 MOST = 800
-"""The most happenings."""
+"""The most happenings of those, and of all others."""
 _NO_HOLDERS = (ModuleType, FunctionType, type)
 _LONGEST = 64
 """Longer containers are not looked through for optimizers."""
@@ -66,15 +66,20 @@ class Books:
         self._log, self._number, self._line = log, number, line
         self.steps = 0
         """The number of steps that have ended."""
-        self.stepped: Callable[[], None] = lambda: None
-        """Called before an optimizer takes a step."""
+        self.stepping: Callable[[], None] = lambda: None
+        self.stepped: Callable[[Any], None] = lambda optimizer: None
+        """Called before and after an optimizer takes a step."""
         self._clock = 0
         self._counts: list[int] = [0]
         """The number of events in the log at each tick of the clock."""
         self._happenings: list[tuple[Site | None, Happening]] = []
+        self._later: list[tuple[Site | None, Happening]] = []
+        """The happenings after the first steps."""
+        self.wanted = False
+        """True if what happens now may be of a step that is kept."""
         self.parameters = Parameters(log)
         self._optimizers: list[_Optimizer] = []
-        self._hooks = Hooks(log, self.parameters, self._guarded, lambda: self.hears)
+        self._hooks = Hooks(log, self.parameters, self.guarded, lambda: self.hears)
         self._stepping: list[_Stepping] = []
         self._updates: list[range] = []
         """The events that steps themselves made, which update parameters and are on no way to a loss."""
@@ -109,9 +114,13 @@ class Books:
     @property
     def hears(self) -> bool:
         """Return whether what happens now is written down."""
-        return self.steps < WHOLE and len(self._happenings) < MOST
+        return len(self._happenings) < MOST if self._is_early else self.wanted and len(self._later) < MOST
 
-    def _guarded(self, function: Callable[..., Any], *args: Any) -> Any:
+    @property
+    def _is_early(self) -> bool:
+        return self.steps < WHOLE
+
+    def guarded(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call what must not disturb the script."""
         if self._log.engine.is_transforming():
             return None
@@ -128,7 +137,7 @@ class Books:
         if not self.hears or self._within:
             self._more += not self._within
             return nothing
-        return self._guarded(getattr(self, f"_{kind}"), function, args, kwargs) or nothing
+        return self.guarded(getattr(self, f"_{kind}"), function, args, kwargs) or nothing
 
     def _tick(self) -> int:
         self._clock += 1
@@ -137,13 +146,14 @@ class Books:
 
     def _note(self, kind: str, site: Site | None, at: int | None = None, **facts: Any) -> None:
         at = self._tick() if at is None else at
-        self._happenings.append((site, Happening(kind, at, self._number(), **facts)))
+        happenings = self._happenings if self._is_early or kind == "call" else self._later
+        happenings.append((site, Happening(kind, at, self._number(), **facts)))
 
     # -- optimizers
 
     def _optimizer(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         site = site_of(_caller())
-        return args, lambda _: hasattr(args[0], "param_groups") and self._guarded(self._made, args[0], site)
+        return args, lambda _: hasattr(args[0], "param_groups") and self.guarded(self._made, args[0], site)
 
     def _made(self, optimizer: Any, site: Site | None) -> int:
         holds = self.parameters.set_of(self.parameters.held(optimizer))
@@ -158,17 +168,17 @@ class Books:
         return self._made(optimizer, None)
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        self.stepped()
+        self.stepping()
         self._log.thread.updates = True
         if self.hears:
-            self._guarded(self._begin, optimizer, site_of(_caller()))
+            self.guarded(self._begin, optimizer, site_of(_caller()))
         else:
             self._more += 1
 
     def _begin(self, optimizer: Any, site: Site | None) -> None:
         index, held = self._index(optimizer), self.parameters.held(optimizer)
         self._look_around()
-        samples = {n: self.parameters.sample(x) for n in held if (x := self.parameters.tensor(n)) is not None}
+        samples = self.parameters.samples(held)
         ready = self.parameters.set_of(self.parameters.ready(held))
         self._stepping.append(_Stepping(index, self._tick(), site, ready, samples, self._calls))
 
@@ -182,7 +192,8 @@ class Books:
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._log.thread.updates = False
         if self._stepping:
-            self._guarded(self._stepped, optimizer)
+            self.guarded(self._stepped, optimizer)
+        self.stepped(optimizer)
 
     def _stepped(self, optimizer: Any) -> None:
         index, stepping = self._index(optimizer), self._stepping
@@ -213,10 +224,10 @@ class Books:
     def _moved(self, samples: Mapping[int, Any]) -> tuple[list[int], float]:
         """The parameters whose numbers have changed, and the norm of the change as far as it is known."""
         moved, total = [], 0.0
+        after = self.parameters.samples(samples)
         with np.errstate(all="ignore"):
             for number, before in samples.items():
-                x = self.parameters.tensor(number)
-                now = None if x is None else self.parameters.sample(x)
+                now = after.get(number)
                 if now is None or before is None or now.shape != before.shape:
                     moved.append(number)
                 elif now.tobytes() != before.tobytes():
@@ -261,7 +272,7 @@ class Books:
 
         def done(_: Any) -> None:
             self._within -= 1
-            self._guarded(note)
+            self.guarded(note)
 
         def note() -> None:
             optimizer = getattr(args[0], "optimizer", None)
@@ -325,7 +336,7 @@ class Books:
             return
         self._calls += 1
         self._hooks.begin()
-        if not running:
+        if not running and self._is_early:
             self.keepers.begins(call.kind)
         self._running[len(running) :] = [(self._tick(), self.parameters.set_of(self.parameters.ready(surely=True)))]
 
@@ -394,7 +405,7 @@ class Books:
                 words=name,
             )
 
-        return args, lambda result: self._guarded(note, result)
+        return args, lambda result: self.guarded(note, result)
 
     def _unscale(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         optimizer = args[1] if len(args) > 1 else kwargs.get("optimizer")
@@ -418,7 +429,7 @@ class Books:
         if len(args) < 2 or not callable(args[1]):
             return None
         where = self._tick(), site_of(_caller())
-        return args, partial(self._guarded, self._hooks.registered, function.__name__, args[0], args[1], *where)
+        return args, partial(self.guarded, self._hooks.registered, function.__name__, args[0], args[1], *where)
 
     def _hooked(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A module is called whose gradients hooks want to see."""
@@ -442,21 +453,24 @@ class Books:
                 known.name = name
         self.parameters.name(name, value)
 
-    def finish(self, scope: Mapping[str, Any]) -> Ledger:
-        """Return what was heard."""
+    def finish(self, scope: Mapping[str, Any], kept: Collection[int] = ()) -> Ledger:
+        """Return what was heard in the first steps, and in those later ones that are `kept`."""
         with self._log.engine.untouched():
-            return self._finish(scope)
+            return self._finish(scope, kept)
 
-    def _finish(self, scope: Mapping[str, Any]) -> Ledger:
+    def _finish(self, scope: Mapping[str, Any], kept: Collection[int]) -> Ledger:
         line = self._line
         self._name_variables([scope])
         parameters, modules = self.parameters.finish(line)
         optimizers = [Optimizer(each.cls, each.at, line(each.site), each.name, each.holds) for each in self._optimizers]
-        happenings = [replace(happening, source=line(site)) for site, happening in self._happenings]
-        happenings.sort(key=lambda each: each.at)
+        happenings, later = (
+            tuple(sorted((replace(each, source=line(site)) for site, each in those), key=lambda each: each.at))
+            for those in (self._happenings, [one for one in self._later if one[1].step in kept])
+        )
         keepers, hooks = self.keepers.finish(scope), self._hooks.finish(line)
         sets = tuple(self.parameters.sets)
-        return Ledger(parameters, modules, tuple(optimizers), sets, tuple(happenings), hooks, keepers, self._more)
+        more = self._more + len(self._later) - len(later)
+        return Ledger(parameters, modules, tuple(optimizers), sets, happenings, hooks, keepers, more, later)
 
 
 def _held_by(value: Any) -> Iterator[tuple[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,20 +106,28 @@ class Parameters:
 
     def read(self, x: Any) -> Any:
         """The numbers of a tensor in a row; None where it has none, and on a GPU, for which the script would wait."""
-        numbers = self._log.engine.array(x) if self._log.engine.device(x) == "cpu" else None
-        return None if numbers is None else np.asarray(numbers).reshape(-1)
+        return self._rows([x])[0]
+
+    def _rows(self, tensors: Sequence[Any]) -> list[Any]:
+        arrays = self._log.engine.arrays(tensors)
+        return [None if numbers is None else np.asarray(numbers).reshape(-1) for numbers in arrays]
 
     def sample(self, x: Any) -> Any:
         """Some of the values of a parameter, copied."""
-        numbers = self.read(x)
-        return None if numbers is None else numbers[:: max(1, -(-numbers.size // SAMPLE))].copy()
+        return _sample(self.read(x))
+
+    def samples(self, numbers: Iterable[int]) -> dict[int, Any]:
+        """The same of the parameters of these numbers that are there still."""
+        there = [(n, x) for n in numbers if (x := self.tensor(n)) is not None]
+        return {n: _sample(row) for (n, _), row in zip(there, self._rows([x for _, x in there]), strict=True)}
 
     def ready(self, numbers: Iterable[int] | None = None, *, surely: bool = False) -> list[int]:
         """Return those of these, or of all, that have a gradient which is not zero; a gradient that may not be read
         counts, or with `surely` where nothing has changed it since a pass wrote it."""
         wanted = range(len(self._known)) if numbers is None else numbers
         grads = [(n, x.grad) for n in wanted if (x := self.tensor(n)) is not None and x.grad is not None]
-        return [n for n, grad in grads if self.is_set(grad, surely=surely)]
+        rows = zip(grads, self._rows([grad for _, grad in grads]), strict=True)
+        return [n for (n, grad), row in rows if self._is_set(grad, row, surely)]
 
     def leave(self, leaves: Iterable[Any]) -> None:
         """Note that a pass wrote the gradients of these leaves."""
@@ -128,7 +136,9 @@ class Parameters:
 
     def is_set(self, grad: Any, *, surely: bool = False) -> bool:
         """Return whether a gradient has a number that is not zero, as far as it is looked at; see `ready`."""
-        numbers = self.read(grad)
+        return self._is_set(grad, self.read(grad), surely)
+
+    def _is_set(self, grad: Any, numbers: Any, surely: bool) -> bool:
         if numbers is None:
             return not surely or self._left.get(id(grad)) == grad._version
         if numbers.size and numbers[0]:
@@ -233,6 +243,10 @@ class Parameters:
             for number, known in enumerate(self._known)
         ]
         return tuple(parameters), tuple(modules)
+
+
+def _sample(numbers: Any) -> Any:
+    return None if numbers is None else numbers[:: max(1, -(-numbers.size // SAMPLE))].copy()
 
 
 def _listed(living: list[tuple[int, Any]]) -> dict[int, str]:

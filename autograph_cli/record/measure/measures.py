@@ -24,9 +24,7 @@ from autograph_cli.graph.records import (
     Run,
     Values,
 )
-from autograph_cli.graph.trace import (
-    Profile,
-)
+from autograph_cli.graph.trace import Profile
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import INPUT, LEAF, BackwardEvent, Event
 from autograph_cli.record.measure.allocations import Allocations, Held, placed

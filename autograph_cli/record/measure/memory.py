@@ -8,8 +8,12 @@ from typing import Any
 
 from autograph_cli.engines.protocol import TensorFacts
 from autograph_cli.graph import DeviceMemory, Memory
+from autograph_cli.record.names.source_locations import Site
 from autograph_cli.record.names.variables import OPAQUE, attributes_of, items_of
 from autograph_cli.record.run.public_names import is_ours
+
+MOST_COUNTED = 64
+"""The most sets of parameters for which the last count of memory is remembered."""
 
 
 def optimizers_in(engine: TensorFacts, spaces: Iterable[Mapping[str, Any]]) -> list[weakref.ref[Any]]:
@@ -38,7 +42,43 @@ def _parts(value: Any) -> list[Any]:
     return [item for _, item in held or ()]
 
 
-def memory_of(
+class HeldBySteps:
+    """The bytes that steps hold; of steps of a kind with the same parameters they are counted less and less often."""
+
+    def __init__(self, engine: TensorFacts) -> None:
+        self._engine = engine
+        self._counted: dict[tuple[tuple[Site, ...], frozenset[int]], tuple[int, Memory]] = {}
+        """By the call that ends a step, and its parameters: how often there was one, and its memory as counted last."""
+
+    def clear(self) -> None:
+        """Count the next step anew."""
+        self._counted.clear()
+
+    def of(
+        self,
+        sites: tuple[Site, ...],
+        leaves: Mapping[int, weakref.ref[Any]],
+        optimizers: Iterable[weakref.ref[Any]],
+        *,
+        anew: bool,
+    ) -> Memory:
+        """The bytes that a step holds which ends there, by a count `anew` if it is to be kept."""
+        those = sites, frozenset(leaves)
+        times, memory = self._counted.pop(those, (0, None))
+        if memory is None or seldom(times) or anew:
+            memory = _memory_of(self._engine, leaves.values(), optimizers)
+        if len(self._counted) > MOST_COUNTED:
+            self._counted.clear()
+        self._counted[those] = times + 1, memory
+        return memory
+
+
+def seldom(times: int) -> bool:
+    """Return whether this is one of 0, 1, 2, 4, 8, ..."""
+    return times & (times - 1) == 0
+
+
+def _memory_of(
     engine: TensorFacts, leaves: Iterable[weakref.ref[Any]], optimizers: Iterable[weakref.ref[Any]]
 ) -> Memory:
     """The bytes that are held now."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from autograph_cli.engines.protocol import TensorFacts
+from autograph_cli.engines.protocol import key_of
 from autograph_cli.graph.records import Number
-from autograph_cli.graph.trace import (
-    Watched,
-)
+from autograph_cli.graph.trace import Watched
+from autograph_cli.record.log.event_log import EventLog
+from autograph_cli.record.log.events import BackwardEvent
 from autograph_cli.record.names.variables import tensors_in
 
 KINDS = ("gradients", "values", "updates")
@@ -39,30 +39,40 @@ class _Parameter:
 class Watch:
     """Follows parameters from step to step: by their names, for a script may make a new tensor for each step."""
 
-    def __init__(self, engine: TensorFacts, kinds: Collection[str]) -> None:
-        self._engine, self._kinds = engine, frozenset(kinds)
+    def __init__(self, log: EventLog, kinds: Collection[str]) -> None:
+        self._log, self._engine, self._kinds = log, log.engine, frozenset(kinds)
         self._known: dict[str | int, _Parameter] = {}
         """By name, or by the id of what has none."""
         self._every = 1
 
-    def begins(self, leaves: Iterable[tuple[str, Any]]) -> None:
-        """A backward pass is about to end a step with these leaves and names: they have been updated since their last
-        one."""
-        for name, leaf in leaves:
+    def begins(self) -> None:
+        """A backward pass is about to end the step: its leaves have been updated since their last one."""
+        for name, _, leaf in self._leaves():
             known = self._known.get(name or id(leaf))
             if known is not None:
                 self._updated(known, leaf)
 
-    def ends(self, leaves: Iterable[tuple[str, Any, Any]], step: int) -> None:
-        """Look at the leaves that a backward call gave a gradient, with names and gradients."""
+    def ends(self, entry: BackwardEvent, found: Sequence[Any] | None, step: int) -> None:
+        """Look at the leaves to which a backward call gave a gradient; a `grad` call has `found` them."""
         if step % self._every:
             return
-        for name, leaf, grad in leaves:
+        captured = {key_of(x): g for x, g in zip(entry.inputs or (), found or (), strict=False) if x is not None}
+        for name, key, leaf in self._leaves():
+            grad = captured.get(key) if entry.call == "grad" else leaf.grad if key in entry.ran else None
+            if grad is None:
+                continue
             known = self._known.setdefault(name or id(leaf), _Parameter(weakref.ref(leaf), name))
             known.ref = weakref.ref(leaf)
             self._look(known, leaf, grad, step)
         if any(len(rows) > MOST for known in self._known.values() for rows in known.rows.values()):
             self._thin()
+
+    def _leaves(self) -> Iterator[tuple[str, int, Any]]:
+        """The name, the key and the tensor of each leaf of the step that is there."""
+        for key, ref in self._log.step.leaves.items():
+            leaf = ref()
+            if leaf is not None:
+                yield next(iter(self._log.names_of(key)), ""), key, leaf
 
     def finish(self, scope: Mapping[str, Any]) -> None:
         """The script is over; its variables may hold a new tensor by a name that is known."""

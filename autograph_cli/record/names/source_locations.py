@@ -201,16 +201,15 @@ class Sources:
             self._sources[key] = Source(self._file(code.co_filename), line, text, name.replace(".<locals>", ""))
         return self._sources[key]
 
+    def placed_at(self, source: Source) -> Source:
+        """A source with the path that all others have."""
+        return replace(source, file=self._file(source.file))
+
     def placed(self, graph: Graph) -> Graph:
         """A graph whose sources have whole paths, with those that all others have."""
         if all(node.source is None for node in graph):
             return graph
-        nodes = [
-            node
-            if node.source is None
-            else replace(node, source=replace(node.source, file=self._file(node.source.file)))
-            for node in graph
-        ]
+        nodes = [node if node.source is None else replace(node, source=self.placed_at(node.source)) for node in graph]
         return replace(graph, nodes=tuple(nodes))
 
     def _file(self, filename: str) -> str:

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 _GRACE = 3.0
 """Seconds that the other ranks have to end by themselves after one has failed."""
-_ARRIVES = 1.0
-"""Seconds in which what a rank sent before it ended must be here."""
+_ARRIVES = 4
+"""The number of looks at a rank that is gone after which a wait for it is in vain. Looks, not seconds: between two of
+them this process asks for what was sent, however busy the machine is."""
+_SIGNALLED = 1.0
+"""Seconds that a process has to end after a signal."""
 _MOST = 4
 """Ranks that a sentence tells of."""
 
@@ -88,10 +91,9 @@ def waiting(call: Call) -> Iterator[None]:
     _say(HERE, _here.last)
 
 
-def why_in_vain(call: Call, seconds: float, limit: float) -> DistBackendError | None:
-    """Return why a call that has waited so long will not end; None as long as it may."""
-    gone = seconds > _ARRIVES and _gone(call)
-    if not gone and seconds < limit:
+def why_in_vain(call: Call, gone: int, seconds: float, limit: float) -> DistBackendError | None:
+    """Return why a call that waited so long, and saw a rank gone so often, will not end; None as long as it may."""
+    if gone < _ARRIVES and seconds < limit:
         return None
     return complaint(call, "waits in vain" if gone else f"waited {limit:g} s")
 
@@ -109,7 +111,8 @@ def _needed(call: Call) -> list[int]:
     return ranks if call.peer is None or not call.between_two else [ranks[call.peer]]
 
 
-def _gone(call: Call) -> bool:
+def gone(call: Call) -> bool:
+    """Return whether a rank that the call needs has ended."""
     return any(map(_is_gone, _needed(call)))
 
 
@@ -229,7 +232,7 @@ def _end_all(there: list[int]) -> NoReturn:
         for process in [_here.slots.read(rank)[0] for rank in there if not _is_gone(rank)]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, sign)
-        time.sleep(_ARRIVES)
+        time.sleep(_SIGNALLED)
     if there:
         mpi().COMM_WORLD.Abort(1)
     os._exit(1)  # at once, as the others do: mpiexec kills who is still there, and says so at length

@@ -135,13 +135,15 @@ class Work:
 
     def _wait(self, timeout: timedelta) -> None:
         begun = looked = time.monotonic()
+        gone = 0
         busy = _SPINS + self._call.bytes / _BYTES_A_SECOND
         with _status.waiting(self._call):
             while not self.is_completed():
                 now = time.monotonic()
                 if now - looked > _LOOK:
                     looked = now
-                    wrong = _status.why_in_vain(self._call, now - begun, timeout.total_seconds())
+                    gone += _status.gone(self._call)
+                    wrong = _status.why_in_vain(self._call, gone, now - begun, timeout.total_seconds())
                     if wrong is not None:
                         self._end(wrong)
                         raise wrong

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import importlib.util
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -158,3 +159,27 @@ def test_operations_on_functions_run_as_they_do() -> None:
         y.sum().backward()
     assert torch.equal(x.grad, x.detach().cos())
     assert "sum" in [node.op for node in trace.trace.steps[0].graph]
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # of PyTorch's compiler itself
+def test_the_places_where_a_graph_ended_are_told_with_the_reason() -> None:
+    from autograph_cli.cli.report import report
+    from autograph_cli.engines import connect
+    from autograph_cli.record.recorder import Recorder
+
+    w = torch.randn(3, requires_grad=True)
+
+    def broken(x: Any) -> Any:
+        y = (x * w).sin()
+        print("here")
+        return y.sum() if y.sum() > 5 else y.cos().sum()
+
+    recorder = Recorder("all", engine=connect("torch"))
+    recorder.start()
+    torch.compile(broken, backend="aot_eager")(torch.ones(3)).backward()
+    trace = recorder.finish({})
+    first = broken.__code__.co_firstlineno
+    lines = [notice.source.line - first for notice in trace.notices if notice.kind == "break" and notice.source]
+    assert lines == [2, 3] and not recorder.broken
+    told = [text for label, text in report(trace, None, Path()) if label == "break"]
+    assert "builtin" in told[0] and told[1].endswith("a branch that depends on the numbers of a tensor")

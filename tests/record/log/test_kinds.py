@@ -112,6 +112,44 @@ def by_closure() -> None:
         optimizer.step(closure)
 
 
+def retains(count: int, passes: int = 1, **kept: bool) -> None:
+    """Passes keep their graphs, as in old scripts, and an optimizer takes its step."""
+    model, optimizer, x = models()
+    for _ in range(count):
+        optimizer.zero_grad()
+        for _ in range(passes):
+            loss = model(x).pow(2).mean()
+            loss.backward(**kept)
+        optimizer.step()
+
+
+def retaining_gan() -> None:
+    g, g_opt, x = models()
+    d = torch.nn.Linear(1, 1)
+    d_opt = torch.optim.SGD(d.parameters(), lr=0.1)
+    for _ in range(6):
+        fake = g(x)
+        d_loss = d(fake).mean()
+        d_loss.backward(retain_graph=True)
+        d_opt.step()
+        g_loss = d(fake).pow(2).mean()
+        g_loss.backward()
+        g_opt.step()
+
+
+def differentiated_step() -> None:
+    """The step of an optimizer is differentiated: it ends nothing."""
+    x = torch.ones(3, requires_grad=True)
+    for _ in range(4):
+        w = torch.ones(3, requires_grad=True).clone()
+        w.retain_grad()
+        inner = torch.optim.SGD([w], lr=0.1, differentiable=True)
+        (w * x).sum().backward(create_graph=True)
+        inner.step()
+        loss = w.pow(2).sum()
+        loss.backward()
+
+
 def straight() -> None:
     x = torch.ones(3, requires_grad=True)
     a = x.sin().sum()
@@ -131,6 +169,11 @@ def straight() -> None:
         (helper, [1, 2, 7, 8], [("loss",), ("loss",)], 8, None),
         (trains_then_looks, [1, 4, 5, 7], [("loss",), ("score",)], 4, None),
         (accumulates, [1, 8], [("loss",)], 8, ["optimizer: 4 passes, one step"]),
+        (lambda: retains(5, retain_graph=True), [1, 5], [("loss",)], 5, ["optimizer: 1 pass, one step"]),
+        (lambda: retains(5, create_graph=True), [1, 5], [("loss",)], 5, ["optimizer: 1 pass, one step"]),
+        (lambda: retains(3, 4, retain_graph=True), [1, 3], [("loss",)], 3, ["optimizer: 4 passes, one step"]),
+        (retaining_gan, [1, 2, 11, 12], [("d_loss",), ("g_loss",)], 12, None),
+        (differentiated_step, [1, 4], [("loss",)], 4, None),
         (straight, [1, 3], [("a",), ("b",), ("c",)], 3, []),
     ],
 )
@@ -149,7 +192,7 @@ def test_the_first_and_the_last_of_each_kind_are_kept(
 
 
 def test_steps_within_a_closure_are_told() -> None:
-    assert step_table.optimizers(record(by_closure)) == ["optimizer: backward runs within its steps, by a closure"]
+    assert step_table.optimizers(record(by_closure)) == ["optimizer: passes run within its steps"]
 
 
 @pytest.mark.parametrize("critics", [1, 3, 5])
@@ -162,6 +205,14 @@ def test_where_not_every_step_is_followed_each_kind_is(critics: int) -> None:
         assert len(numbers) == 2
         assert numbers[0] == trace.kinds[kind].first
         assert numbers[1] == trace.kinds[kind].last
+
+
+def test_passes_that_keep_their_graphs_are_counted_where_they_are_not_followed() -> None:
+    trace = record(lambda: retains(150, 2, retain_graph=True), "3,last", each=False)
+    assert (trace.total_steps, [kind.count for kind in trace.kinds]) == (150, [150])
+    assert [step.nth for step in trace.steps] == [3, 150]
+    assert [len(step.graph.passes) for step in trace.steps] == [2, 2]
+    assert all(step.double is not None for step in trace.steps)
 
 
 LONG = {

@@ -13,6 +13,7 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.graph.ledger import Ledger
 from autograph_cli.record.log.ledger import WHOLE
+from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.run import runner
 from autograph_cli.torch import nn
 
@@ -50,12 +51,12 @@ net.eval()
 """
 
 
-def heard(script: str, folder: Path, engine: str = "builtin") -> Ledger:
+def heard(script: str, folder: Path, engine: str = "builtin", steps: str = "first,last") -> Ledger:
     """The ledger of a script."""
     path = folder / "train.py"
     path.write_text(script)
     with redirect_stdout(io.StringIO()):
-        _, trace = runner.record(runner.Target.of(str(path)), engine=engine)
+        _, trace = runner.record(runner.Target.of(str(path)), steps, engine=engine)
     assert trace.ledger is not None
     return trace.ledger
 
@@ -95,6 +96,46 @@ def test_much_is_counted_and_not_written(tmp_path: Path) -> None:
     ledger = heard(SCRIPT.replace("range(7)", "range(40)").replace("losses.append(loss)", "pass"), tmp_path)
     assert sum(each.kind == "step" for each in ledger.happenings) == WHOLE - 1  # the pass of the last is the end
     assert ledger.more > 40
+    of_last = ["backward", "unscale", "clip", "step", "schedule"]
+    assert [(each.kind, each.step) for each in ledger.later if each.kind != "mode"] == [(kind, 39) for kind in of_last]
+    assert not any(each.step > WHOLE for each in ledger.happenings), "nothing is concluded over the gap"
+
+
+LATER = {
+    "first,last": [(60, "for _ in range(60):"), (60, "i = 0\nwhile (i := i + 1) <= 60:")],
+    "3,30:32": [(30, "for _ in range(60):"), (31, "for _ in range(60):")],
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("steps", LATER)
+def test_later_steps_that_are_kept_are_heard(tmp_path: Path, engine: str, steps: str) -> None:
+    for number, loop in LATER[steps]:
+        script = f"""
+import torch
+net = torch.nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+{loop}
+    opt.zero_grad()
+    net(torch.ones(3, 2)).sum().backward()
+    opt.step()
+"""
+        found = [each.kind for each in heard(script, tmp_path, engine, steps).later if each.step == number - 1]
+        assert found[:2] == ["backward", "step"], loop
+
+
+def test_between_kept_steps_nothing_is_heard() -> None:
+    recorder = Recorder("40", each=False)
+    recorder.start()
+    w = torch.ones(3, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    for _ in range(100):
+        optimizer.zero_grad()
+        (w * w).sum().backward()
+        optimizer.step()
+    ledger = recorder.finish({"w": w}).ledger
+    assert ledger is not None and {each.step for each in ledger.later} == {39}
+    assert len(recorder.books._later) < 10
 
 
 def test_nothing_stays_in_the_place_of_what_was_heard(tmp_path: Path) -> None:

@@ -33,13 +33,17 @@ def rows(trace: Trace) -> dict[tuple[str, str], list[tuple[float, ...]]]:
     return {(each.name, each.kind): list(each.rows) for each in trace.watched}
 
 
-def descent(steps: int = 3) -> dict[str, Any]:
+def retaining() -> dict[str, Any]:
+    return descent(retain_graph=True)
+
+
+def descent(steps: int = 3, **kept: bool) -> dict[str, Any]:
     w = torch.tensor([3.0, 4.0, 0.0], requires_grad=True)
     optimizer = torch.optim.SGD([w], lr=0.25)
     for _ in range(steps):
         optimizer.zero_grad()
         loss = (w**2).sum()
-        loss.backward()
+        loss.backward(**kept)
         optimizer.step()
     return {"w": w, "loss": loss}
 
@@ -53,7 +57,7 @@ def by_hand() -> dict[str, Any]:
     return {"w": w, "loss": loss}
 
 
-@pytest.mark.parametrize("script", [descent, by_hand])
+@pytest.mark.parametrize("script", [descent, retaining, by_hand])
 def test_numbers_of_each_step_are_right(script: Callable[[], dict[str, Any]]) -> None:
     found = rows(watched(script))
     halves = list(enumerate((1.0, 0.5, 0.25)))

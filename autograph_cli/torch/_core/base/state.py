@@ -118,8 +118,9 @@ class ProcessState:
         self.without_grad = 0
         """The number of threads with grad mode off; at 0, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
-        self.passed: Callable[[], None] | None = None
-        """Called after each backward pass that freed its graph, is in no other, and of which no observer is told."""
+        self.passed: Callable[[bool], None] | None = None
+        """Called after each backward pass that is in no other, and of which no observer is told, with whether it kept
+        its graph."""
         self.op_hook: OpHook | None = None
         """Sees every operation, in full dispatch only: who sets it counts `special` up as well."""
         self.change_hook: Callable[[Any, tuple[Any, ...]], None] | None = None

@@ -60,8 +60,8 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
 
 def tell_passed(call: BackwardCall) -> None:
     """Tell that a pass is over of which no observer was told."""
-    if process_state.passed is not None and not call.keeps_graph and thread_state.walk is None:
-        process_state.passed()
+    if process_state.passed is not None and thread_state.walk is None:
+        process_state.passed(call.keeps_graph)
 
 
 def queue_callback(callback: Callable[[], Any]) -> None:
