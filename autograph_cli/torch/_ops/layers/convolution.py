@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 from ..._core.arguments.arg_check import Handed, hands_on
+from ..._core.base import dims
 from ..._core.base.caching import cached
 from ..._core.base.dims import WHOLE, given_sizes
 from ..._core.base.dtypes import c_name, cpp_name
@@ -186,6 +188,7 @@ def _check_dimensions(dim: int, size: Sizes, kernel: Sizes, groups: int, name: s
     if len(kernel) < 3:
         raise RuntimeError("weight should have at least three dimensions")
     if len(kernel) != dim + 2:
+        size = size if len(size) == dim + 2 else (1, *size)
         raise RuntimeError(
             f"Expected {len(kernel)}-dimensional input for {len(kernel)}-dimensional weight {list(kernel)}, "
             f"but got {dim + 2}-dimensional input of size {list(size)} instead"
@@ -215,7 +218,7 @@ def _check(
         [sizes_of(x, dim, what) for x, what in zip(geometry, ("stride", "padding", "dilation"), strict=True)]
     )
     _check_signs(*result)
-    _check_channels(size[-dim - 1], kernel, transposed, groups, size)
+    _check_channels(size[-dim - 1], kernel, transposed, groups, size if len(size) == dim + 2 else (1, *size))
     channels = kernel[1] * groups if transposed else kernel[0]
     if bias is not None and bias != (channels,):
         raise RuntimeError(
@@ -432,13 +435,6 @@ conv_transpose1d, conv_transpose2d = _backwards(1, "k"), _backwards(2, "kh, kw")
 conv_transpose3d = _backwards(3, "kd, kh, kw")
 
 
-def _windowed(run: Any, input: Tensor, batched: int, *args: Any) -> Tensor:
-    if input._ag_raw.ndim == batched:
-        result: Tensor = run(input, *args)
-        return result
-    return views.squeeze_dim(run(views.unsqueeze_op(input, 0), *args), 0)
-
-
 def _unfold_of(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Handed:
     sizes = (kernel_size, dilation, padding, stride)
     given = (list(x) if isinstance(x, Iterable) and not isinstance(x, str) else [x] * 2 for x in sizes)
@@ -460,31 +456,76 @@ def _check_positive(what: str, name: str, sizes: Sizes) -> None:
         )
 
 
-@hands_on(_unfold_of)
-def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Every window of the images as a column: (N, C * kernel elements, window numbers)."""
-    given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
-    kernel, dilation, padding, stride = [(x, x) if x.__class__ is int else _pair(name, x) for name, x in given.items()]
+def _check_steps(kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> None:
     for what, letters, sizes in (("kernel size", "kernel", kernel), ("dilation", "dilation", dilation)):
         _check_positive(what, letters, sizes)
     if min(padding) < 0:
         raise RuntimeError(f"padding should be non-negative, but got pad_height: {padding[0]} pad_width: {padding[1]}")
     _check_positive("stride", "stride", stride)
-    size = output_size(input._ag_raw.shape[-2:], kernel, stride, padding, dilation)
+
+
+@hands_on(_unfold_of)
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """Every window of the images as a column: (N, C * kernel elements, window numbers)."""
+    given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
+    kernel, dilation, padding, stride = [(x, x) if x.__class__ is int else _pair(name, x) for name, x in given.items()]
+    _check_steps(kernel, dilation, padding, stride)
+    size = output_size(_spatial(input), kernel, stride, padding, dilation)
     if min(size) < 1:
         raise RuntimeError(
             f"Given input with spatial size {input._ag_raw.shape[-2:]}, kernel_size={kernel}, dilation={dilation}, "
             f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components must be "
             "at least one."
         )
-    return _windowed(im2col, input, 4, kernel, dilation, padding, stride)
+    return im2col(input, kernel, dilation, padding, stride)
+
+
+def _spatial(input: Tensor) -> Sizes:
+    """Height and width of images that `unfold` takes."""
+    shape = input._ag_raw.shape
+    for dim in (1, 2):
+        dims.wrap(dim, len(shape), False)
+    if len(shape) not in (3, 4) or 0 in shape[-3:]:
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
+            f"but got: {list(shape)}"
+        )
+    return tuple(shape[-2:])
 
 
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
     """The sum of all columns at the positions that `unfold` takes them from."""
-    size, kernel, dilation, padding, stride = (
-        sizes_of(x, 2, "size") for x in (output_size, kernel_size, dilation, padding, stride)
-    )
-    return _windowed(col2im, input, 3, size, kernel, dilation, padding, stride)
+    given = {"output_size": output_size, "kernel_size": kernel_size}
+    given |= {"dilation": dilation, "padding": padding, "stride": stride}
+    size, kernel, dilation, padding, stride = [_pair(name, x) for name, x in given.items()]
+    _check_steps(kernel, dilation, padding, stride)
+    _check_columns(input._ag_raw.shape, size, kernel, dilation, padding, stride)
+    return col2im(input, size, kernel, dilation, padding, stride)
+
+
+def _check_columns(shape: Sizes, size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> None:
+    """RuntimeError for what is not the columns of such images."""
+    if len(shape) not in (2, 3) or 0 in shape[-2:]:
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+            f"input, but got: {list(shape)}"
+        )
+    rows, columns = shape[-2:]
+    if rows % math.prod(kernel):
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={rows} and kernel_size={kernel}."
+        )
+    blocks = output_size(size, kernel, stride, padding, dilation)
+    told = f"Given output_size={size}, kernel_size={kernel}, dilation={dilation}, padding={padding}, stride={stride}, "
+    if math.prod(blocks) != columns:
+        raise RuntimeError(
+            f"{told}expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{blocks[0]} * {blocks[1]} = {math.prod(blocks)}, but got input.size(2)={columns}."
+        )
+    if min(blocks) < 1:
+        raise RuntimeError(
+            f"{told}calculated shape of the array of sliding blocks as {blocks}, which is too small (non-positive)"
+        )

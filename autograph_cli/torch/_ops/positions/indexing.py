@@ -280,19 +280,21 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """
     values = fitted(values, input, indices, accumulate)
     if values._ag_raw.size == 1 and values.ndim:
-        _check_rank(input, indices, values)
+        _check_values(input, indices, values)
     indices = [index_beside(x, input) for x in _expanded_masks(input, indices, rows(values))]
     return index_put_op, input, indices, values, accumulate
 
 
-def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
-    """PyTorch's error for a single value of more dimensions than what it is to be written to; masks take any."""
+def _check_values(input: Tensor, indices: list[Any], values: Tensor) -> None:
+    """PyTorch's error for values that do not fit what they are to be written to; masks take any."""
     given = [x for x in indices if x is not None]
     kept = (n for d, n in enumerate(input._ag_raw.shape) if d >= len(indices) or indices[d] is None)
     shape = (*dims.broadcast(*(x._ag_raw.shape for x in given)), *kept)
-    if values.ndim > len(shape) and not any(x._ag_raw.dtype.kind == "b" for x in given):
+    sizes = values._ag_raw.shape
+    fits = len(sizes) <= len(shape) and all(n in (1, m) for n, m in zip(sizes[::-1], shape[::-1], strict=False))
+    if not fits and not any(x._ag_raw.dtype in (np.bool_, np.uint8) for x in given):
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values._ag_raw.shape)} cannot be broadcast to "
+            f"shape mismatch: value tensor of shape {list(sizes)} cannot be broadcast to "
             f"indexing result of shape {list(shape)}"
         )
 
@@ -326,6 +328,7 @@ def fitted(value: Tensor, target: Tensor, indices: Iterable[Any], accumulate: bo
         return value
     given = [x for x in indices if x is not None]
     if accumulate or value._ag_raw.size != 1 or [x._ag_raw.dtype.kind for x in given] != ["b"]:
+        _check_values(target, list(indices), value)
         raise _other_dtype(value, target)
     if readable(value._ag_raw):
         dtypes.check_held(value._ag_raw.item(), target._ag_raw.dtype)
