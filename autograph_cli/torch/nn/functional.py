@@ -27,6 +27,7 @@ from .._ops.layers.average_pooling import (
     lp_pool2d as lp_pool2d,
     lp_pool3d as lp_pool3d,
 )
+from .._ops.layers.columns import fold as fold, unfold as unfold
 from .._ops.layers.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,
@@ -34,8 +35,6 @@ from .._ops.layers.convolution import (
     conv_transpose1d as conv_transpose1d,
     conv_transpose2d as conv_transpose2d,
     conv_transpose3d as conv_transpose3d,
-    fold as fold,
-    unfold as unfold,
 )
 from .._ops.layers.embedding import embedding as embedding, embedding_bag as embedding_bag, one_hot as one_hot
 from .._ops.layers.group_norm import group_norm as group_norm, instance_norm as instance_norm

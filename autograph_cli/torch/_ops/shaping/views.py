@@ -309,16 +309,17 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
 def _whole_sizes(sizes: Any) -> list[int]:
     """TypeError for sizes of `unflatten` that are no whole numbers."""
-    start = "unflatten(): argument 'sizes'"
-    if isinstance(sizes, int) or not hasattr(sizes, "__iter__"):
-        raise refused(TypeError, f"{start} (position 2) must be tuple of ints, not {type_name(sizes)}")
-    for i, n in enumerate(sizes):
-        if not hasattr(n, "__index__"):
-            found = f'failed to unpack the object at pos {i + 1} with error "type must be tuple of ints,but got'
-            first = "(position 2) must be tuple of ints, but found element of type"
-            said = f'{found} {type_name(n)}"' if i else f"{first} {type_name(n)} at pos 0"
-            raise refused(TypeError, f"{start} {said}")
-    return [n.__index__() for n in sizes]
+    several = hasattr(sizes, "__iter__")
+    given = list(sizes) if several else [sizes]
+    wrong = next((i for i, n in enumerate(given) if not several or not hasattr(n, "__index__")), None)
+    if wrong is None:
+        return [n.__index__() for n in given]
+    kind = type_name(given[wrong])
+    said = f"(position 2) must be tuple of ints, {'but found element of type' if several else 'not'} {kind}"
+    said += " at pos 0" * several
+    if wrong:
+        said = f'failed to unpack the object at pos {wrong + 1} with error "type must be tuple of ints,but got {kind}"'
+    raise refused(TypeError, f"unflatten(): argument 'sizes' {said}")
 
 
 @composite()
