@@ -23,7 +23,7 @@ from ..._core.operations.registry import composite, overloaded
 from ..._core.running.device_dispatch import is_meta, kernels
 from ..._core.running.inplace import run_inplace
 from ..._core.running.views import check_inplace, check_overlap
-from ..._core.tape.tensor import Tensor, Wrapped, make
+from ..._core.tape.tensor import Tensor, make
 from ..._core.transforms import batching, batching_layers, batching_rules
 from ..._core.transforms.interpreter_stack import refuse_captured
 from ..._core.transforms.transforms import beside
@@ -95,12 +95,19 @@ scatter_value = operation(
     overlap="none",
     self=lambda f, grad, dim, index: f.scatter_value(grad, dim, index, 0),
 )
-scatter_reduced = operation(
-    "scatter.reduce(Tensor self, int dim, Tensor index, Scalar src, str reduce)",
-    has_derivative=False,
-    batch=batching.leading,
-    overlap="none",
-    self=no_derivative("scatter"),
+scatter_reduced, scatter_reduced_number = (
+    operation(
+        f"scatter.{kind}(Tensor self, int dim, Tensor index, {given}, str reduce)",
+        "scatter_reduce",
+        has_derivative=False,
+        batch=batching.leading,
+        overlap="none",
+        **dict.fromkeys(differentiated, no_derivative("scatter")),
+    )
+    for kind, given, differentiated in (
+        ("reduce", "Tensor src", ("self", "src")),
+        ("value_reduce", "Scalar value", ("self",)),
+    )
 )
 scatter_add_op = operation(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
@@ -387,11 +394,11 @@ def scatter(
     d = dims.wrap(dim, input._ag_raw.ndim)
     along("scatter", input, d, index, src if isinstance(src, Tensor) else None)
     given = value if src is None else src
-    if reduce is not None and isinstance(given, Wrapped):
-        kind = {"add": "sum", "multiply": "prod"}[reduce]
-        return operations.scatter_reduce_two, input, d, index, given, kind, True
+    if reduce not in (None, "add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
     if reduce is not None:
-        return scatter_reduced, input, d, index, given, reduce
+        run = scatter_reduced if isinstance(given, Tensor) else scatter_reduced_number
+        return run, input, d, index, given, reduce
     return (scatter_op if isinstance(src, Tensor) else scatter_value), input, d, index, given
 
 
