@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
+from ..._core.base import dtypes
 from ..._core.base.caching import cached
 from ..._core.base.dims import WHOLE, given_sizes
 from ..._core.base.dtypes import c_name, cpp_name
@@ -187,7 +189,7 @@ def _check(
     if bias is not None and beside != mine and (not transposed or by == mine):
         raise RuntimeError(f"Input type ({c_name(mine)}) and bias type ({c_name(beside)}) should be the same")
     if by != mine:
-        raise RuntimeError(f"expected scalar type {cpp_name(mine)} but found {cpp_name(by)}")
+        raise RuntimeError(_other_kinds(mine, by, size if len(size) == dim + 2 else (1, *size), kernel, groups))
     result = tuple(
         [sizes_of(x, dim, what) for x, what in zip(geometry, ("stride", "padding", "dilation"), strict=True)]
     )
@@ -200,6 +202,16 @@ def _check(
             f"1-dimensional with {channels} elements, but got bias of size {list(bias)} instead"
         )
     return result
+
+
+def _other_kinds(mine: Any, by: Any, size: Sizes, kernel: Sizes, groups: int) -> str:
+    """What the library says that PyTorch gives the convolution to: MKLDNN takes all but small ones in float32."""
+    first, second = (dtypes.type_name(dtypes.NAMED[kind.name]) for kind in (mine, by))
+    said = f"Input type ({first}) and weight type ({second}) should be the same"
+    large = size[0] > 1 or groups > 1 or min(kernel[-2:]) > 3 or math.prod(size) > 20480
+    if mine.name in ("float16", "bfloat16") or (mine.name == "float32" and large):
+        return f"{said} or input should be a MKLDNN tensor and weight is a dense tensor"
+    return said if mine.kind == "c" else f"expected scalar type {cpp_name(mine)} but found {cpp_name(by)}"
 
 
 def _check_channels(have: int, shape: Sizes, transposed: bool, groups: int, size: Sizes) -> None:
