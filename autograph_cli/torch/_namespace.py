@@ -40,7 +40,7 @@ _OPERATIONS = tuple(
     shaping.joining shaping.rearrange positions.indexing pointwise.where positions.getitem positions.gather_scatter
     shaping.split_join reducing.reductions reducing.extremes reducing.cumulative positions.sorting
     positions.histograms reducing.statistics matrices.linear pointwise.nonlinear pointwise.glu loss_functions.losses
-    loss_functions.likelihood_losses layers.convolution layers.columns layers.pooling layers.average_pooling
+    loss_functions.likelihood_losses layers.convolution shaping.columns layers.pooling layers.average_pooling
     layers.unpooling layers.normalization layers.group_norm layers.padding reducing.distances matrices.solvers
     matrices.determinants matrices.decompositions matrices.lu reducing.norms matrices.householder matrices.stft
     matrices.ldl loss_functions.classification loss_functions.chunked layers.interpolate shaping.pixel_shuffle

@@ -27,7 +27,6 @@ from .._ops.layers.average_pooling import (
     lp_pool2d as lp_pool2d,
     lp_pool3d as lp_pool3d,
 )
-from .._ops.layers.columns import fold as fold, unfold as unfold
 from .._ops.layers.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,
@@ -148,6 +147,7 @@ from .._ops.reducing.distances import (
     triplet_margin_loss as triplet_margin_loss,
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
 )
+from .._ops.shaping.columns import fold as fold, unfold as unfold
 from .._ops.shaping.pixel_shuffle import (
     channel_shuffle as channel_shuffle,
     pixel_shuffle as pixel_shuffle,

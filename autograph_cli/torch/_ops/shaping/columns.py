@@ -12,7 +12,8 @@ from ..._core.operations.operation import operation
 from ..._core.tape.tensor import Tensor
 from ..._core.transforms import batching
 from ..._kernels.layers.convolution import output_size
-from .convolution import Sizes, sizes_of
+
+Sizes = tuple[int, ...]
 
 im2col = operation(
     "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
@@ -46,7 +47,7 @@ def _unfold_of(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0
 
 def _pair(name: str, x: Any) -> Sizes:
     """One number for both dimensions, or two."""
-    result = sizes_of(x, 2, "size") if isinstance(x, int) else tuple(int(n) for n in x)
+    result = (x, x) if isinstance(x, int) else tuple(int(n) for n in x)
     if len(result) != 2:
         raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(result)}")
     return result
