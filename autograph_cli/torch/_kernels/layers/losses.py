@@ -73,7 +73,7 @@ class Losses:
         return self._share(grad, self.xp.clip(a - target, -edge, edge), reduction)
 
     def soft_margin_loss(self, a: Array, target: Any, reduction: int = 1) -> Any:
-        losses = self.log_of_one_more(self.xp.exp(a * -target if target.dtype.kind != "b" else -a * target))
+        losses = self.log_of_one_more(self.xp.exp(-a * target))
         return self.reduced(losses.astype(a.dtype, copy=False), reduction)
 
     def soft_margin_loss_backward(self, grad: Array, a: Array, target: Any, reduction: int) -> Any:

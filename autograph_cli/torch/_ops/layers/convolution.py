@@ -205,7 +205,7 @@ def _check(
 
 
 def _other_kinds(mine: Any, by: Any, size: Sizes, kernel: Sizes, groups: int) -> str:
-    """What the library says that PyTorch gives the convolution to: MKLDNN takes all but small ones in float32."""
+    """The words of the library that computes the convolution in PyTorch: MKLDNN takes all but small ones in float32."""
     first, second = (dtypes.type_name(dtypes.NAMED[kind.name]) for kind in (mine, by))
     said = f"Input type ({first}) and weight type ({second}) should be the same"
     large = size[0] > 1 or groups > 1 or min(kernel[-2:]) > 3 or math.prod(size) > 20480
