@@ -38,17 +38,17 @@ _OPERATIONS = tuple(
     pointwise.arithmetic pointwise.unary pointwise.clamping pointwise.binary pointwise.activations tensors.creation
     tensors.ranges tensors.conversion pointwise.comparison shaping.views shaping.broadcasting shaping.as_strided
     shaping.joining shaping.rearrange positions.indexing pointwise.where positions.getitem positions.gather_scatter
-    shaping.split_join reducing.reductions reducing.extremes reducing.cumulative positions.sorting positions.histograms
-    reducing.statistics matrices.linear pointwise.nonlinear pointwise.glu loss_functions.losses
-    loss_functions.likelihood_losses layers.convolution layers.pooling layers.average_pooling layers.unpooling
-    layers.normalization layers.group_norm layers.padding reducing.distances matrices.solvers matrices.determinants
-    matrices.decompositions matrices.lu reducing.norms matrices.householder matrices.stft matrices.ldl
-    loss_functions.classification loss_functions.chunked layers.interpolate shaping.pixel_shuffle layers.embedding
-    random_numbers.dropout layers.attention layers.aten_layers pointwise.complexes shaping.view_copy reducing.segments
-    matrices.finite_difference tensors.storage tensors.misc random_numbers.random random_numbers.generators
-    layers.recurrent shaping.packing layers.weight_norm tensors.sparse tensors.printing tensors.protocols
-    tensors.other_libraries tensors.operators pointwise.special matrices.fft matrices.products matrices.einsum
-    reducing.cdist tensors.default_device random_numbers.random_variates pointwise.foreach
+    shaping.split_join reducing.reductions reducing.extremes reducing.cumulative positions.sorting
+    positions.histograms reducing.statistics matrices.linear pointwise.nonlinear pointwise.glu loss_functions.losses
+    loss_functions.likelihood_losses layers.convolution shaping.columns layers.pooling layers.average_pooling
+    layers.unpooling layers.normalization layers.group_norm layers.padding reducing.distances matrices.solvers
+    matrices.determinants matrices.decompositions matrices.lu reducing.norms matrices.householder matrices.stft
+    matrices.ldl loss_functions.classification loss_functions.chunked layers.interpolate shaping.pixel_shuffle
+    layers.embedding random_numbers.dropout layers.attention layers.aten_layers pointwise.complexes shaping.view_copy
+    reducing.segments matrices.finite_difference tensors.storage tensors.misc random_numbers.random
+    random_numbers.generators layers.recurrent shaping.packing layers.weight_norm tensors.sparse tensors.printing
+    tensors.protocols tensors.other_libraries tensors.operators pointwise.special matrices.fft matrices.products
+    matrices.einsum reducing.cdist tensors.default_device random_numbers.random_variates pointwise.foreach
     """.split()
 )
 """The families of operations, which publish what they define when they are imported."""

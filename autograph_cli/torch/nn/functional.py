@@ -34,8 +34,6 @@ from .._ops.layers.convolution import (
     conv_transpose1d as conv_transpose1d,
     conv_transpose2d as conv_transpose2d,
     conv_transpose3d as conv_transpose3d,
-    fold as fold,
-    unfold as unfold,
 )
 from .._ops.layers.embedding import embedding as embedding, embedding_bag as embedding_bag, one_hot as one_hot
 from .._ops.layers.group_norm import group_norm as group_norm, instance_norm as instance_norm
@@ -149,6 +147,7 @@ from .._ops.reducing.distances import (
     triplet_margin_loss as triplet_margin_loss,
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
 )
+from .._ops.shaping.columns import fold as fold, unfold as unfold
 from .._ops.shaping.pixel_shuffle import (
     channel_shuffle as channel_shuffle,
     pixel_shuffle as pixel_shuffle,

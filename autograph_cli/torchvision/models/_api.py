@@ -159,6 +159,21 @@ def published(weights: str, old: str = "IMAGENET1K_V1", flag: str = "pretrained"
     return decorate
 
 
+_OF_MODEL = {name.lower(): name for name in WEIGHTS}
+
+
+def variant(name: str, doc: str, make: Callable[..., Any], *args: Any, **defaults: Any) -> Callable[..., Any]:
+    """The published builder of one model of a family: `make` with these arguments, and with those that a call names."""
+
+    def build(**kwargs: Any) -> nn.Module:
+        made: nn.Module = make(*args, **defaults | kwargs)
+        return made
+
+    build.__name__ = build.__qualname__ = name
+    build.__doc__, build.__module__ = doc, make.__module__
+    return published(_OF_MODEL[f"{name}_weights"])(build)
+
+
 def _fitting(build: Callable[..., Any], options: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
     """Options for a model that is about to be given weights: parts that only these have, and no others before."""
     known = inspect.signature(build).parameters

@@ -6,7 +6,7 @@ from typing import Any
 
 from autograph_cli.torch import flatten, nn
 
-from ._api import published
+from ._api import variant
 
 
 class AlexNet(nn.Module):
@@ -44,7 +44,4 @@ class AlexNet(nn.Module):
         return self.classifier(flatten(self.avgpool(self.features(x)), 1))
 
 
-@published("AlexNet_Weights")
-def alexnet(**kwargs: Any) -> AlexNet:
-    """AlexNet, of 61 million parameters."""
-    return AlexNet(**kwargs)
+alexnet = variant("alexnet", "AlexNet, of 61 million parameters.", AlexNet)

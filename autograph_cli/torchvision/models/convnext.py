@@ -11,7 +11,7 @@ from autograph_cli.torch.nn import functional as F
 
 from ..ops.misc import Conv2dNormActivation, Permute
 from ..ops.stochastic_depth import StochasticDepth
-from ._api import published
+from ._api import variant
 
 Norm = Callable[..., nn.Module]
 
@@ -116,7 +116,7 @@ class ConvNeXt(nn.Module):
         return self.classifier(self.avgpool(self.features(x)))
 
 
-def _convnext(width: int, depth: int, probability: float, options: dict[str, Any]) -> ConvNeXt:
+def _convnext(width: int, depth: int, probability: float, **options: Any) -> ConvNeXt:
     widths = [width, 2 * width, 4 * width, 8 * width, None]
     settings = [
         CNBlockConfig(int(here or 0), after, blocks)
@@ -125,25 +125,7 @@ def _convnext(width: int, depth: int, probability: float, options: dict[str, Any
     return ConvNeXt(settings, options.pop("stochastic_depth_prob", probability), **options)
 
 
-@published("ConvNeXt_Tiny_Weights")
-def convnext_tiny(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt, tiny."""
-    return _convnext(96, 9, 0.1, kwargs)
-
-
-@published("ConvNeXt_Small_Weights")
-def convnext_small(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt, small."""
-    return _convnext(96, 27, 0.4, kwargs)
-
-
-@published("ConvNeXt_Base_Weights")
-def convnext_base(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt, base."""
-    return _convnext(128, 27, 0.5, kwargs)
-
-
-@published("ConvNeXt_Large_Weights")
-def convnext_large(**kwargs: Any) -> ConvNeXt:
-    """ConvNeXt, large."""
-    return _convnext(192, 27, 0.5, kwargs)
+convnext_tiny = variant("convnext_tiny", "ConvNeXt, tiny.", _convnext, 96, 9, 0.1)
+convnext_small = variant("convnext_small", "ConvNeXt, small.", _convnext, 96, 27, 0.4)
+convnext_base = variant("convnext_base", "ConvNeXt, base.", _convnext, 128, 27, 0.5)
+convnext_large = variant("convnext_large", "ConvNeXt, large.", _convnext, 192, 27, 0.5)

@@ -9,7 +9,7 @@ from autograph_cli.torch import cat, flatten, nn
 from autograph_cli.torch.nn import functional as F
 from autograph_cli.torch.utils.checkpoint import checkpoint
 
-from ._api import published
+from ._api import variant
 
 
 class _DenseLayer(nn.Module):
@@ -116,25 +116,9 @@ class DenseNet(nn.Module):
         return self.classifier(flatten(F.adaptive_avg_pool2d(out, (1, 1)), 1))
 
 
-@published("DenseNet121_Weights")
-def densenet121(**kwargs: Any) -> DenseNet:
-    """DenseNet with 121 layers."""
-    return DenseNet(32, (6, 12, 24, 16), 64, **kwargs)
-
-
-@published("DenseNet161_Weights")
-def densenet161(**kwargs: Any) -> DenseNet:
-    """DenseNet with 161 layers, which grow by 48 channels."""
-    return DenseNet(48, (6, 12, 36, 24), 96, **kwargs)
-
-
-@published("DenseNet169_Weights")
-def densenet169(**kwargs: Any) -> DenseNet:
-    """DenseNet with 169 layers."""
-    return DenseNet(32, (6, 12, 32, 32), 64, **kwargs)
-
-
-@published("DenseNet201_Weights")
-def densenet201(**kwargs: Any) -> DenseNet:
-    """DenseNet with 201 layers."""
-    return DenseNet(32, (6, 12, 48, 32), 64, **kwargs)
+densenet121 = variant("densenet121", "DenseNet with 121 layers.", DenseNet, 32, (6, 12, 24, 16), 64)
+densenet161 = variant(
+    "densenet161", "DenseNet with 161 layers, which grow by 48 channels.", DenseNet, 48, (6, 12, 36, 24), 96
+)
+densenet169 = variant("densenet169", "DenseNet with 169 layers.", DenseNet, 32, (6, 12, 32, 32), 64)
+densenet201 = variant("densenet201", "DenseNet with 201 layers.", DenseNet, 32, (6, 12, 48, 32), 64)

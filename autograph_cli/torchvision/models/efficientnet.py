@@ -13,7 +13,7 @@ from autograph_cli.torch import flatten, nn
 
 from ..ops.misc import Conv2dNormActivation, SqueezeExcitation
 from ..ops.stochastic_depth import StochasticDepth
-from ._api import published
+from ._api import variant
 from ._utils import _make_divisible
 
 Norm = Callable[..., nn.Module]
@@ -217,82 +217,29 @@ _SECOND: dict[str, tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]] = {
 }
 
 
-def _v1(width: float, depth: float, dropout: float, options: dict[str, Any], precise: bool = False) -> EfficientNet:
+def _v1(width: float, depth: float, rate: float, precise: bool = False, **options: Any) -> EfficientNet:
     stages = [MBConvConfig(*row, width_mult=width, depth_mult=depth) for row in _FIRST]
     if precise:
         options.setdefault("norm_layer", partial(nn.BatchNorm2d, eps=0.001, momentum=0.01))
-    return EfficientNet(stages, options.pop("dropout", dropout), **options)
+    return EfficientNet(stages, options.pop("dropout", rate), **options)
 
 
-def _v2(size: str, dropout: float, options: dict[str, Any]) -> EfficientNet:
+def _v2(size: str, rate: float, **options: Any) -> EfficientNet:
     fused, plain = _SECOND[size]
     stages: list[_MBConvConfig] = [FusedMBConvConfig(*row) for row in fused]
     stages += [MBConvConfig(*row) for row in plain]
     options.setdefault("norm_layer", partial(nn.BatchNorm2d, eps=0.001))
-    return EfficientNet(stages, options.pop("dropout", dropout), last_channel=1280, **options)
+    return EfficientNet(stages, options.pop("dropout", rate), last_channel=1280, **options)
 
 
-@published("EfficientNet_B0_Weights")
-def efficientnet_b0(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B0."""
-    return _v1(1.0, 1.0, 0.2, kwargs)
-
-
-@published("EfficientNet_B1_Weights")
-def efficientnet_b1(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B1."""
-    return _v1(1.0, 1.1, 0.2, kwargs)
-
-
-@published("EfficientNet_B2_Weights")
-def efficientnet_b2(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B2."""
-    return _v1(1.1, 1.2, 0.3, kwargs)
-
-
-@published("EfficientNet_B3_Weights")
-def efficientnet_b3(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B3."""
-    return _v1(1.2, 1.4, 0.3, kwargs)
-
-
-@published("EfficientNet_B4_Weights")
-def efficientnet_b4(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B4."""
-    return _v1(1.4, 1.8, 0.4, kwargs)
-
-
-@published("EfficientNet_B5_Weights")
-def efficientnet_b5(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B5."""
-    return _v1(1.6, 2.2, 0.4, kwargs, precise=True)
-
-
-@published("EfficientNet_B6_Weights")
-def efficientnet_b6(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B6."""
-    return _v1(1.8, 2.6, 0.5, kwargs, precise=True)
-
-
-@published("EfficientNet_B7_Weights")
-def efficientnet_b7(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B7."""
-    return _v1(2.0, 3.1, 0.5, kwargs, precise=True)
-
-
-@published("EfficientNet_V2_S_Weights")
-def efficientnet_v2_s(**kwargs: Any) -> EfficientNet:
-    """EfficientNetV2, small."""
-    return _v2("s", 0.2, kwargs)
-
-
-@published("EfficientNet_V2_M_Weights")
-def efficientnet_v2_m(**kwargs: Any) -> EfficientNet:
-    """EfficientNetV2, medium."""
-    return _v2("m", 0.3, kwargs)
-
-
-@published("EfficientNet_V2_L_Weights")
-def efficientnet_v2_l(**kwargs: Any) -> EfficientNet:
-    """EfficientNetV2, large."""
-    return _v2("l", 0.4, kwargs)
+efficientnet_b0 = variant("efficientnet_b0", "EfficientNet B0.", _v1, 1.0, 1.0, 0.2)
+efficientnet_b1 = variant("efficientnet_b1", "EfficientNet B1.", _v1, 1.0, 1.1, 0.2)
+efficientnet_b2 = variant("efficientnet_b2", "EfficientNet B2.", _v1, 1.1, 1.2, 0.3)
+efficientnet_b3 = variant("efficientnet_b3", "EfficientNet B3.", _v1, 1.2, 1.4, 0.3)
+efficientnet_b4 = variant("efficientnet_b4", "EfficientNet B4.", _v1, 1.4, 1.8, 0.4)
+efficientnet_b5 = variant("efficientnet_b5", "EfficientNet B5.", _v1, 1.6, 2.2, 0.4, precise=True)
+efficientnet_b6 = variant("efficientnet_b6", "EfficientNet B6.", _v1, 1.8, 2.6, 0.5, precise=True)
+efficientnet_b7 = variant("efficientnet_b7", "EfficientNet B7.", _v1, 2.0, 3.1, 0.5, precise=True)
+efficientnet_v2_s = variant("efficientnet_v2_s", "EfficientNetV2, small.", _v2, "s", 0.2)
+efficientnet_v2_m = variant("efficientnet_v2_m", "EfficientNetV2, medium.", _v2, "m", 0.3)
+efficientnet_v2_l = variant("efficientnet_v2_l", "EfficientNetV2, large.", _v2, "l", 0.4)

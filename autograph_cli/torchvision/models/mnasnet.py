@@ -6,7 +6,7 @@ from typing import Any
 
 from autograph_cli.torch import nn
 
-from ._api import published
+from ._api import variant
 
 _MOMENTUM = 1 - 0.9997
 """TensorFlow's decay of running statistics, in PyTorch's terms."""
@@ -90,25 +90,7 @@ class MNASNet(nn.Module):
         return self.classifier(self.layers(x).mean([2, 3]))
 
 
-@published("MNASNet0_5_Weights")
-def mnasnet0_5(**kwargs: Any) -> MNASNet:
-    """MNASNet of half the width."""
-    return MNASNet(0.5, **kwargs)
-
-
-@published("MNASNet0_75_Weights")
-def mnasnet0_75(**kwargs: Any) -> MNASNet:
-    """MNASNet of three quarters of the width."""
-    return MNASNet(0.75, **kwargs)
-
-
-@published("MNASNet1_0_Weights")
-def mnasnet1_0(**kwargs: Any) -> MNASNet:
-    """MNASNet."""
-    return MNASNet(1.0, **kwargs)
-
-
-@published("MNASNet1_3_Weights")
-def mnasnet1_3(**kwargs: Any) -> MNASNet:
-    """MNASNet of 1.3 times the width."""
-    return MNASNet(1.3, **kwargs)
+mnasnet0_5 = variant("mnasnet0_5", "MNASNet of half the width.", MNASNet, 0.5)
+mnasnet0_75 = variant("mnasnet0_75", "MNASNet of three quarters of the width.", MNASNet, 0.75)
+mnasnet1_0 = variant("mnasnet1_0", "MNASNet.", MNASNet, 1.0)
+mnasnet1_3 = variant("mnasnet1_3", "MNASNet of 1.3 times the width.", MNASNet, 1.3)

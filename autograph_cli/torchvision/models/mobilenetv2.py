@@ -9,7 +9,7 @@ from autograph_cli.torch import flatten, nn
 from autograph_cli.torch.nn import functional as F
 
 from ..ops.misc import Conv2dNormActivation
-from ._api import published
+from ._api import variant
 from ._utils import _make_divisible
 
 Norm = Callable[..., nn.Module]
@@ -106,7 +106,4 @@ def initialize(model: nn.Module) -> None:
             nn.init.zeros_(module.bias)
 
 
-@published("MobileNet_V2_Weights")
-def mobilenet_v2(**kwargs: Any) -> MobileNetV2:
-    """MobileNetV2, of 3.5 million parameters."""
-    return MobileNetV2(**kwargs)
+mobilenet_v2 = variant("mobilenet_v2", "MobileNetV2, of 3.5 million parameters.", MobileNetV2)

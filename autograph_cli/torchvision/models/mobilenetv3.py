@@ -9,7 +9,7 @@ from typing import Any
 from autograph_cli.torch import flatten, nn
 
 from ..ops.misc import Conv2dNormActivation, SqueezeExcitation
-from ._api import published
+from ._api import variant
 from ._utils import _make_divisible
 from .mobilenetv2 import initialize
 
@@ -168,19 +168,11 @@ def _settings(
     return blocks, InvertedResidualConfig.adjust_channels(width // tail, width_mult)
 
 
-def _mobilenet(arch: str, options: dict[str, Any]) -> MobileNetV3:
+def _mobilenet(arch: str, **options: Any) -> MobileNetV3:
     own = {key: options.pop(key) for key in ("width_mult", "reduced_tail", "dilated") if key in options}
     blocks, last = _settings(arch, **own)
     return MobileNetV3(blocks, last, **options)
 
 
-@published("MobileNet_V3_Large_Weights")
-def mobilenet_v3_large(**kwargs: Any) -> MobileNetV3:
-    """MobileNetV3, the large one."""
-    return _mobilenet("mobilenet_v3_large", kwargs)
-
-
-@published("MobileNet_V3_Small_Weights")
-def mobilenet_v3_small(**kwargs: Any) -> MobileNetV3:
-    """MobileNetV3, the small one."""
-    return _mobilenet("mobilenet_v3_small", kwargs)
+mobilenet_v3_large = variant("mobilenet_v3_large", "MobileNetV3, the large one.", _mobilenet, "mobilenet_v3_large")
+mobilenet_v3_small = variant("mobilenet_v3_small", "MobileNetV3, the small one.", _mobilenet, "mobilenet_v3_small")

@@ -11,7 +11,7 @@ from typing import Any
 from autograph_cli.torch import nn
 
 from ..ops.misc import Conv2dNormActivation, SqueezeExcitation
-from ._api import published
+from ._api import variant
 from ._utils import _make_divisible
 
 Layer = Callable[..., nn.Module]
@@ -197,91 +197,98 @@ def _regnet(
     return RegNet(params, norm_layer=norm_layer, **kwargs)
 
 
-@published("RegNet_X_400MF_Weights")
-def regnet_x_400mf(**kwargs: Any) -> RegNet:
-    """RegNetX of 400 megaflops."""
-    return _regnet(22, 24, 24.48, 2.54, 16, **kwargs)
-
-
-@published("RegNet_X_800MF_Weights")
-def regnet_x_800mf(**kwargs: Any) -> RegNet:
-    """RegNetX of 800 megaflops."""
-    return _regnet(16, 56, 35.73, 2.28, 16, **kwargs)
-
-
-@published("RegNet_X_1_6GF_Weights")
-def regnet_x_1_6gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 1.6 gigaflops."""
-    return _regnet(18, 80, 34.01, 2.25, 24, **kwargs)
-
-
-@published("RegNet_X_3_2GF_Weights")
-def regnet_x_3_2gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 3.2 gigaflops."""
-    return _regnet(25, 88, 26.31, 2.25, 48, **kwargs)
-
-
-@published("RegNet_X_8GF_Weights")
-def regnet_x_8gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 8 gigaflops."""
-    return _regnet(23, 80, 49.56, 2.88, 120, **kwargs)
-
-
-@published("RegNet_X_16GF_Weights")
-def regnet_x_16gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 16 gigaflops."""
-    return _regnet(22, 216, 55.59, 2.1, 128, **kwargs)
-
-
-@published("RegNet_X_32GF_Weights")
-def regnet_x_32gf(**kwargs: Any) -> RegNet:
-    """RegNetX of 32 gigaflops."""
-    return _regnet(23, 320, 69.86, 2.0, 168, **kwargs)
-
-
-@published("RegNet_Y_400MF_Weights")
-def regnet_y_400mf(**kwargs: Any) -> RegNet:
-    """RegNetY of 400 megaflops, with gates for its channels."""
-    return _regnet(16, 48, 27.89, 2.09, 8, se_ratio=0.25, **kwargs)
-
-
-@published("RegNet_Y_800MF_Weights")
-def regnet_y_800mf(**kwargs: Any) -> RegNet:
-    """RegNetY of 800 megaflops, with gates for its channels."""
-    return _regnet(14, 56, 38.84, 2.4, 16, se_ratio=0.25, **kwargs)
-
-
-@published("RegNet_Y_1_6GF_Weights")
-def regnet_y_1_6gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 1.6 gigaflops, with gates for its channels."""
-    return _regnet(27, 48, 20.71, 2.65, 24, se_ratio=0.25, **kwargs)
-
-
-@published("RegNet_Y_3_2GF_Weights")
-def regnet_y_3_2gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 3.2 gigaflops, with gates for its channels."""
-    return _regnet(21, 80, 42.63, 2.66, 24, se_ratio=0.25, **kwargs)
-
-
-@published("RegNet_Y_8GF_Weights")
-def regnet_y_8gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 8 gigaflops, with gates for its channels."""
-    return _regnet(17, 192, 76.82, 2.19, 56, se_ratio=0.25, **kwargs)
-
-
-@published("RegNet_Y_16GF_Weights")
-def regnet_y_16gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 16 gigaflops, with gates for its channels."""
-    return _regnet(18, 200, 106.23, 2.48, 112, se_ratio=0.25, **kwargs)
-
-
-@published("RegNet_Y_32GF_Weights")
-def regnet_y_32gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 32 gigaflops, with gates for its channels."""
-    return _regnet(20, 232, 115.89, 2.53, 232, se_ratio=0.25, **kwargs)
-
-
-@published("RegNet_Y_128GF_Weights")
-def regnet_y_128gf(**kwargs: Any) -> RegNet:
-    """RegNetY of 128 gigaflops, with gates for its channels."""
-    return _regnet(27, 456, 160.83, 2.52, 264, se_ratio=0.25, **kwargs)
+regnet_x_400mf = variant("regnet_x_400mf", "RegNetX of 400 megaflops.", _regnet, 22, 24, 24.48, 2.54, 16)
+regnet_x_800mf = variant("regnet_x_800mf", "RegNetX of 800 megaflops.", _regnet, 16, 56, 35.73, 2.28, 16)
+regnet_x_1_6gf = variant("regnet_x_1_6gf", "RegNetX of 1.6 gigaflops.", _regnet, 18, 80, 34.01, 2.25, 24)
+regnet_x_3_2gf = variant("regnet_x_3_2gf", "RegNetX of 3.2 gigaflops.", _regnet, 25, 88, 26.31, 2.25, 48)
+regnet_x_8gf = variant("regnet_x_8gf", "RegNetX of 8 gigaflops.", _regnet, 23, 80, 49.56, 2.88, 120)
+regnet_x_16gf = variant("regnet_x_16gf", "RegNetX of 16 gigaflops.", _regnet, 22, 216, 55.59, 2.1, 128)
+regnet_x_32gf = variant("regnet_x_32gf", "RegNetX of 32 gigaflops.", _regnet, 23, 320, 69.86, 2.0, 168)
+regnet_y_400mf = variant(
+    "regnet_y_400mf",
+    "RegNetY of 400 megaflops, with gates for its channels.",
+    _regnet,
+    16,
+    48,
+    27.89,
+    2.09,
+    8,
+    se_ratio=0.25,
+)
+regnet_y_800mf = variant(
+    "regnet_y_800mf",
+    "RegNetY of 800 megaflops, with gates for its channels.",
+    _regnet,
+    14,
+    56,
+    38.84,
+    2.4,
+    16,
+    se_ratio=0.25,
+)
+regnet_y_1_6gf = variant(
+    "regnet_y_1_6gf",
+    "RegNetY of 1.6 gigaflops, with gates for its channels.",
+    _regnet,
+    27,
+    48,
+    20.71,
+    2.65,
+    24,
+    se_ratio=0.25,
+)
+regnet_y_3_2gf = variant(
+    "regnet_y_3_2gf",
+    "RegNetY of 3.2 gigaflops, with gates for its channels.",
+    _regnet,
+    21,
+    80,
+    42.63,
+    2.66,
+    24,
+    se_ratio=0.25,
+)
+regnet_y_8gf = variant(
+    "regnet_y_8gf",
+    "RegNetY of 8 gigaflops, with gates for its channels.",
+    _regnet,
+    17,
+    192,
+    76.82,
+    2.19,
+    56,
+    se_ratio=0.25,
+)
+regnet_y_16gf = variant(
+    "regnet_y_16gf",
+    "RegNetY of 16 gigaflops, with gates for its channels.",
+    _regnet,
+    18,
+    200,
+    106.23,
+    2.48,
+    112,
+    se_ratio=0.25,
+)
+regnet_y_32gf = variant(
+    "regnet_y_32gf",
+    "RegNetY of 32 gigaflops, with gates for its channels.",
+    _regnet,
+    20,
+    232,
+    115.89,
+    2.53,
+    232,
+    se_ratio=0.25,
+)
+regnet_y_128gf = variant(
+    "regnet_y_128gf",
+    "RegNetY of 128 gigaflops, with gates for its channels.",
+    _regnet,
+    27,
+    456,
+    160.83,
+    2.52,
+    264,
+    se_ratio=0.25,
+)

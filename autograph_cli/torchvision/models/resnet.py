@@ -7,7 +7,7 @@ from typing import Any
 
 from autograph_cli.torch import flatten, nn
 
-from ._api import published
+from ._api import variant
 
 Norm = Callable[..., nn.Module]
 
@@ -176,61 +176,51 @@ class ResNet(nn.Module):
         return self.fc(flatten(self.avgpool(x), 1))
 
 
-@published("ResNet18_Weights")
-def resnet18(**kwargs: Any) -> ResNet:
-    """ResNet with 18 layers."""
-    return ResNet(BasicBlock, [2, 2, 2, 2], **kwargs)
-
-
-@published("ResNet34_Weights")
-def resnet34(**kwargs: Any) -> ResNet:
-    """ResNet with 34 layers."""
-    return ResNet(BasicBlock, [3, 4, 6, 3], **kwargs)
-
-
-@published("ResNet50_Weights")
-def resnet50(**kwargs: Any) -> ResNet:
-    """ResNet with 50 layers."""
-    return ResNet(Bottleneck, [3, 4, 6, 3], **kwargs)
-
-
-@published("ResNet101_Weights")
-def resnet101(**kwargs: Any) -> ResNet:
-    """ResNet with 101 layers."""
-    return ResNet(Bottleneck, [3, 4, 23, 3], **kwargs)
-
-
-@published("ResNet152_Weights")
-def resnet152(**kwargs: Any) -> ResNet:
-    """ResNet with 152 layers."""
-    return ResNet(Bottleneck, [3, 8, 36, 3], **kwargs)
-
-
-@published("ResNeXt50_32X4D_Weights")
-def resnext50_32x4d(**kwargs: Any) -> ResNet:
-    """ResNeXt with 50 layers and 32 groups of width 4."""
-    return ResNet(Bottleneck, [3, 4, 6, 3], **{"groups": 32, "width_per_group": 4} | kwargs)
-
-
-@published("ResNeXt101_32X8D_Weights")
-def resnext101_32x8d(**kwargs: Any) -> ResNet:
-    """ResNeXt with 101 layers and 32 groups of width 8."""
-    return ResNet(Bottleneck, [3, 4, 23, 3], **{"groups": 32, "width_per_group": 8} | kwargs)
-
-
-@published("ResNeXt101_64X4D_Weights")
-def resnext101_64x4d(**kwargs: Any) -> ResNet:
-    """ResNeXt with 101 layers and 64 groups of width 4."""
-    return ResNet(Bottleneck, [3, 4, 23, 3], **{"groups": 64, "width_per_group": 4} | kwargs)
-
-
-@published("Wide_ResNet50_2_Weights")
-def wide_resnet50_2(**kwargs: Any) -> ResNet:
-    """ResNet with 50 layers, twice as wide inside of its blocks."""
-    return ResNet(Bottleneck, [3, 4, 6, 3], **{"width_per_group": 128} | kwargs)
-
-
-@published("Wide_ResNet101_2_Weights")
-def wide_resnet101_2(**kwargs: Any) -> ResNet:
-    """ResNet with 101 layers, twice as wide inside of its blocks."""
-    return ResNet(Bottleneck, [3, 4, 23, 3], **{"width_per_group": 128} | kwargs)
+resnet18 = variant("resnet18", "ResNet with 18 layers.", ResNet, BasicBlock, [2, 2, 2, 2])
+resnet34 = variant("resnet34", "ResNet with 34 layers.", ResNet, BasicBlock, [3, 4, 6, 3])
+resnet50 = variant("resnet50", "ResNet with 50 layers.", ResNet, Bottleneck, [3, 4, 6, 3])
+resnet101 = variant("resnet101", "ResNet with 101 layers.", ResNet, Bottleneck, [3, 4, 23, 3])
+resnet152 = variant("resnet152", "ResNet with 152 layers.", ResNet, Bottleneck, [3, 8, 36, 3])
+resnext50_32x4d = variant(
+    "resnext50_32x4d",
+    "ResNeXt with 50 layers and 32 groups of width 4.",
+    ResNet,
+    Bottleneck,
+    [3, 4, 6, 3],
+    groups=32,
+    width_per_group=4,
+)
+resnext101_32x8d = variant(
+    "resnext101_32x8d",
+    "ResNeXt with 101 layers and 32 groups of width 8.",
+    ResNet,
+    Bottleneck,
+    [3, 4, 23, 3],
+    groups=32,
+    width_per_group=8,
+)
+resnext101_64x4d = variant(
+    "resnext101_64x4d",
+    "ResNeXt with 101 layers and 64 groups of width 4.",
+    ResNet,
+    Bottleneck,
+    [3, 4, 23, 3],
+    groups=64,
+    width_per_group=4,
+)
+wide_resnet50_2 = variant(
+    "wide_resnet50_2",
+    "ResNet with 50 layers, twice as wide inside of its blocks.",
+    ResNet,
+    Bottleneck,
+    [3, 4, 6, 3],
+    width_per_group=128,
+)
+wide_resnet101_2 = variant(
+    "wide_resnet101_2",
+    "ResNet with 101 layers, twice as wide inside of its blocks.",
+    ResNet,
+    Bottleneck,
+    [3, 4, 23, 3],
+    width_per_group=128,
+)

@@ -7,7 +7,7 @@ from typing import Any
 
 from autograph_cli.torch import cat, nn, transpose
 
-from ._api import published
+from ._api import variant
 
 
 def channel_shuffle(x: Any, groups: int) -> Any:
@@ -103,25 +103,13 @@ class ShuffleNetV2(nn.Module):
         return self.fc(x.mean([2, 3]))
 
 
-@published("ShuffleNet_V2_X0_5_Weights")
-def shufflenet_v2_x0_5(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNetV2 of half the width."""
-    return ShuffleNetV2([4, 8, 4], [24, 48, 96, 192, 1024], **kwargs)
-
-
-@published("ShuffleNet_V2_X1_0_Weights")
-def shufflenet_v2_x1_0(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNetV2."""
-    return ShuffleNetV2([4, 8, 4], [24, 116, 232, 464, 1024], **kwargs)
-
-
-@published("ShuffleNet_V2_X1_5_Weights")
-def shufflenet_v2_x1_5(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNetV2, half as wide again."""
-    return ShuffleNetV2([4, 8, 4], [24, 176, 352, 704, 1024], **kwargs)
-
-
-@published("ShuffleNet_V2_X2_0_Weights")
-def shufflenet_v2_x2_0(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNetV2, twice as wide."""
-    return ShuffleNetV2([4, 8, 4], [24, 244, 488, 976, 2048], **kwargs)
+shufflenet_v2_x0_5 = variant(
+    "shufflenet_v2_x0_5", "ShuffleNetV2 of half the width.", ShuffleNetV2, [4, 8, 4], [24, 48, 96, 192, 1024]
+)
+shufflenet_v2_x1_0 = variant("shufflenet_v2_x1_0", "ShuffleNetV2.", ShuffleNetV2, [4, 8, 4], [24, 116, 232, 464, 1024])
+shufflenet_v2_x1_5 = variant(
+    "shufflenet_v2_x1_5", "ShuffleNetV2, half as wide again.", ShuffleNetV2, [4, 8, 4], [24, 176, 352, 704, 1024]
+)
+shufflenet_v2_x2_0 = variant(
+    "shufflenet_v2_x2_0", "ShuffleNetV2, twice as wide.", ShuffleNetV2, [4, 8, 4], [24, 244, 488, 976, 2048]
+)

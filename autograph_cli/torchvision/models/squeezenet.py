@@ -6,7 +6,7 @@ from typing import Any
 
 from autograph_cli.torch import cat, flatten, nn
 
-from ._api import published
+from ._api import variant
 
 
 class Fire(nn.Module):
@@ -71,13 +71,5 @@ class SqueezeNet(nn.Module):
         return flatten(self.classifier(self.features(x)), 1)
 
 
-@published("SqueezeNet1_0_Weights")
-def squeezenet1_0(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet as published."""
-    return SqueezeNet("1_0", **kwargs)
-
-
-@published("SqueezeNet1_1_Weights")
-def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet with less than half of the computation."""
-    return SqueezeNet("1_1", **kwargs)
+squeezenet1_0 = variant("squeezenet1_0", "SqueezeNet as published.", SqueezeNet, "1_0")
+squeezenet1_1 = variant("squeezenet1_1", "SqueezeNet with less than half of the computation.", SqueezeNet, "1_1")

@@ -29,7 +29,7 @@ from autograph_cli.torch.nn import functional as F
 
 from ..ops.misc import MLP, Permute
 from ..ops.stochastic_depth import StochasticDepth
-from ._api import published
+from ._api import variant
 
 Norm = Callable[..., nn.Module]
 
@@ -365,7 +365,7 @@ class SwinTransformer(nn.Module):
 
 
 def _swin(
-    width: int, depth: int, heads: int, probability: float, options: dict[str, Any], second: bool = False
+    width: int, depth: int, heads: int, probability: float, second: bool = False, **options: Any
 ) -> SwinTransformer:
     size = [8, 8] if second else [7, 7]
     if second:
@@ -374,37 +374,9 @@ def _swin(
     return SwinTransformer([4, 4], width, [2, 2, depth, 2], [heads * 2**n for n in range(4)], size, **options)
 
 
-@published("Swin_T_Weights")
-def swin_t(**kwargs: Any) -> SwinTransformer:
-    """Swin, tiny."""
-    return _swin(96, 6, 3, 0.2, kwargs)
-
-
-@published("Swin_S_Weights")
-def swin_s(**kwargs: Any) -> SwinTransformer:
-    """Swin, small."""
-    return _swin(96, 18, 3, 0.3, kwargs)
-
-
-@published("Swin_B_Weights")
-def swin_b(**kwargs: Any) -> SwinTransformer:
-    """Swin, base."""
-    return _swin(128, 18, 4, 0.5, kwargs)
-
-
-@published("Swin_V2_T_Weights")
-def swin_v2_t(**kwargs: Any) -> SwinTransformer:
-    """Swin V2, tiny."""
-    return _swin(96, 6, 3, 0.2, kwargs, second=True)
-
-
-@published("Swin_V2_S_Weights")
-def swin_v2_s(**kwargs: Any) -> SwinTransformer:
-    """Swin V2, small."""
-    return _swin(96, 18, 3, 0.3, kwargs, second=True)
-
-
-@published("Swin_V2_B_Weights")
-def swin_v2_b(**kwargs: Any) -> SwinTransformer:
-    """Swin V2, base."""
-    return _swin(128, 18, 4, 0.5, kwargs, second=True)
+swin_t = variant("swin_t", "Swin, tiny.", _swin, 96, 6, 3, 0.2)
+swin_s = variant("swin_s", "Swin, small.", _swin, 96, 18, 3, 0.3)
+swin_b = variant("swin_b", "Swin, base.", _swin, 128, 18, 4, 0.5)
+swin_v2_t = variant("swin_v2_t", "Swin V2, tiny.", _swin, 96, 6, 3, 0.2, second=True)
+swin_v2_s = variant("swin_v2_s", "Swin V2, small.", _swin, 96, 18, 3, 0.3, second=True)
+swin_v2_b = variant("swin_v2_b", "Swin V2, base.", _swin, 128, 18, 4, 0.5, second=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from autograph_cli.torch import flatten, nn
 
-from ._api import published
+from ._api import variant
 
 CHANNELS: dict[int, list[int | None]] = {
     11: [64, None, 128, None, 256, 256, None, 512, 512, None, 512, 512, None],
@@ -72,49 +72,11 @@ def _vgg(depth: int, batch_norm: bool, **kwargs: Any) -> VGG:
     return VGG(_features(CHANNELS[depth], batch_norm), **kwargs)
 
 
-@published("VGG11_Weights")
-def vgg11(**kwargs: Any) -> VGG:
-    """VGG with 11 layers."""
-    return _vgg(11, False, **kwargs)
-
-
-@published("VGG11_BN_Weights")
-def vgg11_bn(**kwargs: Any) -> VGG:
-    """VGG with 11 layers and batch normalization."""
-    return _vgg(11, True, **kwargs)
-
-
-@published("VGG13_Weights")
-def vgg13(**kwargs: Any) -> VGG:
-    """VGG with 13 layers."""
-    return _vgg(13, False, **kwargs)
-
-
-@published("VGG13_BN_Weights")
-def vgg13_bn(**kwargs: Any) -> VGG:
-    """VGG with 13 layers and batch normalization."""
-    return _vgg(13, True, **kwargs)
-
-
-@published("VGG16_Weights")
-def vgg16(**kwargs: Any) -> VGG:
-    """VGG with 16 layers."""
-    return _vgg(16, False, **kwargs)
-
-
-@published("VGG16_BN_Weights")
-def vgg16_bn(**kwargs: Any) -> VGG:
-    """VGG with 16 layers and batch normalization."""
-    return _vgg(16, True, **kwargs)
-
-
-@published("VGG19_Weights")
-def vgg19(**kwargs: Any) -> VGG:
-    """VGG with 19 layers."""
-    return _vgg(19, False, **kwargs)
-
-
-@published("VGG19_BN_Weights")
-def vgg19_bn(**kwargs: Any) -> VGG:
-    """VGG with 19 layers and batch normalization."""
-    return _vgg(19, True, **kwargs)
+vgg11 = variant("vgg11", "VGG with 11 layers.", _vgg, 11, False)
+vgg11_bn = variant("vgg11_bn", "VGG with 11 layers and batch normalization.", _vgg, 11, True)
+vgg13 = variant("vgg13", "VGG with 13 layers.", _vgg, 13, False)
+vgg13_bn = variant("vgg13_bn", "VGG with 13 layers and batch normalization.", _vgg, 13, True)
+vgg16 = variant("vgg16", "VGG with 16 layers.", _vgg, 16, False)
+vgg16_bn = variant("vgg16_bn", "VGG with 16 layers and batch normalization.", _vgg, 16, True)
+vgg19 = variant("vgg19", "VGG with 19 layers.", _vgg, 19, False)
+vgg19_bn = variant("vgg19_bn", "VGG with 19 layers and batch normalization.", _vgg, 19, True)

@@ -11,7 +11,7 @@ from typing import Any
 from autograph_cli.torch import cat, empty, nn, zeros
 
 from ..ops.misc import MLP, Conv2dNormActivation
-from ._api import published
+from ._api import published, variant
 
 Norm = Callable[..., nn.Module]
 _NORM = partial(nn.LayerNorm, eps=1e-6)
@@ -180,35 +180,17 @@ class VisionTransformer(nn.Module):
         return self.heads(self.encoder(cat([token, x], dim=1))[:, 0])
 
 
-def _vit(patch: int, layers: int, heads: int, hidden: int, inner: int, options: dict[str, Any]) -> VisionTransformer:
+def _vit(patch: int, layers: int, heads: int, hidden: int, inner: int, **options: Any) -> VisionTransformer:
     return VisionTransformer(options.pop("image_size", 224), patch, layers, heads, hidden, inner, **options)
 
 
-@published("ViT_B_16_Weights")
-def vit_b_16(**kwargs: Any) -> VisionTransformer:
-    """A base vision transformer with patches of 16 by 16."""
-    return _vit(16, 12, 12, 768, 3072, kwargs)
-
-
-@published("ViT_B_32_Weights")
-def vit_b_32(**kwargs: Any) -> VisionTransformer:
-    """A base vision transformer with patches of 32 by 32."""
-    return _vit(32, 12, 12, 768, 3072, kwargs)
-
-
-@published("ViT_L_16_Weights")
-def vit_l_16(**kwargs: Any) -> VisionTransformer:
-    """A large vision transformer with patches of 16 by 16."""
-    return _vit(16, 24, 16, 1024, 4096, kwargs)
-
-
-@published("ViT_L_32_Weights")
-def vit_l_32(**kwargs: Any) -> VisionTransformer:
-    """A large vision transformer with patches of 32 by 32."""
-    return _vit(32, 24, 16, 1024, 4096, kwargs)
+vit_b_16 = variant("vit_b_16", "A base vision transformer with patches of 16 by 16.", _vit, 16, 12, 12, 768, 3072)
+vit_b_32 = variant("vit_b_32", "A base vision transformer with patches of 32 by 32.", _vit, 32, 12, 12, 768, 3072)
+vit_l_16 = variant("vit_l_16", "A large vision transformer with patches of 16 by 16.", _vit, 16, 24, 16, 1024, 4096)
+vit_l_32 = variant("vit_l_32", "A large vision transformer with patches of 32 by 32.", _vit, 32, 24, 16, 1024, 4096)
 
 
 @published("ViT_H_14_Weights", old="IMAGENET1K_SWAG_E2E_V1")
 def vit_h_14(**kwargs: Any) -> VisionTransformer:
     """A huge vision transformer with patches of 14 by 14."""
-    return _vit(14, 32, 16, 1280, 5120, kwargs)
+    return _vit(14, 32, 16, 1280, 5120, **kwargs)

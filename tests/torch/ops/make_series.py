@@ -138,8 +138,8 @@ POLYNOMIALS = {
 
 def show(name: str, found: list[float]) -> None:
     print(f"{name} = (")
-    for i in range(0, len(found), 5):
-        print("    " + " ".join(f"{c!r}," for c in found[i : i + 5]))
+    for i in range(0, len(found), 4):
+        print("    " + " ".join(f"{c!r}," for c in found[i : i + 4]))
     print(")  # fmt: skip")
 
 

@@ -1,7 +1,6 @@
 # cython: language_level=3, binding=False
 """Arguments that are as they mostly are: the types of a call before (`arg_check.py`), dimensions and sizes (`dims.py`)."""
 
-from cpython.dict cimport PyDict_GetItem
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM

@@ -25,6 +25,9 @@ def is_operand(x: Any) -> bool:
 
 def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments with Python numbers wrapped where a tensor is wanted; a TypeError for anything else."""
+    for i in op.numbers:
+        if isinstance(args[i], Tensor):
+            args = (*args[:i], _number(op, i, args[i]), *args[i + 1 :])
     numbers = op.promotes and not op.strict
     for i, parameter in op.positions:
         x = args[i]
@@ -54,6 +57,17 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
             check_call(op, args)
             raise argument_error(op, parameter.name, position, parameter.type, x)
     return tuple(fixed)
+
+
+def _number(op: Operation, position: int, x: Tensor) -> Any:
+    """The one element of a tensor that stands for a number; TypeError for a tensor with dimensions or a history."""
+    if x.ndim or x.requires_grad:
+        shown = op.schema.parameters[position]
+        kind = "Number" if shown.type.startswith("Scalar") else shown.type.rstrip("?")
+        raise refused(
+            TypeError, f"{op.name}(): argument '{shown.name}' (position {position + 1}) must be {kind}, not Tensor"
+        )
+    return x.item()
 
 
 def _wrapped(op: Operation, number: Any, beside: Tensor) -> Tensor:

@@ -11,6 +11,16 @@ from .errors import refused
 from .size import Size
 
 
+class _NotGiven:
+    """The default of a dimension where None is another call, of which PyTorch makes another node."""
+
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+NOT_GIVEN = _NotGiven()
+
+
 class Given(int):
     """A number worked out from what was given (a negative dimension, the open end of a slice), which PyTorch's nodes
     show."""
@@ -56,19 +66,20 @@ def _wrap(dim: int, ndim: int, scalar_ok: bool) -> int:
 _wrapped = functools.lru_cache(4096)(_wrap)
 
 
-def wrap_all(dims: Any, ndim: int) -> tuple[int, ...]:
-    """Several dimensions, or one, counted from the front; a RuntimeError if one is named twice."""
+def wrap_all(dims: Any, ndim: int, twice: str = "dim {} appears multiple times in the list of dims") -> tuple[int, ...]:
+    """Several dimensions, or one, counted from the front; a RuntimeError, in the words of `twice`, if one is named
+    twice."""
     if not isinstance(dims, (int, tuple, list)):
         raise refused(TypeError, f"dim must be a tuple of ints, not {type(dims).__name__}")
     given = (dims,) if isinstance(dims, int) else tuple(dims)
-    return (_wrapped_all if WHOLE.issuperset(map(type, given)) else _wrap_all)(given, ndim)
+    return (_wrapped_all if WHOLE.issuperset(map(type, given)) else _wrap_all)(given, ndim, twice)
 
 
-def _wrap_all(dims: tuple[Any, ...], ndim: int) -> tuple[int, ...]:
+def _wrap_all(dims: tuple[Any, ...], ndim: int, twice: str) -> tuple[int, ...]:
     wrapped = tuple(wrap(d if d.__class__ is bool else d.__index__(), ndim) for d in dims)
     for i, d in enumerate(wrapped):
         if d in wrapped[:i]:
-            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+            raise RuntimeError(twice.format(d))
     return wrapped
 
 

@@ -213,6 +213,22 @@ def settled(raw: Array, *operands: Any) -> Any:
     return laid(raw, _elementwise_strides(raw.shape, layouts))
 
 
+def second_first(raw: Array, first: Any, second: Any, *_: Any) -> Any:
+    """`settled`, where PyTorch's iterator is given the second operand before the first."""
+    return settled(raw, second, first)
+
+
+def laid_out(found: Any, args: list[Any]) -> Any:
+    """A raw gradient computed element by element from several arrays, laid out as PyTorch's iterator would, which is
+    given them in the order of the formula's parameters."""
+    if found.__class__ is np.ndarray and found.ndim > 1:
+        for x in args:
+            if x.__class__ is np.ndarray and not x.flags.c_contiguous:
+                arrays = [x for x in args if x.__class__ is np.ndarray]
+                return found if len(arrays) < 2 or any(found is x for x in arrays) else settled(found, *arrays)
+    return found
+
+
 def laid(raw: Array, strides: Sequence[int]) -> Any:
     """The elements of `raw`, which nobody else holds, with these strides (in elements)."""
     wanted = _in_bytes(tuple(strides), raw.itemsize)

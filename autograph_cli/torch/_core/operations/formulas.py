@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._arrays.lazy import Lazy
+from ..base.memory_format import laid_out
 from ..tape.saved_tensors import freed, opened_raw, unpack
 
 if TYPE_CHECKING:
@@ -82,7 +83,9 @@ def _gradients(node: Node, f: Any, grad: Any, edges: Any, recorded: bool) -> Any
         if not formula.joint:
             (i,) = targets
             if edges[i] is not None:
-                grads[i] = formula.function(f, *_arguments(formula, node, grad, edges, recorded))
+                args = _arguments(formula, node, grad, edges, recorded)
+                found = formula.function(f, *args)
+                grads[i] = found if recorded or not op.pointwise else laid_out(found, args)
         elif any(edges[i] is not None for i in targets):
             found = formula.function(f, *_arguments(formula, node, grad, edges, recorded))
             for i, one in zip(targets, found, strict=True):

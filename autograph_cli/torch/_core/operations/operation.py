@@ -167,6 +167,12 @@ class Operation(Traits):
         return tuple((i, p) for i, p in enumerate(self.schema.parameters) if p.is_tensor or p.is_list)
 
     @at_first_use
+    def numbers(self) -> tuple[int, ...]:
+        """Return where the arguments stand that are one number, which may come as a tensor without dimensions."""
+        kinds = ("Scalar", "float", "int", "bool")
+        return tuple(i for i, p in enumerate(self.schema.parameters) if p.type.rstrip("?") in kinds)
+
+    @at_first_use
     def input_positions(self) -> tuple[tuple[int, Parameter], ...]:
         """Return where those stand that have a derivative; ValueError where another argument is given one."""
         given = {name for d in self.derivatives for name in d.inputs}

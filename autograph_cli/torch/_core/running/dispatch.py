@@ -238,7 +238,9 @@ def explain(op: Operation, args: tuple[Any, ...], raws: tuple[Any, ...]) -> None
     error = sys.exc_info()[1]
     if isinstance(error, ValueError):
         check_broadcast(*raws)
-    elif isinstance(error, TypeError):
+    if op.promotes and isinstance(error, (NotImplementedError, TypeError)):
+        dims.broadcast(*[raw.shape for raw in raws if hasattr(raw, "shape")])
+    if isinstance(error, TypeError):
         check_dtypes(op, *raws)
 
 

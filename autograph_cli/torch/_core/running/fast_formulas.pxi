@@ -94,7 +94,7 @@ cdef class Formula:
 
     cdef object run(self, Facts facts, object node, object f, object grad, object saved, tuple edges, bint recorded, Sums sums):
         """Run the formula of a node, on tensors if it is `recorded`."""
-        cdef int i
+        cdef int i, j
         cdef PyObject *args[MOST + 1]
         cdef list held = []
         args[0] = <PyObject *>f
@@ -118,7 +118,12 @@ cdef class Formula:
             args[i + 1] = <PyObject *>item
         if facts.by_element and not recorded and are_large(args + 1, self.count) and threads.count > 1:
             return threads.in_blocks(self.function, tuple([<object>args[i] for i in range(self.count + 1)]))
-        return PyObject_Vectorcall(<PyObject *>self.function, args, self.count + 1, NULL)
+        found = PyObject_Vectorcall(<PyObject *>self.function, args, self.count + 1, NULL)
+        if facts.pointwise and not recorded and type_of(<PyObject *>found) == ndarray and cnp.PyArray_NDIM(<cnp.ndarray>found) > 1:
+            for i in range(1, self.count + 1):
+                if type_of(args[i]) == ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>args[i]):
+                    return laid_out(found, [<object>args[j] for j in range(1, self.count + 1)])
+        return found
 
 
 cdef bint are_large(PyObject **args, int count):
@@ -245,7 +250,7 @@ cdef class Facts:
     """The facts that `walk` asks of an operation's class of nodes; without `formulas`, Python computes gradients."""
 
     cdef object frees
-    cdef bint takes_none, saves, flattens, by_element
+    cdef bint takes_none, saves, flattens, pointwise, by_element
     cdef Py_ssize_t inputs
     cdef tuple formulas, in_recorded_order
     cdef tuple edges, results
@@ -257,7 +262,7 @@ cdef class Facts:
         self.frees, self.takes_none, self.differentiable = cls._ag_frees, cls._ag_takes_none, cls._ag_differentiable
         self.edges, self.results = cls._ag_item_edges, cls._ag_item_results
         self.inputs, self.saves, self.flattens = len(op.inputs), bool(op.saved_names), op.flattens
-        self.by_element = op.pointwise and op.elementwise
+        self.pointwise, self.by_element = bool(op.pointwise), op.pointwise and op.elementwise
         self.formulas = formulas_of(op, op.formulas)
         self.in_recorded_order = formulas_of(op, op.recorded_formulas)
 

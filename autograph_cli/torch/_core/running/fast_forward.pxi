@@ -22,7 +22,8 @@ cdef class Forward:
     cdef object op, node, kernel, usual, ufunc
     cdef tuple names, defaults
     cdef Kernel looking
-    cdef int count, positional, tensors, inputs, saved
+    cdef int count, positional, tensors, inputs, saved, single
+    cdef int ones[MOST]
     cdef int at[MOST]
     cdef bint optional[MOST]
     cdef bint lists[MOST]
@@ -41,6 +42,9 @@ cdef class Forward:
         self.looking = kernel if isinstance(kernel, Kernel) else None
         self.names, self.defaults, self.positional = op.names, op.defaults, op.positional
         self.count, self.tensors, self.inputs, self.saved = len(op.schema.parameters), len(tensors), len(inputs), len(saving)
+        self.single = len(op.numbers)
+        for i, position in enumerate(op.numbers):
+            self.ones[i] = position
         self.sign = ord(op.sign) if op.sign else 0
         self.promotes, self.floating = bool(op.promotes), op.floating
         self.numbers, self.floating_numbers = op.promotes and not op.strict, op.promotes == "floating"
@@ -165,6 +169,9 @@ cdef class Forward:
             Py_XINCREF(raw)
             Py_XDECREF(x.raws[position])
             x.raws[position] = raw
+        for i in range(self.single):
+            if is_tensor(x.given[self.ones[i]]):
+                return False
         if self.view and type_of(x.raws[0]) != ndarray:
             replace(&x.raws[0], materialize(<object>x.given[0]))
         return True

@@ -27,13 +27,13 @@ cdef object TensorMeta
 cdef object Versions, View, adding, check_versions, edge_of, expect, explain, freed, make_view, next_sequence_nr, opened_raw
 cdef object CopySlices, Indices, Packed, as_floating, check_inplace, materialize, result_dtype, check_overlap, extra_of, itself, move_retained, operations, position_in
 cdef object rebase, result_for, table, tell_change, view_edge, write
-cdef object REQUIRED, disabled, output_meta, process_state, settled, strides_of, thread_state, threads, unpack, wrap_number
+cdef object REQUIRED, disabled, laid_out, output_meta, process_state, settled, strides_of, thread_state, threads, unpack, wrap_number
 
 from .dispatch import as_floating, cast, check_differentiable, explain, tell_change
 from ..base.dtypes import CATEGORY, FLOATING, result_dtype
 from .gradients import adding
 from .inplace import result_for
-from ..base.memory_format import settled, strides_of
+from ..base.memory_format import laid_out, settled, strides_of
 from ..tape.node import INFERENCE, LEAF, AccumulateGrad, Node, Versions, View, edge_of, extra_of, output_meta
 from ..base.op_namespace import operations, table
 from ..base.schema import REQUIRED

@@ -266,9 +266,7 @@ class Indexing:
         return self._written(a, dim, index, src, lambda out, at, x: self._reduce_into(out, at, x, reduce, include_self))
 
     def scatter_reduce(self, a: Array, dim: int, index: Any, src: Any, reduce: str) -> Any:
-        return self.scatter_reduce_two(
-            a, dim, index, getattr(src, "_ag_raw", src), {"add": "sum", "multiply": "prod"}[reduce]
-        )
+        return self.scatter_reduce_two(a, dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
 
     def _slices(self, a: Array, dim: int, index: Any, source: Any, write: Any) -> Any:
         """A copy of `a`, whose slices that `index` names are changed."""

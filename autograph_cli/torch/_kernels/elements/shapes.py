@@ -386,10 +386,10 @@ class Shapes:
         return self.xp.full(size, value, dtype)
 
     def zeros_like(self, a: Array) -> Any:
-        return self.xp.zeros(a.shape, a.dtype)[()]
+        return self.xp.zeros(a.shape, a.dtype)[()] if a.flags.c_contiguous else self.xp.zeros_like(a)
 
     def ones_like(self, a: Array) -> Any:
-        return self.xp.ones(a.shape, a.dtype)[()]
+        return self.xp.ones(a.shape, a.dtype)[()] if a.flags.c_contiguous else self.xp.ones_like(a)
 
 
 def _row_major(raw: Array) -> Any:

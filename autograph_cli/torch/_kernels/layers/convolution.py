@@ -278,12 +278,13 @@ class Convolution:
         return columns.reshape(n, groups, c // groups * k, length)
 
     def im2col(self, a: Array, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
-        columns = self.columns(a, kernel, stride, padding, dilation)
-        n, c, k, length = columns.shape
-        return columns.reshape(n, c * k, length).copy()
+        columns = self.columns(a if a.ndim == 4 else a[None], kernel, stride, padding, dilation)
+        c, k, length = columns.shape[1:]
+        return columns.reshape(*a.shape[:-3], c * k, length).copy()
 
     def col2im(self, a: Array, size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
-        n, rows, length = a.shape
+        rows, length = a.shape[-2:]
         k = math.prod(kernel)
         out = output_size(size, kernel, stride, padding, dilation)
-        return self.images(a.reshape(n, rows // k, k, length), size, kernel, stride, padding, dilation, out)
+        found = self.images(a.reshape(-1, rows // k, k, length), size, kernel, stride, padding, dilation, out)
+        return found if a.ndim == 3 else found[0]

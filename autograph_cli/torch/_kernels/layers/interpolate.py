@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Array
+from ..._core.streams.generator import _multiply_add as multiply_add
 
 Sizes = tuple[int, ...]
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
@@ -96,6 +97,18 @@ def resizing(mode: str, n: int, m: int, corners: bool, scale: float | None, dtyp
         positions, weights = _taps(mode, n, m, corners, scale)
         np.add.at(matrix, (np.arange(m)[:, None], positions), weights)
     return matrix.astype(dtype)
+
+
+@functools.lru_cache(maxsize=256)
+def _even_points(n: int, corners: bool, dtype: np.dtype[Any]) -> Any:
+    """`n` points from -1 to 1, or in the middles of as many parts, rounded as PyTorch's `linspace` rounds: the gradient
+    at a pixel depends on its side."""
+    if n == 1:
+        return np.zeros(1, dtype)
+    step = float(dtype.type(2) / dtype.type(n - 1))
+    up = multiply_add(np.arange(n, dtype=np.float64), step, -1.0)
+    line = np.where(np.arange(n) < n // 2, up, -up[::-1]).astype(dtype)
+    return line if corners else line * dtype.type(n - 1) / dtype.type(n)
 
 
 class Interpolate:
@@ -284,8 +297,7 @@ class Interpolate:
         dims = len(size) - 2
         base = self.xp.ones((*size[2:], dims + 1), dtype)
         for d, n in enumerate(size[2:]):
-            line = self.xp.linspace(-1, 1, n) if n > 1 else self.xp.zeros(n)
-            line = line if corners or n <= 1 else line * (n - 1) / n
+            line = self.placed(_even_points(n, corners, np.dtype(dtype)))
             base[..., dims - 1 - d] = line.reshape(-1, *[1] * (dims - 1 - d))
         return base
 

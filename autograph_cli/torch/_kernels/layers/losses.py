@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._arrays import Array
 from ..._arrays.meta import readable
+from ..._core.base.dtypes import cpp_name
 from ..._core.base.errors import refused
 from ..elements.indexing import all_below
 from ..half_precision import widened
@@ -66,16 +67,18 @@ class Losses:
         return self.where(size < edge, half * size * size, edge * (size - half * edge))
 
     def huber_loss_backward(self, grad: Array, a: Array, target: Any, reduction: int, delta: float) -> Any:
+        if target.dtype != a.dtype:
+            raise RuntimeError(f"Found dtype {cpp_name(target.dtype)} but expected {cpp_name(a.dtype)}")
         edge = self.number(delta, a)
         return self._share(grad, self.xp.clip(a - target, -edge, edge), reduction)
 
     def soft_margin_loss(self, a: Array, target: Any, reduction: int = 1) -> Any:
-        losses = self.log_of_one_more(self.xp.exp(a * -target if target.dtype.kind != "b" else -a * target))
+        losses = self.log_of_one_more(self.xp.exp(-a * target))
         return self.reduced(losses.astype(a.dtype, copy=False), reduction)
 
     def soft_margin_loss_backward(self, grad: Array, a: Array, target: Any, reduction: int) -> Any:
         power = self.xp.exp(-target * a)
-        return self._share(grad, -target * power / (power + self.number(1, a)), reduction)
+        return self._share(grad, -(target * power / (power + self.number(1, a))), reduction)
 
     def binary_cross_entropy(self, a: Array, target: Any, weight: Array = None, reduction: int = 1) -> Any:
         for name, x in (("input", a), ("target", target)):

@@ -86,7 +86,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
                 f"bilinear(): input batch dimensions do not match at dim {i}: got {input1._ag_raw.shape[i]} and "
                 f"{input2._ag_raw.shape[i]}"
             )
-    for number, (x, n) in enumerate(zip((input1, input2), weight._ag_raw.shape[1:], strict=True), 1):
+    for number, x in enumerate((input1, input2), 1):
+        n = weight._ag_raw.shape[dims.wrap(number, weight.ndim, False)]
         if x._ag_raw.shape[-1] != n:
             raise RuntimeError(
                 f"bilinear(): input{number} size does not match weight size: got {x._ag_raw.shape[-1]} but expected {n}"

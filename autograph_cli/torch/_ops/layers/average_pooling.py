@@ -46,7 +46,7 @@ def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[st
         grad_output=lambda f, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
             getattr(f, name)(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
         ),
-        self=lambda f, self: f.zeros_like(self),
+        self=lambda f, self: f.zeros_of(self.shape, self),
     )
     adaptive, adaptive_node = f"_adaptive_avg_pool{dims}d", f"AdaptiveAvgPool{dims}DBackward"
     adapted = operation(
@@ -64,7 +64,7 @@ def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[st
         batch=batching.folded,
         saves_all=True,
         grad_output=lambda f, grad, grad_output_sizes: getattr(f, adaptive)(grad, grad_output_sizes[-dims:]),
-        self=lambda f, self: f.zeros_like(self),
+        self=lambda f, self: f.zeros_of(self.shape, self),
     )
     return run, adapted
 

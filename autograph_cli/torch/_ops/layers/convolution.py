@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
-from ..._core.arguments.arg_check import Handed, hands_on
+from ..._core.base import dtypes
 from ..._core.base.caching import cached
 from ..._core.base.dims import WHOLE, given_sizes
 from ..._core.base.dtypes import c_name, cpp_name
@@ -16,8 +17,7 @@ from ..._core.operations.operation import operation
 from ..._core.operations.registry import composite
 from ..._core.running.autocast import autocasts
 from ..._core.tape.tensor import Tensor
-from ..._core.transforms import batching, batching_layers
-from ..._kernels.layers.convolution import output_size
+from ..._core.transforms import batching_layers
 from ..pointwise.arithmetic import mul_scalar
 from ..pointwise.complexes import view_as_real
 from ..pointwise.unary import resolve_conj
@@ -114,28 +114,6 @@ convolution_backward = operation(
         ): convolution_twice
     },
 )
-im2col = operation(
-    "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
-    node="Im2ColBackward0",
-    saved={
-        "self_sizes": None,
-        "self_sym_argsize_minus_1": lambda self_sizes: self_sizes[-1],
-        "self_sym_argsize_minus_2": lambda self_sizes: self_sizes[-2],
-    },
-    linear=True,
-    refuses={"iu": "im2col_out_cpu"},
-    batch=batching.folded,
-    self=lambda f, grad, self_sizes, kernel_size, dilation, padding, stride: f.col2im(
-        grad, self_sizes[-2:], kernel_size, dilation, padding, stride
-    ),
-)
-col2im = operation(
-    "col2im(Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
-    node="Col2ImBackward0",
-    linear=True,
-    batch=batching.folded,
-    self=lambda f, grad, kernel_size, dilation, padding, stride: f.im2col(grad, kernel_size, dilation, padding, stride),
-)
 
 
 def wanted(mask: Any, results: Any) -> tuple[Any, ...]:
@@ -186,6 +164,7 @@ def _check_dimensions(dim: int, size: Sizes, kernel: Sizes, groups: int, name: s
     if len(kernel) < 3:
         raise RuntimeError("weight should have at least three dimensions")
     if len(kernel) != dim + 2:
+        size = size if len(size) == dim + 2 else (1, *size)
         raise RuntimeError(
             f"Expected {len(kernel)}-dimensional input for {len(kernel)}-dimensional weight {list(kernel)}, "
             f"but got {dim + 2}-dimensional input of size {list(size)} instead"
@@ -210,12 +189,12 @@ def _check(
     if bias is not None and beside != mine and (not transposed or by == mine):
         raise RuntimeError(f"Input type ({c_name(mine)}) and bias type ({c_name(beside)}) should be the same")
     if by != mine:
-        raise RuntimeError(f"expected scalar type {cpp_name(mine)} but found {cpp_name(by)}")
+        raise RuntimeError(_other_kinds(mine, by, size if len(size) == dim + 2 else (1, *size), kernel, groups))
     result = tuple(
         [sizes_of(x, dim, what) for x, what in zip(geometry, ("stride", "padding", "dilation"), strict=True)]
     )
     _check_signs(*result)
-    _check_channels(size[-dim - 1], kernel, transposed, groups, size)
+    _check_channels(size[-dim - 1], kernel, transposed, groups, size if len(size) == dim + 2 else (1, *size))
     channels = kernel[1] * groups if transposed else kernel[0]
     if bias is not None and bias != (channels,):
         raise RuntimeError(
@@ -223,6 +202,16 @@ def _check(
             f"1-dimensional with {channels} elements, but got bias of size {list(bias)} instead"
         )
     return result
+
+
+def _other_kinds(mine: Any, by: Any, size: Sizes, kernel: Sizes, groups: int) -> str:
+    """The words of the library that computes the convolution in PyTorch: MKLDNN takes all but small ones in float32."""
+    first, second = (dtypes.type_name(dtypes.NAMED[kind.name]) for kind in (mine, by))
+    said = f"Input type ({first}) and weight type ({second}) should be the same"
+    large = size[0] > 1 or groups > 1 or min(kernel[-2:]) > 3 or math.prod(size) > 20480
+    if mine.name in ("float16", "bfloat16") or (mine.name == "float32" and large):
+        return f"{said} or input should be a MKLDNN tensor and weight is a dense tensor"
+    return said if mine.kind == "c" else f"expected scalar type {cpp_name(mine)} but found {cpp_name(by)}"
 
 
 def _check_channels(have: int, shape: Sizes, transposed: bool, groups: int, size: Sizes) -> None:
@@ -430,61 +419,3 @@ conv2d = _forwards(
 conv3d = _forwards(3, "Slide `weight` over volumes (N, in, depth, height, width).")
 conv_transpose1d, conv_transpose2d = _backwards(1, "k"), _backwards(2, "kh, kw")
 conv_transpose3d = _backwards(3, "kd, kh, kw")
-
-
-def _windowed(run: Any, input: Tensor, batched: int, *args: Any) -> Tensor:
-    if input._ag_raw.ndim == batched:
-        result: Tensor = run(input, *args)
-        return result
-    return views.squeeze_dim(run(views.unsqueeze_op(input, 0), *args), 0)
-
-
-def _unfold_of(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Handed:
-    sizes = (kernel_size, dilation, padding, stride)
-    given = (list(x) if isinstance(x, Iterable) and not isinstance(x, str) else [x] * 2 for x in sizes)
-    return "nn", "im2col", (input, *given), {}
-
-
-def _pair(name: str, x: Any) -> Sizes:
-    """One number for both dimensions, or two."""
-    result = sizes_of(x, 2, "size") if isinstance(x, int) else tuple(int(n) for n in x)
-    if len(result) != 2:
-        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(result)}")
-    return result
-
-
-def _check_positive(what: str, name: str, sizes: Sizes) -> None:
-    if min(sizes) <= 0:
-        raise RuntimeError(
-            f"{what} should be greater than zero, but got {name}_height: {sizes[0]} {name}_width: {sizes[1]}"
-        )
-
-
-@hands_on(_unfold_of)
-def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Every window of the images as a column: (N, C * kernel elements, window numbers)."""
-    given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
-    kernel, dilation, padding, stride = [(x, x) if x.__class__ is int else _pair(name, x) for name, x in given.items()]
-    for what, letters, sizes in (("kernel size", "kernel", kernel), ("dilation", "dilation", dilation)):
-        _check_positive(what, letters, sizes)
-    if min(padding) < 0:
-        raise RuntimeError(f"padding should be non-negative, but got pad_height: {padding[0]} pad_width: {padding[1]}")
-    _check_positive("stride", "stride", stride)
-    size = output_size(input._ag_raw.shape[-2:], kernel, stride, padding, dilation)
-    if min(size) < 1:
-        raise RuntimeError(
-            f"Given input with spatial size {input._ag_raw.shape[-2:]}, kernel_size={kernel}, dilation={dilation}, "
-            f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components must be "
-            "at least one."
-        )
-    return _windowed(im2col, input, 4, kernel, dilation, padding, stride)
-
-
-def fold(
-    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Tensor:
-    """The sum of all columns at the positions that `unfold` takes them from."""
-    size, kernel, dilation, padding, stride = (
-        sizes_of(x, 2, "size") for x in (output_size, kernel_size, dilation, padding, stride)
-    )
-    return _windowed(col2im, input, 3, size, kernel, dilation, padding, stride)

@@ -170,6 +170,7 @@ def multi_head_attention_forward(
     targets, batch, size = query._ag_raw.shape
     attn_mask, key_padding_mask, is_causal = _masks(query, attn_mask, key_padding_mask, is_causal, need_weights)
     _check_size(size, embed_dim_to_check, num_heads)
+    _check_sources(key, value, use_separate_proj_weight)
     if use_separate_proj_weight:
         q, k, v = _project_apart(query, key, value, (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias)
     else:
@@ -192,6 +193,17 @@ def multi_head_attention_forward(
         shares = shares.mean(dim=1) if average_attn_weights else shares
         shares = shares if batched else shares.squeeze(0)
     return (out if batched else out.squeeze(1)), shares
+
+
+def _check_sources(key: Tensor, value: Tensor, apart: bool) -> None:
+    """AssertionError where there is not a value for each key."""
+    if apart and key.shape[:2] != value.shape[:2]:
+        raise refused(
+            AssertionError,
+            f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}",
+        )
+    if not apart and key.shape != value.shape:
+        raise refused(AssertionError, f"key shape {key.shape} does not match value shape {value.shape}")
 
 
 def _project_apart(q: Tensor, k: Tensor, v: Tensor, weights: tuple[Any, ...], bias: Any) -> list[Tensor]:

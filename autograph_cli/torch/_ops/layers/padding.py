@@ -54,7 +54,7 @@ def _edge_padding(kind: str, dim: int, autocast: str = "fp32") -> Any:
         batch=batching.folded,
         saves_all=True,
         grad_output=lambda f, grad, padding: getattr(f, name)(grad, padding),
-        self=lambda f, self: f.zeros_like(self),
+        self=lambda f, self: f.zeros_of(self.shape, self),
     )
     return run
 
@@ -137,7 +137,13 @@ def _widths(shape: tuple[int, ...], pad: Any, mode: str, valued: bool) -> Pad:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     dims = len(padding) // 2
     if dims not in (1, 2, 3) or rank not in (dims + 1, dims + 2):
-        raise NotImplementedError(f"Padding size {len(padding)} is not supported for {rank}D input tensor.")
+        raise NotImplementedError(
+            f"Padding size {len(padding)} is not supported for {rank}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
     if mode != "circular":
         _check_edges(shape, padding, mode)
     return padding
@@ -148,22 +154,20 @@ def _check_left(shape: tuple[int, ...], padding: tuple[int, ...]) -> None:
     for i in range(len(padding) // 2):
         d = len(shape) - 1 - i
         left, right = padding[2 * i : 2 * i + 2]
-        if shape[d] + left + right < 0:
-            raise RuntimeError(
-                f"The input size {shape[d]}, plus negative padding {left} and {right} resulted in a negative output "
-                f"size, which is invalid. Check dimension {d} of your input."
-            )
+        if shape[d] + min(left, 0) + min(right, 0) < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
 
 
 def _check_edges(shape: tuple[int, ...], padding: tuple[int, ...], mode: str) -> None:
-    for i in range(len(padding) // 2):
+    sides = len(padding) // 2
+    if 0 in shape[-sides - 1 :]:
+        raise RuntimeError(
+            f"Expected {sides + 1}D or {sides + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(shape)}"
+        )
+    for i in range(sides):
         d = len(shape) - 1 - i
         left, right, n = *padding[2 * i : 2 * i + 2], shape[d]
-        if n == 0:
-            raise RuntimeError(
-                f"Expected {len(shape)}D tensor with possibly 0 batch size and other non-zero dimensions for input, "
-                f"but got: {list(shape)}"
-            )
         if mode == "reflect" and (left >= n or right >= n):
             raise RuntimeError(
                 "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "

@@ -64,7 +64,7 @@ def _picking(name: str, node: str, arguments: str, dims: int, shown: tuple[str, 
         batch=batching.folded,
         saves_all=True,
         grad_output=lambda f, grad, indices: picked_again(f, grad, indices, dims),
-        self=lambda f, self: f.zeros_like(self),
+        self=lambda f, self: f.zeros_of(self.shape, self),
     )
     return run
 
@@ -362,8 +362,10 @@ def _adaptive_size(shape: Sizes, size: Any, dims: int, name: str) -> Sizes:
         )
     if dims == 1 and len(given) != 1:
         raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(given)})")
-    if dims > 1 and rank <= len(given):
+    if dims > 1 and rank <= len(given) and not isinstance(size, int):
         raise refused(ValueError, f"Input dimension should be at least {len(given) + 1}")
+    if dims > 1 and given == (1,) * dims and "avg" in name:
+        return given  # the mean, which takes what it can
     if rank not in (dims + 1, dims + 2):
         colon = ":" * ("max" in name)
         raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}")

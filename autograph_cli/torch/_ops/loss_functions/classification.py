@@ -143,7 +143,7 @@ _LABELS = (np.dtype(np.int64), np.dtype(np.uint8))
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     classes = input._ag_raw.shape[0 if input._ag_raw.ndim == 1 else 1]
-    if input._ag_raw.ndim == 1 and target._ag_raw.ndim and target._ag_raw.shape[0] != 1:
+    if input._ag_raw.ndim == 1 == target._ag_raw.ndim and target._ag_raw.shape[0] != 1:
         raise refused(
             ValueError, f"For 1D input, 1D target must have size 1, but got target size: {target._ag_raw.shape[0]}"
         )
@@ -153,6 +153,8 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
             f"Expected input batch_size ({input._ag_raw.shape[0]}) to match target batch_size "
             f"({target._ag_raw.shape[0]}).",
         )
+    if input._ag_raw.ndim < 3 and target._ag_raw.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if target._ag_raw.dtype not in _LABELS:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_kind(target)}")
     if weight is not None and weight._ag_raw.shape != (classes,):
@@ -179,8 +181,6 @@ def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: in
         )
     _check_classes(input, target, weight)
     if input._ag_raw.ndim in (1, 2):
-        if input._ag_raw.ndim == 2 and target._ag_raw.ndim != 1:
-            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         result = nll(input, target, weight, reduction, ignore_index)[0]
         return result
     shape, wanted = input._ag_raw.shape, (input._ag_raw.shape[0], *input._ag_raw.shape[2:])
@@ -244,7 +244,7 @@ def cross_entropy(
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _soft_targets(input, target, weight, code, label_smoothing, d)
-    if alike and input._ag_raw.ndim == 1 and input._ag_raw.shape[0] != 1:
+    if alike and (input._ag_raw.ndim != 1 or input._ag_raw.shape[0] != 1):
         raise RuntimeError("Expected floating point type for target with class probabilities, got Long")
     plain = input._ag_raw.ndim > 1 and input._ag_raw.dtype.kind == "f"
     scores = (activations.log_softmax_op if plain else activations.log_softmax)(input, d)

@@ -424,7 +424,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 @autocasts("fp32")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (Hermitian) matrices, ascending."""
-    check_matrix("linalg.eigh" if A.ndim > 1 else "linalg.eigvalsh", A)
+    check_matrix("linalg.eigh", A)
     _check_uplo(UPLO)
     return eigh_op(A, UPLO, may_follow(A))[0]
 

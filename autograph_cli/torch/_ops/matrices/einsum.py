@@ -96,6 +96,8 @@ def _implied(inputs: tuple[Labels, ...]) -> Labels:
 
 def _contract(inputs: tuple[Labels, ...], output: Labels, operands: list[Tensor]) -> Tensor:
     positions, hidden, kept, total = _planned(inputs, output, tuple([x._ag_raw.ndim for x in operands]))
+    if hidden:
+        _check_hidden(inputs, tuple([x._ag_raw.shape for x in operands]), hidden)
     laid = [_laid_out(x, labels, positions, hidden, total) for labels, x in zip(inputs, operands, strict=True)]
     shapes = tuple([x._ag_raw.shape for x in laid])
     _check_sizes(positions, shapes)
@@ -194,6 +196,22 @@ def _order(
             order[i] = next_dim
             next_dim += 1
     return repeated, tuple(order)
+
+
+@functools.lru_cache(maxsize=256)
+def _check_hidden(inputs: tuple[Labels, ...], shapes: tuple[Shape, ...], hidden: int) -> None:
+    """RuntimeError where the dimensions of the ellipses do not broadcast."""
+    seen = [1] * hidden
+    for i, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
+        own = len(shape) - len(labels) + 1 if ELLIPSIS in labels else 0
+        for k in range(own):
+            d, at = labels.index(ELLIPSIS) + k, hidden - own + k
+            if shape[d] != 1 and seen[at] not in (1, shape[d]):
+                raise RuntimeError(
+                    f"einsum(): dimension {d} covered by ellipsis in operand {i}has size {shape[d]} which does not "
+                    f"broadcast with previously seen ellipsis with size {seen[at]} for the respective dimension"
+                )
+            seen[at] = shape[d] if seen[at] == 1 else seen[at]
 
 
 @functools.lru_cache(maxsize=256)

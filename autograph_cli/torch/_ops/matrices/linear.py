@@ -287,6 +287,8 @@ def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: A
 def check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
     """RuntimeError for shapes and dtypes that `addmm` does not take."""
     left, right = mat1._ag_raw, mat2._ag_raw
+    if not input._ag_raw.dtype is left.dtype is right.dtype:
+        same_for_addmm(input, mat1, mat2)
     if left.ndim != 2 or right.ndim != 2:
         raise RuntimeError(
             f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got "
@@ -294,8 +296,6 @@ def check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
         )
     if left.shape[1] != right.shape[0]:
         _fits(mat1, mat2)
-    if not input._ag_raw.dtype is left.dtype is right.dtype:
-        same_for_addmm(input, mat1, mat2)
 
 
 @autocasts("lower_precision_fp")

@@ -19,6 +19,7 @@ from ..._core.operations.registry import composite, functions, methods
 from ..._core.running.autocast import autocasts
 from ..._core.running.dispatch import put
 from ..._core.running.inplace import run_inplace
+from ..._core.running.views import check_inplace
 from ..._core.tape.tensor import Tensor
 from ..._core.transforms import batching, batching_rules
 from ..pointwise import arithmetic
@@ -112,8 +113,11 @@ def _check_addr(input: Tensor, vec1: Tensor, vec2: Tensor) -> None:
 
 
 def _check_baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> None:
-    _batches(batch1, batch2)
+    shape = [x._ag_raw.shape[dims.wrap(d, x.ndim, False)] for x, d in ((batch1, 0), (batch1, 1), (batch2, 2))]
+    if input._ag_raw.shape != tuple(shape):
+        broadcasting.expand(input.detach(), shape)  # which says what is wrong
     same_for_baddbmm(input, batch1, batch2)
+    _batches(batch1, batch2)
 
 
 def _check_addbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> None:
@@ -174,8 +178,15 @@ def _check_addr_in_place(input: Tensor, vec1: Tensor, vec2: Tensor) -> None:
         raise RuntimeError(f"size mismatch, input: {list(input._ag_raw.shape)}, v1: [{n}], v2: [{m}]")
 
 
+def _check_addmm_in_place(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
+    linear.check_addmm(input, mat1, mat2)
+    have, wanted = list(input._ag_raw.shape), [mat1._ag_raw.shape[0], mat2._ag_raw.shape[1]]
+    if have != wanted:
+        raise RuntimeError(f"Bad in-place call: input tensor size {have} and output tensor size {wanted} should match")
+
+
 for _name, _op, _check in (
-    ("addmm", linear.addmm, linear.check_addmm),
+    ("addmm", linear.addmm, _check_addmm_in_place),
     ("addmv", addmv_op, _check_addmv),
     ("addr", addr_op, _check_addr_in_place),
     ("baddbmm", baddbmm_op, _check_baddbmm),
@@ -185,6 +196,7 @@ for _name, _op, _check in (
     def _in_place(
         input: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1, _op: Any = _op, _check: Any = _check
     ) -> Tensor:
+        check_inplace(input, a, b)
         _check(input, a, b)
         return run_inplace(_op.op, (input, a, b, beta, alpha))
 

@@ -242,19 +242,20 @@ lstsq_result = named_result("linalg_lstsq", "solution", "residuals", "rank", "si
 
 
 def _check_system(name: str, A: Tensor, B: Tensor, left: bool = True) -> None:
-    check_matrix(name, A)
+    check_floating(name, A)
     if A._ag_raw.dtype != B._ag_raw.dtype:
         raise RuntimeError(
             f"{name}: Expected A and B to have the same dtype, but found A of type "
             f"{dtypes.cpp_name(A._ag_raw.dtype)} and B of type {dtypes.cpp_name(B._ag_raw.dtype)} instead"
         )
+    check_matrix(name, A)
     if is_vector(A._ag_raw.shape, B._ag_raw.shape):
         if not left:
             raise RuntimeError(
                 f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case "
                 f"{name} is equivalent to B / A.squeeze(-1)"
             )
-        return
+        B = views.unsqueeze_op(B.detach(), B.ndim)
     _check_sides(name, A, B, left)
 
 
@@ -302,12 +303,12 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """X with A X = B (X A = B if not `left`) for a triangular A."""
     name = "linalg.solve_triangular"
-    check_matrix(name, A)
     if A._ag_raw.dtype != B._ag_raw.dtype:
         raise RuntimeError(
             f"{name}: Expected A and B to have the same dtype, but found A of type "
             f"{dtypes.cpp_name(A._ag_raw.dtype)} and B of type {dtypes.cpp_name(B._ag_raw.dtype)} instead"
         )
+    check_matrix(name, A)
     _check_sides(name, A, B, left)
     return solve_triangular_op(A, B, upper, left, unitriangular)
 

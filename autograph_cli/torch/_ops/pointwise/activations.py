@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._core.base import dims, dtypes
 from ..._core.base.dtype_checks import no_integers
+from ..._core.base.memory_format import second_first
 from ..._core.operations.operation import operation, operations
 from ..._core.operations.registry import composite
 from ..._core.tape.tensor import Tensor
@@ -85,13 +86,14 @@ leaky_relu_op = operation(
     "leaky_relu(Tensor self, Scalar negative_slope=0.01)",
     pointwise=True,
     refuses={"biuc": "leaky_relu_cpu"},
-    self=lambda f, grad, self, negative_slope: f.leaky_relu_backward(grad, self, negative_slope),
+    self=lambda f, self, grad, negative_slope: f.leaky_relu_backward(grad, self, negative_slope),
 )
 leaky_relu_backward = operation(
     "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope)",
     pointwise=True,
+    memory_format=second_first,
     saves_all=True,
-    grad_output=lambda f, grad, self, negative_slope: f.leaky_relu_backward(grad, self, negative_slope),
+    grad_output=lambda f, self, grad, negative_slope: f.leaky_relu_backward(grad, self, negative_slope),
     self=lambda f, grad: f.zeros_like(grad),
 )
 

@@ -136,6 +136,7 @@ scalar_pow = operation(
     "pow.Scalar(Scalar self, Tensor exponent)",
     node="PowBackward2",
     pointwise=True,
+    memory_format="contiguous",
     exponent=lambda f, grad, self, exponent, result: (
         grad
         * (
@@ -235,6 +236,13 @@ floor_divide_scalar = operation(
     pointwise=True,
     self=no_derivative("floor_divide"),
 )
+
+
+def _of_extreme(f: Any, grad: Any, same: Any, lost: Any) -> Any:
+    """The gradient of the larger or smaller one of each pair, of which equal ones have half."""
+    return f.masked_fill_Scalar(f.where(same, f.div_Scalar(grad, 2), grad), lost, 0)
+
+
 maximum = operation(
     "maximum(Tensor self, Tensor other)",
     doc="The larger element of each pair, nan where one of them is; equal ones share the gradient.",
@@ -242,12 +250,8 @@ maximum = operation(
     strict=True,
     symmetric=True,
     refuses={"c": RuntimeError("maximum not implemented for complex tensors.")},
-    self=lambda f, grad, self, other: f.masked_fill_Scalar(
-        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.lt(self, other), 0
-    ),
-    other=lambda f, grad, self, other: f.masked_fill_Scalar(
-        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.gt(self, other), 0
-    ),
+    self=lambda f, self, other, grad: _of_extreme(f, grad, f.eq(self, other), f.lt(self, other)),
+    other=lambda f, self, other, grad: _of_extreme(f, grad, f.eq(self, other), f.gt(self, other)),
 )
 minimum = operation(
     "minimum(Tensor self, Tensor other)",
@@ -256,12 +260,8 @@ minimum = operation(
     strict=True,
     symmetric=True,
     refuses={"c": RuntimeError("minimum not implemented for complex tensors.")},
-    self=lambda f, grad, self, other: f.masked_fill_Scalar(
-        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.gt(self, other), 0
-    ),
-    other=lambda f, grad, self, other: f.masked_fill_Scalar(
-        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.lt(self, other), 0
-    ),
+    self=lambda f, self, other, grad: _of_extreme(f, grad, f.eq(self, other), f.gt(self, other)),
+    other=lambda f, self, other, grad: _of_extreme(f, grad, f.eq(self, other), f.lt(self, other)),
 )
 
 

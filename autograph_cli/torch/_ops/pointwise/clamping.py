@@ -48,17 +48,21 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Any:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
-        return operations.clamp_Tensor, input, *_bounds(input, min, max)
+        min, max = _bounds(min, max)
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        return operations.clamp_Tensor, input, min, max
     return clamp_scalar, input, min, max
 
 
-def _bounds(input: Tensor, *bounds: Any) -> list[Any]:
-    """Bounds as tensors."""
-    for bound in bounds:
-        if bound is not None and not isinstance(bound, Tensor):
-            kinds = ", ".join(type(b).__name__ for b in bounds)
-            raise refused(TypeError, f"clamp() received an invalid combination of arguments - got (Tensor, {kinds})")
-    return list(bounds)
+def _bounds(*bounds: Any) -> list[Any]:
+    """Bounds as tensors, or as numbers if one of them is: the other may be a tensor without dimensions then."""
+    tensors = [b for b in bounds if isinstance(b, Tensor)]
+    if len(tensors) == len([b for b in bounds if b is not None]):
+        return list(bounds)
+    if any(b.ndim or b.requires_grad for b in tensors):
+        kinds = ", ".join(type(b).__name__ for b in bounds)
+        raise refused(TypeError, f"clamp() received an invalid combination of arguments - got (Tensor, {kinds})")
+    return [b.item() if isinstance(b, Tensor) else b for b in bounds]
 
 
 @overloaded()

@@ -63,7 +63,7 @@ def view_as_real(input: Tensor) -> Tensor:
 @autocasts("fp32")
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs of real numbers, in the last dimension, as complex ones."""
-    if input.dtype.category != dtypes.FLOATING:
+    if input._ag_raw.dtype.name not in ("float16", "float32", "float64"):
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
             f"{dtypes.cpp_name(input._ag_raw.dtype)}"

@@ -263,7 +263,7 @@ threshold_op = operation(
     "threshold(Tensor self, Scalar threshold, Scalar value)",
     pointwise=True,
     refuses={"bc": "threshold_cpu"},
-    self=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
+    self=lambda f, self, grad, threshold: f.threshold_backward(grad, self, threshold),
 )
 prelu_op = operation(
     "_prelu_kernel(Tensor self, Tensor weight)",
@@ -302,6 +302,7 @@ rrelu_op = operation(
     "rrelu_with_noise(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
     constants=("noise",),
     refuses={"biuc": "leaky_relu_cpu"},
+    memory_format="contiguous",
     batch=batching.leading,
     self=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
@@ -346,7 +347,7 @@ leaky_relu_in_place = operation(
     node="LeakyReluBackward1",
     pointwise=True,
     refuses={"biuc": "leaky_relu_cpu"},
-    self=lambda f, grad, result, negative_slope: f.leaky_relu_backward(grad, result, _rising(negative_slope)),
+    self=lambda f, result, grad, negative_slope: f.leaky_relu_backward(grad, result, _rising(negative_slope)),
 )
 threshold_in_place = operation(
     "threshold_(Tensor self, Scalar threshold, Scalar value)",
@@ -354,7 +355,7 @@ threshold_in_place = operation(
     node="ThresholdBackward1",
     pointwise=True,
     refuses={"bc": "threshold_cpu"},
-    self=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
+    self=lambda f, self, grad, threshold: f.threshold_backward(grad, self, threshold),
 )
 rrelu_in_place = operation(
     "rrelu_with_noise_(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",

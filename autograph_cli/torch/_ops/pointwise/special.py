@@ -165,6 +165,7 @@ sinc = operation(
 )
 logit = operation(
     "logit(Tensor self, float? eps=None)",
+    refuses={"c": "logit_cpu"},
     doc=(
         "`log(input / (1 - input))`, the inverse of `sigmoid`; with `eps` the input is first clamped to [eps, 1 - eps]."
     ),

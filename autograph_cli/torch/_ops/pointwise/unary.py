@@ -9,6 +9,7 @@ from typing import Any
 from ..._arrays.lazy import bits_of
 from ..._arrays.stand_in import whole
 from ..._core.base.layout import contiguous_format, preserve_format
+from ..._core.base.memory_format import second_first
 from ..._core.operations.operation import operation, operations, right_first
 from ..._core.operations.registry import composite, functions, in_place_variant, methods, overloaded, publish
 from ..._core.running.device_dispatch import kernels
@@ -228,13 +229,14 @@ relu = operation(
     refuses={"b": RuntimeError("Boolean inputs not supported for relu")},
     doc="The element where it is positive, 0 elsewhere; the gradient at 0 is 0.",
     pointwise=True,
-    self=lambda f, grad, result: f.threshold_backward(grad, result, 0),
+    self=lambda f, result, grad: f.threshold_backward(grad, result, 0),
 )
 threshold_backward = operation(
     "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold)",
     pointwise=True,
+    memory_format=second_first,
     saves_all=True,
-    grad_output=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
+    grad_output=lambda f, self, grad, threshold: f.threshold_backward(grad, self, threshold),
     self=lambda f, grad: f.zeros_like(grad),
 )
 floor = operation(

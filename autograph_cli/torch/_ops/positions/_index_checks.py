@@ -106,7 +106,7 @@ def within_select(input: Tensor, dim: int, index: Tensor) -> None:
 def _is_inside(shape: Sizes, of: Sizes, dim: int, src: Sizes | None) -> bool:
     """Return whether an index of `shape` is no larger than what it reads, but along `dim`, and than what is written."""
     read = all(n <= m for d, (n, m) in enumerate(zip(shape, of, strict=False)) if d != dim)
-    return read and (src is None or all(n <= m for n, m in zip(shape, src, strict=False)))
+    return read and (src is None or all(n <= m for n, m in zip(shape, src or (1,), strict=False)))
 
 
 def _too_large(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None) -> str:

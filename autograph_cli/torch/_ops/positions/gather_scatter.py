@@ -113,15 +113,15 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
             "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
             f"dimensionality ({source.ndim}), destination dimensionality ({input.ndim})",
         )
-    if index._ag_raw.size != n:
-        raise refused(
-            IndexError,
-            f"index_copy_(): Number of indices ({index._ag_raw.size}) should be equal to source.size(dim) ({n})",
-        )
     if input._ag_raw.dtype != source._ag_raw.dtype:
         raise RuntimeError(
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
             f"{dtypes.cpp_name(input._ag_raw.dtype)} and (source) {dtypes.cpp_name(source._ag_raw.dtype)}"
+        )
+    if index._ag_raw.size != n:
+        raise refused(
+            IndexError,
+            f"index_copy_(): Number of indices ({index._ag_raw.size}) should be equal to source.size(dim) ({n})",
         )
     slices = [x._ag_raw.shape[:d] + x._ag_raw.shape[d + 1 :] for x in (input, source)]
     if slices[0] != slices[1]:

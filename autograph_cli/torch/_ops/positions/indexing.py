@@ -23,7 +23,7 @@ from ..._core.operations.registry import composite, overloaded
 from ..._core.running.device_dispatch import is_meta, kernels
 from ..._core.running.inplace import run_inplace
 from ..._core.running.views import check_inplace, check_overlap
-from ..._core.tape.tensor import Tensor, Wrapped, make
+from ..._core.tape.tensor import Tensor, make
 from ..._core.transforms import batching, batching_layers, batching_rules
 from ..._core.transforms.interpreter_stack import refuse_captured
 from ..._core.transforms.transforms import beside
@@ -95,12 +95,19 @@ scatter_value = operation(
     overlap="none",
     self=lambda f, grad, dim, index: f.scatter_value(grad, dim, index, 0),
 )
-scatter_reduced = operation(
-    "scatter.reduce(Tensor self, int dim, Tensor index, Scalar src, str reduce)",
-    has_derivative=False,
-    batch=batching.leading,
-    overlap="none",
-    self=no_derivative("scatter"),
+scatter_reduced, scatter_reduced_number = (
+    operation(
+        f"scatter.{kind}(Tensor self, int dim, Tensor index, {given}, str reduce)",
+        "scatter_reduce",
+        has_derivative=False,
+        batch=batching.leading,
+        overlap="none",
+        **dict.fromkeys(differentiated, no_derivative("scatter")),
+    )
+    for kind, given, differentiated in (
+        ("reduce", "Tensor src", ("self", "src")),
+        ("value_reduce", "Scalar value", ("self",)),
+    )
 )
 scatter_add_op = operation(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
@@ -280,19 +287,21 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """
     values = fitted(values, input, indices, accumulate)
     if values._ag_raw.size == 1 and values.ndim:
-        _check_rank(input, indices, values)
+        _check_values(input, indices, values)
     indices = [index_beside(x, input) for x in _expanded_masks(input, indices, rows(values))]
     return index_put_op, input, indices, values, accumulate
 
 
-def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
-    """PyTorch's error for a single value of more dimensions than what it is to be written to; masks take any."""
+def _check_values(input: Tensor, indices: list[Any], values: Tensor) -> None:
+    """PyTorch's error for values that do not fit what they are to be written to; masks take any."""
     given = [x for x in indices if x is not None]
     kept = (n for d, n in enumerate(input._ag_raw.shape) if d >= len(indices) or indices[d] is None)
     shape = (*dims.broadcast(*(x._ag_raw.shape for x in given)), *kept)
-    if values.ndim > len(shape) and not any(x._ag_raw.dtype.kind == "b" for x in given):
+    sizes = values._ag_raw.shape
+    fits = len(sizes) <= len(shape) and all(n in (1, m) for n, m in zip(sizes[::-1], shape[::-1], strict=False))
+    if not fits and not any(x._ag_raw.dtype in (np.bool_, np.uint8) for x in given):
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values._ag_raw.shape)} cannot be broadcast to "
+            f"shape mismatch: value tensor of shape {list(sizes)} cannot be broadcast to "
             f"indexing result of shape {list(shape)}"
         )
 
@@ -326,6 +335,7 @@ def fitted(value: Tensor, target: Tensor, indices: Iterable[Any], accumulate: bo
         return value
     given = [x for x in indices if x is not None]
     if accumulate or value._ag_raw.size != 1 or [x._ag_raw.dtype.kind for x in given] != ["b"]:
+        _check_values(target, list(indices), value)
         raise _other_dtype(value, target)
     if readable(value._ag_raw):
         dtypes.check_held(value._ag_raw.item(), target._ag_raw.dtype)
@@ -384,11 +394,11 @@ def scatter(
     d = dims.wrap(dim, input._ag_raw.ndim)
     along("scatter", input, d, index, src if isinstance(src, Tensor) else None)
     given = value if src is None else src
-    if reduce is not None and isinstance(given, Wrapped):
-        kind = {"add": "sum", "multiply": "prod"}[reduce]
-        return operations.scatter_reduce_two, input, d, index, given, kind, True
+    if reduce not in (None, "add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
     if reduce is not None:
-        return scatter_reduced, input, d, index, given, reduce
+        run = scatter_reduced if isinstance(given, Tensor) else scatter_reduced_number
+        return run, input, d, index, given, reduce
     return (scatter_op if isinstance(src, Tensor) else scatter_value), input, d, index, given
 
 

@@ -81,6 +81,7 @@ def _check_extreme(name: str, input: Tensor, dim: Any) -> None:
     """Raise PyTorch's errors where there is nothing to choose from."""
     raw = input._ag_raw
     if raw.dtype.kind == "c":
+        wrapped_dims(dim, input)
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtypes.cpp_name(raw.dtype)}'")
     if raw.size:
         return
@@ -89,9 +90,10 @@ def _check_extreme(name: str, input: Tensor, dim: Any) -> None:
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
             "the 'dim' argument."
         )
-    for d in wrapped_dims(dim, input):
+    given = (dim,) if isinstance(dim, int) else dim
+    for d, shown in zip(wrapped_dims(dim, input), given, strict=True):
         if raw.shape[d] == 0:
-            raise refused(IndexError, f"{name}(): Expected reduction dim {d} to have non-zero size.")
+            raise refused(IndexError, f"{name}(): Expected reduction dim {shown} to have non-zero size.")
 
 
 @composite(out=True)

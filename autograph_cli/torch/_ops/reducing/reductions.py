@@ -239,9 +239,9 @@ def raw_dtype(dtype: Any) -> Any:
 
 
 @composite(out=True)
-def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def sum(input: Tensor, dim: Any = dims.NOT_GIVEN, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of all elements, or over `dim`; integers add up as int64."""
-    if dim is None and not keepdim:
+    if dim is dims.NOT_GIVEN:
         return sum_all(input, dtype=raw_dtype(dtype))
     return sum_dim(input, wrapped_dims(dim, input), keepdim, dtype=raw_dtype(dtype))
 
@@ -254,7 +254,7 @@ def wrapped_dims(dim: Any, input: Tensor) -> tuple[int, ...]:
 
 
 @composite(out=True)
-def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def mean(input: Tensor, dim: Any = dims.NOT_GIVEN, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of all elements, or over `dim`."""
     kind = input.dtype if dtype is None else dtype
     if kind.category < dtypes.FLOATING:
@@ -263,7 +263,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
             f"mean(): could not infer output dtype. {source} dtype must be either a floating point or complex dtype. "
             f"Got: {dtypes.cpp_name(kind.numpy)}"
         )
-    if dim is None and not keepdim:
+    if dim is dims.NOT_GIVEN:
         return mean_all(input, dtype=raw_dtype(dtype))
     return mean_dim(input, wrapped_dims(dim, input), keepdim, dtype=raw_dtype(dtype))
 

@@ -135,6 +135,7 @@ def _renorm_gradient(f: Any, grad: Any, x: Any, p: Any, dim: int, maxnorm: Any) 
 
 renorm_op = operation(
     "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm)",
+    memory_format="contiguous",
     refuses={"biu": RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}")},
     self=lambda f, grad, self, p, dim, maxnorm: _renorm_gradient(f, grad, self, p, dim, maxnorm),
 )
@@ -185,13 +186,13 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     """The smallest and the largest element, of all or along `dim`."""
     d = None if dim is None else dims.wrap(dim, input._ag_raw.ndim)
     if input._ag_raw.dtype.kind == "c":
-        raise NotImplementedError(f"\"aminmax\" not implemented for '{dtypes.cpp_name(input._ag_raw.dtype)}'")
+        raise NotImplementedError(f"\"aminmax_cpu\" not implemented for '{dtypes.cpp_name(input._ag_raw.dtype)}'")
     if dim is None and not input._ag_raw.size:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
     if d is not None and input._ag_raw.ndim and not input._ag_raw.shape[d]:
-        raise refused(IndexError, f"aminmax(): Expected reduction dim {d} to have non-zero size.")
+        raise refused(IndexError, f"aminmax: Expected reduction dim {d} to have non-zero size.")
     return _aminmax_result(*aminmax_op(input, dim=d, keepdim=keepdim))
 
 

@@ -320,11 +320,11 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 def _check_grid(given: Sequence[Tensor], order: str | None) -> None:
     if not given:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if any(x._ag_raw.dtype != given[0]._ag_raw.dtype for x in given):
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     for x in given:
         if x.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}")
-        if x._ag_raw.dtype != given[0]._ag_raw.dtype:
-            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if order not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {order}')
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..._arrays.storages import in_shape
 from ..._core.base import dims, dims as dims_, dtypes
+from ..._core.base.class_names import type_name
 from ..._core.base.errors import refused
 from ..._core.base.memory_format import strides_of
 from ..._core.base.user_warnings import warn_once
@@ -294,7 +295,31 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """
     d = dims.wrap(dim, input._ag_raw.ndim)
     shape = input._ag_raw.shape
-    return view(input, (*shape[:d], *dims.infer(sizes, shape[d]), *shape[d + 1 :]))
+    given = _whole_sizes(sizes)
+    if not given:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    known = math.prod(n for n in given if n != -1)
+    if given.count(-1) < 2 and (shape[d] != known if -1 not in given else not known or shape[d] % known):
+        raise RuntimeError(
+            f"unflatten: Provided sizes {given} don't multiply up to the size of dim {d} ({shape[d]}) in the input "
+            "tensor"
+        )
+    return view(input, (*shape[:d], *dims.infer(given, shape[d]), *shape[d + 1 :]))
+
+
+def _whole_sizes(sizes: Any) -> list[int]:
+    """TypeError for sizes of `unflatten` that are no whole numbers."""
+    several = hasattr(sizes, "__iter__")
+    given = list(sizes) if several else [sizes]
+    wrong = next((i for i, n in enumerate(given) if not several or not hasattr(n, "__index__")), None)
+    if wrong is None:
+        return [n.__index__() for n in given]
+    kind = type_name(given[wrong])
+    said = f"(position 2) must be tuple of ints, {'but found element of type' if several else 'not'} {kind}"
+    said += " at pos 0" * several
+    if wrong:
+        said = f'failed to unpack the object at pos {wrong + 1} with error "type must be tuple of ints,but got {kind}"'
+    raise refused(TypeError, f"unflatten(): argument 'sizes' {said}")
 
 
 @composite()
@@ -306,15 +331,13 @@ def ravel(input: Tensor) -> Tensor:
 @composite()
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """A view with the dimensions in the order `dims`. RuntimeError unless each stands there once."""
-    wanted = dims_.wrap_all(dims_.sizes(order) if order else tuple(dims), input._ag_raw.ndim)
-    if len(wanted) != input._ag_raw.ndim:
+    given, ndim = dims_.sizes(order) if order else tuple(dims), input._ag_raw.ndim
+    if len(given) != ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wanted)}".replace(
-                "(sparse_coo)", ""
-            )
+            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(given)}"
         )
-    return permute_op(input, wanted)
+    return permute_op(input, dims_.wrap_all(given, ndim, "permute(): duplicate dims are not allowed."))
 
 
 @composite(aliases=("swapaxes", "swapdims"))

@@ -66,7 +66,7 @@ methods.update(
         "__matmul__": _of_tensors(linear.matmul),
         "__rmatmul__": _of_tensors(lambda self, other: linear.matmul(other, self)),
         "__neg__": unary.neg,
-        "__pos__": lambda self: self,
+        "__pos__": unary.positive,
         "__abs__": unary.abs,
     }
 )

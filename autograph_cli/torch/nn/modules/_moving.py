@@ -6,12 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _namespace as torch
+from ..._core.arguments.parsing import parser
 from ..._core.base.user_warnings import warn
 from ..._core.tape.tensor import Tensor
 
 
 def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """The device, the dtype, `non_blocking` and the memory format that arguments of `Module.to` name, or None."""
+    if "copy" in kwargs:
+        raise RuntimeError(".to() does not accept copy argument")
+    read = parser("Tensor", "to")
+    if read is not None:
+        read.check(args, kwargs)
     given = [*args, *(kwargs[k] for k in ("device", "dtype", "tensor") if k in kwargs)]
     other = next((x for x in given if isinstance(x, Tensor)), None)
     dtype = next((x for x in given if isinstance(x, torch.dtype)), None if other is None else other.dtype)
@@ -26,7 +32,7 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
 
 def converter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], Any]:
     """Return what `Module.to(*args, **kwargs)` makes of each tensor; TypeError for an integer dtype."""
-    device, dtype, _, _ = parse_to(*args, **kwargs)
+    device, dtype, _, memory_format = parse_to(*args, **kwargs)
     if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
     if dtype is not None and dtype.is_complex:
@@ -43,7 +49,8 @@ def converter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], 
                 "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
                 "torch.nn.Module.to() when moving module from meta to a different device."
             )
-        return t.to(device=device, dtype=dtype if t.is_floating_point() or t.is_complex() else None)
+        kind = dtype if t.is_floating_point() or t.is_complex() else None
+        return t.to(device=device, dtype=kind, memory_format=memory_format if t.dim() in (4, 5) else None)
 
     return convert
 

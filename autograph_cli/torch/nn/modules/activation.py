@@ -205,7 +205,7 @@ class Hardtanh(Layer, call="hardtanh"):
             *args, **{{"min_value": "min_val", "max_value": "max_val"}.get(k, k): v for k, v in kwargs.items()}
         )
         if not self.max_val > self.min_val:
-            raise AssertionError("max_val must be greater than min_val")
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
 
 class ReLU6(Hardtanh):
