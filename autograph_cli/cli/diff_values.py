@@ -24,6 +24,7 @@ from autograph_cli.export.comparison import parted_side_by_side
 from autograph_cli.graph import Node, Snapshot, Step, Trace
 from autograph_cli.graph.aligned import Aligned
 from autograph_cli.graph.divergence import Divergence, divergence
+from autograph_cli.graph.parting_collectives import first_parted
 from autograph_cli.graph.parting_text import as_dict, recomputed, sentence, text
 from autograph_cli.graph.ranks import words as rank_words
 from autograph_cli.graph.snapshot import compare as graph_compare
@@ -169,6 +170,11 @@ def compare_ranks(pairs: Sequence[tuple[Side, Side]]) -> Divergence:
     numbers = [pair[0].trace.rank for pair in pairs]
     parted = [number for number, each in zip(numbers, found, strict=True) if each.verdict == "parted"]
     first = min(zip(found, numbers, strict=True), key=lambda pair: (*_when(pair[0]), pair[1]))
+    until = first[0].old.number if parted and first[0].old is not None else None
+    exact = all(each.exact for each in found)
+    exchanged = first_parted([(one.trace, other.trace) for one, other in pairs], exact=exact, before=until)
+    if exchanged is not None:
+        return replace(first[0], verdict="parted", exchanged=exchanged)
     if not parted:
         return first[0]
     others = [number for number in numbers if number not in parted]

@@ -18,7 +18,8 @@ from autograph_cli.graph.snapshot_text import folded_lines
 from autograph_cli.graph.source import Source, Switch
 
 FORMAT, VERSION = "autograph snapshot", 3
-COLLECTIVES = "collectives"
+LISTED = {"hooks": "hook", "collectives": "collective"}
+"""The sections of lines that are there where there is something to list, each with the word for one line."""
 EXTRAS = ("values", "formulas", "digests")
 """The parts that a snapshot may hold besides graphs, as lines of text."""
 HOLDS = (*PARTS, *EXTRAS)
@@ -47,6 +48,8 @@ class Snapshot(Struct, frozen=True):
     """The number of ranks that ran the script; of those with the same graphs a section is there once."""
     collectives: tuple[str, ...] = ()
     """The collectives of the ranks, one a line, in order: names of tensors stand in brackets."""
+    hooks: tuple[str, ...] = ()
+    """The hooks that send on other gradients than they are given, one a line: the script's words stand in brackets."""
     engine: str = "builtin"
     pytorch: str = ""
     """The version of the PyTorch that ran the script, if one did."""
@@ -86,8 +89,9 @@ class Snapshot(Struct, frozen=True):
             like = next((one for one in self.sections[:position] if _alike(one.graph, section.graph, self.holds)), None)
             lines += ["", f"[{section.title}]" + (f" as [{like.title}]" if like else "")]
             lines += _body(section.graph, self.holds) if like is None else []
-        if self.collectives:
-            lines += ["", f"[{COLLECTIVES}]", *(f"  {visible(line)}" for line in self.collectives)]
+        for title in LISTED:
+            if told := getattr(self, title):
+                lines += ["", f"[{title}]", *(f"  {visible(line)}" for line in told)]
         for extra in EXTRAS:
             if extra in self.holds:
                 lines += ["", f"[{extra}]", *(f"  {visible(line)}" for line in getattr(self, extra))]
@@ -154,7 +158,7 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
     pairs = paired(list(mine), list(theirs))
     others += [f"{title} is gone" for title in mine if title not in pairs]
     others += [f"{title} is new" for title in theirs if title not in pairs.values()]
-    others += _exchanged(old.collectives, new.collectives)
+    others += [told for title in LISTED for told in _listed(title, getattr(old, title), getattr(new, title))]
     for extra in EXTRAS:
         if extra == "digests" in old.holds and extra in new.holds:
             others += parted(old.digests, new.digests, tolerance)
@@ -194,13 +198,13 @@ def _body(graph: Graph, holds: Sequence[str]) -> list[str]:
     return lines
 
 
-def _exchanged(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """Sentences on collectives; names of tensors are no difference."""
+def _listed(title: str, old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Sentences on hooks or collectives; what stands in brackets is no difference."""
     mine, theirs = ([line.partition(" (")[0] for line in lines] for lines in (old, new))
     matched = difflib.SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes()
     changed = [codes for codes in matched if codes[0] != "equal"]
-    gone = [f"collective gone: {line}" for _, i, j, _, _ in changed for line in old[i:j]]
-    return [*gone, *(f"collective new: {line}" for _, _, _, i, j in changed for line in new[i:j])]
+    gone = [f"{LISTED[title]} gone: {line}" for _, i, j, _, _ in changed for line in old[i:j]]
+    return [*gone, *(f"{LISTED[title]} new: {line}" for _, _, _, i, j in changed for line in new[i:j])]
 
 
 def _lines(extra: str, old: Sequence[str], new: Sequence[str], tolerance: float) -> list[str]:

@@ -128,16 +128,40 @@ for step in range(3):
     w.grad = None
 dist.destroy_process_group()
 """
-ON_ONE = " * (1.5 if step == 1 and dist.get_rank() == 1 else 1.0)"
+REDUCED = "dist.all_reduce(w.grad)"
+RANKED = {
+    "an operation of one rank": (
+        {"{}": " * (1.5 if step == 1 and dist.get_rank() == 1 else 1.0)"},
+        "a.py:7 and b.py:7 in step 2, forward: mul makes other numbers of the same inputs",
+        "1 parts first, of ranks 0-1",
+    ),
+    "a reduction": (
+        {"{}": " * 1.0", REDUCED: "dist.all_reduce(w.grad, op=dist.ReduceOp.MAX)"},
+        "a.py:9 and b.py:9, backward: all_reduce of w.grad makes other numbers of what the ranks give, "
+        "which is the same",
+        "ranks 0-1",
+    ),
+    "a gradient that one rank gives": (
+        {"{}": " * 1.0", REDUCED: "w.grad *= 1 + dist.get_rank(); " + REDUCED},
+        "a.py:9 and b.py:9, backward: rank 1 gives all_reduce of w.grad other numbers, "
+        "though all results and gradients until then are the same",
+        "rank 1",
+    ),
+}
 
 
-def test_the_rank_that_parts_first_is_named(autograph: Run, tmp_path: Path) -> None:
-    for name, more in {"a.py": " * 1.0", "b.py": ON_ONE}.items():
-        (tmp_path / name).write_text(RANKS.format(more), "utf-8")
+@pytest.mark.parametrize("what", RANKED)
+def test_what_parts_first_on_ranks_is_named(autograph: Run, tmp_path: Path, what: str) -> None:
+    edits, said, rank = RANKED[what]
+    (tmp_path / "a.py").write_text(RANKS.format(" * 1.0"), "utf-8")
+    text = RANKS
+    for old, new in edits.items():
+        text = text.replace(old, new)
+    (tmp_path / "b.py").write_text(text, "utf-8")
     result = autograph("diff", "--values", "--ranks", "2", "a.py", "b.py")
     assert result.returncode == 1
-    assert result.stdout.startswith("The runs part at a.py:7 and b.py:7 in step 2, forward: mul makes other numbers ")
-    assert "  rank      1 parts first, of ranks 0-1\n" in result.stdout
+    assert result.stdout.startswith(f"The runs part at {said}.\n")
+    assert f"  rank      {rank}\n" in result.stdout
 
 
 NET = """\

@@ -31,6 +31,8 @@ class _Process:
     hooked = False
     follows = False
     """True if it is told of what comes now."""
+    exchanges: tuple[tuple[Any, Callable[[], None]], ...] = ()
+    """The collectives whose results are not there yet, each with what tells of it."""
 
 
 class Call(NamedTuple):
@@ -115,7 +117,7 @@ def follow(engine: PyTorch, on: bool) -> None:
 
 
 def _stop() -> None:
-    _process.follows = False
+    _process.follows, _process.exchanges = False, ()
     private.replace_apply(None)
     private.replace_call(private.call_module)
     private.watch_methods(None, None)
@@ -235,6 +237,8 @@ def _operation(operation: private.Operation, *args: Any, **kwargs: Any) -> Any:
     engine = None if not records and _is_unseen(operation) else here()
     private.intercepted(False)
     try:
+        if _process.exchanges:
+            _note_results()
         if engine is None:
             return private.compute(operation, args, kwargs)
         return _told(engine, operation, args, kwargs, records)
@@ -256,8 +260,11 @@ def _is_unseen(operation: private.Operation) -> bool:
 def _told(engine: PyTorch, operation: private.Operation, args: Any, kwargs: Any, records: bool) -> Any:
     found = operation.found
     if operation.names[0] == "c10d":
-        engine.tell(collectives.tell, engine.listener, found, args, kwargs)
-        return private.compute(operation, args, kwargs)
+        done = engine.tell(collectives.tell, engine.listener, found, args, kwargs)
+        result = private.compute(operation, args, kwargs)
+        if done is not None:
+            _process.exchanges = (*_process.exchanges, (collectives.work_of(result), done))
+        return result
     if _thread.carries:
         return private.compute(operation, args, kwargs)
     changes = operation.changes and records
@@ -281,6 +288,18 @@ def _told(engine: PyTorch, operation: private.Operation, args: Any, kwargs: Any,
         else:
             engine.tell(engine.untracked, found, given, plain, result)
     return result
+
+
+def _note_results() -> None:
+    """Tell of the collectives that are over, before the operation that comes first after them may change what they
+    gave."""
+    engine, waiting = _process.engine, []
+    for work, done in _process.exchanges:
+        if work is not None and not work.is_completed():
+            waiting.append((work, done))
+        elif engine is not None:
+            engine.tell(done)
+    _process.exchanges = tuple(waiting)
 
 
 def _has_gradient(result: Any) -> bool:
