@@ -37,6 +37,12 @@ from autograph_cli.testing.settings import load
 S = TypeVar("S")
 T = TypeVar("T")
 EAGER = {"TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
+BACKENDS = {
+    "eager": "the backend eager, which runs what TorchDynamo traced, parts too",
+    "aot_eager": "the backend eager does not part, and aot_eager does: AOTAutograd makes the difference",
+    "": "the backends eager and aot_eager do not part: the script's own, such as Inductor, makes the difference",
+}
+"""The sentence for the first backend of `torch.compile` that parts from what runs without it; the last is for none."""
 NEAR = 12
 """The most steps that are recorded at once, to find the first that parts."""
 GROWN = 1e-4
@@ -114,6 +120,8 @@ def _compared(
     pairs = open_ranks(sides, ways, by.ranks)
     opened = pairs[0] if pairs else open_sides(sides, ways)
     found = compare_ranks(pairs) if pairs else compare(opened)
+    if by.compiled and not pairs:
+        found = replace(found, notes=(*found.notes, *compilers(found, opened[0].trace, sides[1], ways[1])))
     form, output = wanted
     told = _page(opened, found, sides) if form == "html" else content(found, opened, form)
     put_out(f"{' and '.join(dtypes)}: ".encode() * (form == "text" and bool(dtypes)) + told, output)
@@ -258,6 +266,29 @@ def compare(sides: Sequence[Side]) -> Divergence:
                 told = f": {repeat.why or sentence(repeat, (each.name, each.name))}"
                 return Divergence("incomparable", f"{each.name} is not the same each time it is run{told.rstrip('.')}")
     return replace(found, notes=tuple(_notes(found, repeated, sides)))
+
+
+def compilers(found: Divergence, eager: Trace, named: Named, way: Way) -> Iterator[tuple[str, str]]:
+    """Yield which part of `torch.compile` makes the difference, as far as PyTorch lets the backend be chosen."""
+    if found.verdict != "parted" or not any(step is found.old for step in eager.steps):
+        return
+    for backend, said in BACKENDS.items():
+        environment = {"TORCH_COMPILE_OVERRIDE_BACKENDS": f">=0:{backend}"}
+        again = None if not backend else _side(*named, replace(way, environment=environment)).trace
+        parts = None if again is None else divergence(eager, again)
+        if backend == "eager" and again is not None and any(_is_compiled(step) for step in again.steps):
+            return  # a PyTorch of which this cannot be asked
+        if parts is None or parts.verdict == "parted":
+            what = "" if parts is None or backend != "eager" else sentence(parts, ("", "")).partition(", ")[2]
+            where = f", {what.rstrip('.')}" if what else ""
+            yield "compiled", said + where
+            return
+        if parts.verdict == "incomparable":
+            return
+
+
+def _is_compiled(step: Step) -> bool:
+    return any(node.name.startswith("CompiledFunction") for node in step.graph)
 
 
 def _each(sides: Sequence[S], what: Callable[[S], T]) -> list[T]:
