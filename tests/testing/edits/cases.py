@@ -395,7 +395,8 @@ EDITS = (
         "no-dropout-on-attention",
         "        att = self.attn_dropout(att)\n",
         "",
-        r"^forward lost a `mul` before `model\.transformer\.h\.0-2\.attn` `expand` \(gpt\.py:48\)$",
+        r"^forward lost a `mul` with numbers drawn by bernoulli\(p=0\.1\) "
+        r"before `model\.transformer\.h\.0-2\.attn` `expand` \(gpt\.py:48\)$",
     ),
     Edit(
         "gpt",
