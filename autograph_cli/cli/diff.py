@@ -270,7 +270,8 @@ def _open(name: str, revision: str | None, wanted: Wanted) -> tuple[Snapshot, Tr
         say(f"Of {path}, rank {trace.rank} is compared, of {len(ranks)}; another one is {path}#1.", err=True)
     around = switches((step.graph for step in trace.steps), Path(trace.script))
     made = Snapshot(trace.script, sections, held, trace.total_steps, values, digests=digests, switches=around)
-    return replace(made, hooks=scripts.trace_hooks(trace, settings)), trace
+    version = trace.engine_version.partition("+")[0]
+    return replace(made, hooks=scripts.trace_hooks(trace, settings), pytorch=version), trace
 
 
 def _show(

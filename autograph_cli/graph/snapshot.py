@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -107,6 +107,8 @@ class SnapshotDiff(Struct, frozen=True):
     """Sentences on all else: steps, sections, values, formulas, what is held."""
     compared: tuple[tuple[str, GraphDiff], ...] = ()
     """All sections that both have, equal ones included."""
+    renamed: tuple[tuple[str, str, str], ...] = ()
+    """The operations whose nodes another version of PyTorch calls otherwise, with the old name and the new one."""
 
     def __bool__(self) -> bool:
         return bool(self.graphs or self.others)
@@ -132,6 +134,7 @@ class SnapshotDiff(Struct, frozen=True):
             if one.reordered
         ]
         renamed = dict.fromkeys(pair for _, one in self.compared for pair in one.renamed)
+        found += [f"PyTorch calls the node of `{op}` {new} now, not {old}" for op, old, new in self.renamed]
         return found + [f"`{visible(old)}` is called `{visible(new)}` now" for old, new in renamed]
 
     def to_text(self, context: int = 2) -> str:
@@ -155,6 +158,8 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
     mine, theirs = ({section.title: section.graph for section in one.sections} for one in (old, new))
     if (version := min(old.version, new.version)) < VERSION:
         mine, theirs = ({title: as_version(graph, version) for title, graph in one.items()} for one in (mine, theirs))
+    renamed = _renamed(mine.values(), theirs.values()) if list(_upgraded(old, new)) else ()
+    mine = {title: _with_names(graph, renamed) for title, graph in mine.items()} if renamed else mine
     pairs = paired(list(mine), list(theirs))
     others += [f"{title} is gone" for title in mine if title not in pairs]
     others += [f"{title} is new" for title in theirs if title not in pairs.values()]
@@ -166,7 +171,7 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
             others += _lines(extra, getattr(old, extra), getattr(new, extra), tolerance)
     each = ((title, diff(mine[one], theirs[title], parts)) for one, title in pairs.items())
     compared = tuple((title, dataclasses.replace(one, switches=new.switches)) for title, one in each)
-    found = SnapshotDiff(tuple(pair for pair in compared if pair[1]), tuple(others), compared)
+    found = SnapshotDiff(tuple(pair for pair in compared if pair[1]), tuple(others), compared, renamed)
     return replace(found, others=(*others, *_upgraded(old, new))) if found else found
 
 
@@ -174,6 +179,23 @@ def _upgraded(old: Snapshot, new: Snapshot) -> Iterator[str]:
     """Yield the sentence on the versions of PyTorch, which may explain a difference and is none."""
     if old.pytorch and new.pytorch and old.pytorch != new.pytorch:
         yield f"the snapshot was made with PyTorch {old.pytorch}, and this is PyTorch {new.pytorch}"
+
+
+def _renamed(old: Iterable[Graph], new: Iterable[Graph]) -> tuple[tuple[str, str, str], ...]:
+    """Return the operations that have one kind of node in each version of PyTorch, under two names."""
+    known: list[dict[str, set[str]]] = [{}, {}]
+    for names, graphs in zip(known, (old, new), strict=True):
+        for node in (node for graph in graphs for node in graph if node.kind == "operation" and not node.is_custom):
+            names.setdefault(node.op, set()).add(node.name)
+    both = ((op, *known[0][op], *known[1][op]) for op in known[0] if op in known[1])
+    return tuple([(each[0], each[1], each[2]) for each in both if len(each) == 3 and each[1] != each[2]])
+
+
+def _with_names(graph: Graph, renamed: Sequence[tuple[str, str, str]]) -> Graph:
+    """Return a graph of an old version of PyTorch with the names that nodes have in the new one."""
+    names = {(op, old): new for op, old, new in renamed}
+    nodes = [replace(node, name=names.get((node.op, node.name), node.name)) for node in graph]
+    return replace(graph, nodes=tuple(nodes))
 
 
 def paired(old: list[str], new: list[str]) -> dict[str, str]:
