@@ -271,6 +271,8 @@ def _told(engine: PyTorch, operation: private.Operation, args: Any, kwargs: Any,
     before = engine.tell(_histories, args, kwargs) if operation.changes else None
     if changes and engine.changing is not None:
         engine.tell(engine.changing, found, args, kwargs)
+    if engine.measured and "batch_norm" in operation.names[1]:
+        engine.earlier = engine.tell(_running, engine, args[3:5]) or {}
     number = private.sequence_number()
     if engine.watcher is None:
         result = private.compute(operation, args, kwargs)
@@ -287,7 +289,14 @@ def _told(engine: PyTorch, operation: private.Operation, args: Any, kwargs: Any,
             engine.tell(engine.computed, found, given, plain, result, changes)
         else:
             engine.tell(engine.untracked, found, given, plain, result)
+    engine.earlier = {}
     return result
+
+
+def _running(engine: PyTorch, statistics: Iterable[Any]) -> dict[int, Any]:
+    """Return the numbers of running statistics, which a batch norm changes and does not say so."""
+    arrays = {id(x): engine.array(x) for x in statistics if isinstance(x, torch.Tensor)}
+    return {number: array.copy() for number, array in arrays.items() if array is not None}
 
 
 def _note_results() -> None:

@@ -15,6 +15,7 @@ from autograph_cli.engines.pytorch.saved import bytes_of, leaf_bytes, shape_of, 
 class Tensors:
     """See `protocol.TensorFacts`."""
 
+    earlier: dict[int, Any]
     tensor = torch.Tensor
     tensors_in = staticmethod(hooks.tensors_in)
     storages = staticmethod(storages)
@@ -76,6 +77,8 @@ class Tensors:
         """The numbers of a tensor, as NumPy has them; None where it has none, or rows of several lengths."""
         if not is_readable(x):
             return None
+        if id(x) in self.earlier:
+            return self.earlier[id(x)]
         with hooks.unheard(), untouched():  # gradients stay on, for what the garbage collector runs in between
             if x.is_nested:
                 return None
