@@ -269,7 +269,9 @@ def _open(name: str, revision: str | None, wanted: Wanted) -> tuple[Snapshot, Tr
     if rank is None and len(ranks := store.ranks_of(path)) > 1:
         say(f"Of {path}, rank {trace.rank} is compared, of {len(ranks)}; another one is {path}#1.", err=True)
     around = switches((step.graph for step in trace.steps), Path(trace.script))
-    return Snapshot(trace.script, sections, held, trace.total_steps, values, digests=digests, switches=around), trace
+    made = Snapshot(trace.script, sections, held, trace.total_steps, values, digests=digests, switches=around)
+    version = trace.engine_version.partition("+")[0]
+    return replace(made, hooks=scripts.trace_hooks(trace, settings), pytorch=version), trace
 
 
 def _show(

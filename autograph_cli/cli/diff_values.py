@@ -24,6 +24,7 @@ from autograph_cli.export.comparison import parted_side_by_side
 from autograph_cli.graph import Node, Snapshot, Step, Trace
 from autograph_cli.graph.aligned import Aligned
 from autograph_cli.graph.divergence import Divergence, divergence
+from autograph_cli.graph.parting_collectives import first_parted
 from autograph_cli.graph.parting_text import as_dict, recomputed, sentence, text
 from autograph_cli.graph.ranks import words as rank_words
 from autograph_cli.graph.snapshot import compare as graph_compare
@@ -36,6 +37,12 @@ from autograph_cli.testing.settings import load
 S = TypeVar("S")
 T = TypeVar("T")
 EAGER = {"TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
+BACKENDS = {
+    "eager": "the backend eager, which runs what TorchDynamo traced, parts too",
+    "aot_eager": "the backend eager does not part, and aot_eager does: AOTAutograd makes the difference",
+    "": "the backends eager and aot_eager do not part: the script's own, such as Inductor, makes the difference",
+}
+"""The sentence for the first backend of `torch.compile` that parts from what runs without it; the last is for none."""
 NEAR = 12
 """The most steps that are recorded at once, to find the first that parts."""
 GROWN = 1e-4
@@ -113,6 +120,8 @@ def _compared(
     pairs = open_ranks(sides, ways, by.ranks)
     opened = pairs[0] if pairs else open_sides(sides, ways)
     found = compare_ranks(pairs) if pairs else compare(opened)
+    if by.compiled and not pairs:
+        found = replace(found, notes=(*found.notes, *compilers(found, opened[0].trace, sides[1], ways[1])))
     form, output = wanted
     told = _page(opened, found, sides) if form == "html" else content(found, opened, form)
     put_out(f"{' and '.join(dtypes)}: ".encode() * (form == "text" and bool(dtypes)) + told, output)
@@ -169,6 +178,11 @@ def compare_ranks(pairs: Sequence[tuple[Side, Side]]) -> Divergence:
     numbers = [pair[0].trace.rank for pair in pairs]
     parted = [number for number, each in zip(numbers, found, strict=True) if each.verdict == "parted"]
     first = min(zip(found, numbers, strict=True), key=lambda pair: (*_when(pair[0]), pair[1]))
+    until = first[0].old.number if parted and first[0].old is not None else None
+    exact = all(each.exact for each in found)
+    exchanged = first_parted([(one.trace, other.trace) for one, other in pairs], exact=exact, before=until)
+    if exchanged is not None:
+        return replace(first[0], verdict="parted", exchanged=exchanged)
     if not parted:
         return first[0]
     others = [number for number in numbers if number not in parted]
@@ -252,6 +266,29 @@ def compare(sides: Sequence[Side]) -> Divergence:
                 told = f": {repeat.why or sentence(repeat, (each.name, each.name))}"
                 return Divergence("incomparable", f"{each.name} is not the same each time it is run{told.rstrip('.')}")
     return replace(found, notes=tuple(_notes(found, repeated, sides)))
+
+
+def compilers(found: Divergence, eager: Trace, named: Named, way: Way) -> Iterator[tuple[str, str]]:
+    """Yield which part of `torch.compile` makes the difference, as far as PyTorch lets the backend be chosen."""
+    if found.verdict != "parted" or not any(step is found.old for step in eager.steps):
+        return
+    for backend, said in BACKENDS.items():
+        environment = {"TORCH_COMPILE_OVERRIDE_BACKENDS": f">=0:{backend}"}
+        again = None if not backend else _side(*named, replace(way, environment=environment)).trace
+        parts = None if again is None else divergence(eager, again)
+        if backend == "eager" and again is not None and any(_is_compiled(step) for step in again.steps):
+            return  # a PyTorch of which this cannot be asked
+        if parts is None or parts.verdict == "parted":
+            what = "" if parts is None or backend != "eager" else sentence(parts, ("", "")).partition(", ")[2]
+            where = f", {what.rstrip('.')}" if what else ""
+            yield "compiled", said + where
+            return
+        if parts.verdict == "incomparable":
+            return
+
+
+def _is_compiled(step: Step) -> bool:
+    return any(node.name.startswith("CompiledFunction") for node in step.graph)
 
 
 def _each(sides: Sequence[S], what: Callable[[S], T]) -> list[T]:

@@ -106,6 +106,8 @@ class CollectiveCall(Struct, frozen=True):
     """The bytes that this rank gives."""
     peer: int | None = None
     """The other rank of a call between two, which is no collective."""
+    changed: Sequence[Any] = ()
+    """The tensors that the result goes into."""
 
 
 class Inside(Protocol):
@@ -250,8 +252,8 @@ class Listener(Protocol):
     def ends(self, call: BackwardCall) -> None:
         """The backward call is over, also when it failed."""
 
-    def collective(self, call: CollectiveCall) -> None:
-        """The ranks of a group are about to exchange tensors."""
+    def collective(self, call: CollectiveCall) -> Callable[[], None] | None:
+        """The ranks of a group are about to exchange tensors; what this returns is called once the result is there."""
 
     changed: bool
     """True if a tensor with a gradient was changed outside of autograd, so that `now` is asked what tensors are."""

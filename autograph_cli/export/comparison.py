@@ -119,7 +119,7 @@ def parted_side_by_side(found: Divergence, titles: tuple[str, str]) -> bytes:
     has other numbers."""
     aligned = found.aligned
     if aligned is None:
-        raise ExportError("There is nothing to draw: the runs do not part.")
+        raise ExportError("There is nothing to draw: the graphs do not part.")
     marks = front(found)
     first = tuple([number for number, mark in each.items() if mark == "first"] for each in marks)
     others = [one for one, mark in marks[0].items() if mark != "alone" and one in aligned.pairs]

@@ -16,6 +16,7 @@ from autograph_cli.graph.ledger import Happening
 from autograph_cli.graph.numbers import Apart, numbers
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.parting_backward import partings
+from autograph_cli.graph.parting_collectives import Parted
 from autograph_cli.graph.records import Edge, Exact, Pass, Source, above
 from autograph_cli.graph.trace import (
     Step,
@@ -71,10 +72,14 @@ class Divergence(Struct, frozen=True):
     """The largest relative difference that is rounding."""
     total: int = 0
     """The steps that both runs had."""
+    exact: bool = False
+    """True if they are equal, bit for bit, in all that was compared before the step in which they part."""
     stepped: Source | None = None
     """The line that stepped the optimizer before a step that begins with other numbers."""
     notes: tuple[tuple[str, str], ...] = ()
     """Findings from running both again: a word, and the sentence that goes with it."""
+    exchanged: Parted | None = None
+    """The collective at which the ranks part first, if that is no consequence of `parting`."""
     gap: tuple[int, int] | None = None
     """The steps between which they part, if these were not kept: the last one that is equal, or -1, and the first that
     begins with other numbers."""
@@ -102,8 +107,9 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
     counts: Counter[str] = Counter()
     carried: dict[str, float] = {}
     noisy: dict[str, Any] = {}
-    worst, before, alone, blurred, steps = 0.0, None, 0, 0, 0
+    worst, before, alone, blurred, steps, same = 0.0, None, 0, 0, 0, True
     for one, other in pairs:
+        same = not (counts["rounding"] or blurred)
         exact = old.engine == new.engine and not counts["rounding"]
         aligned = Aligned(one.graph, other.graph, same_engine=exact, rtol=rtol, same_words=old.engine == new.engine)
         aligned.carried = carried if before == one.number - 1 or not counts["rounding"] else None
@@ -130,6 +136,7 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
         steps=steps,
         largest=worst,
         total=min(old.total_steps, new.total_steps),
+        exact=same and bool(found or not (counts["rounding"] or blurred)),
     )
     if found:
         return _parted(compared, (old, new), (one, other), aligned, found[0], before)

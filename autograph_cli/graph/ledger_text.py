@@ -30,6 +30,20 @@ def _optimizers(ledger: Ledger) -> Iterator[str]:
         yield f"optimizer {name}: {_parameters(ledger, each.holds)}{_at(each.source)}"
 
 
+def changing_hooks(ledger: Ledger | None) -> list[str]:
+    """Return the hooks that send on another gradient than they are given, a line each, in order of what they do; those
+    of one line of the script are one."""
+    found = set()
+    for each in () if ledger is None else ledger.hooks:
+        if each.given and any(factor != 1 for factor in each.factors):
+            factors = {None if factor is None else f"{factor:.4g}" for factor in each.factors}
+            by = factors.pop() if len(factors) == 1 else None
+            does = "changes a gradient" if by is None else f"multiplies a gradient by {by}"
+            source = each.source or Source(each.function, 0)
+            found.add((f"{each.kind} {does}", f"{source.file}:{source.line}, {source.text}"))
+    return [f"{told} ({where})" for told, where in sorted(found)]
+
+
 def hook_text(ledger: Ledger, each: Hook) -> str:
     """Return a hook as one line: what it is on, where it was registered, and what it did to the norms it was given."""
     on = "" if each.parameter is None else ledger.parameters[each.parameter].name

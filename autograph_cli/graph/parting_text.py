@@ -14,6 +14,7 @@ from autograph_cli.graph.aligned import OTHER, USUAL, Aligned
 from autograph_cli.graph.compared import constants, labelled
 from autograph_cli.graph.divergence import Divergence
 from autograph_cli.graph.parting import Parting
+from autograph_cli.graph.parting_collectives import Parted, details as exchange_details, said
 from autograph_cli.graph.records import Edge, Graph, Measured, Node, Source
 from autograph_cli.graph.views import walk
 
@@ -26,7 +27,10 @@ Names = tuple[str, str]
 def text(found: Divergence, names: Names) -> Iterator[str]:
     """Yield the lines of the report."""
     yield sentence(found, names)
-    if found.parting is not None and found.verdict == "parted":
+    if found.exchanged is not None:
+        for word, told in (*exchange_details(found.exchanged), *_spread(found)):
+            yield f"  {word:<9} {told}"
+    elif found.parting is not None and found.verdict == "parted":
         for word, told in _details(found):
             yield f"  {word:<9} {told}"
     if found.looked:
@@ -47,8 +51,16 @@ def sentence(found: Divergence, names: Names) -> str:
         most = f": by {found.largest:.1e} of a tensor's largest number at most" if found.largest else ""
         told = f", as far as can be told: {found.blurred} may be more" if found.blurred else ""
         return f"The numbers differ by rounding only{most}{told}."
+    if found.exchanged is not None:
+        return _of_exchange(found.exchanged)
     assert found.parting is not None
     return _first(found, found.parting, names)
+
+
+def _of_exchange(found: Parted) -> str:
+    at = " and ".join(dict.fromkeys(f"{source.file}:{source.line}" for source in found.places)) or "a collective"
+    step = found.exchange.old.step
+    return f"The runs part at {at}{f' in step {step + 1}' * bool(step)}, {found.direction}: {said(found)}."
 
 
 def as_dict(found: Divergence, names: Names) -> dict[str, Any]:
@@ -64,6 +76,19 @@ def as_dict(found: Divergence, names: Names) -> dict[str, Any]:
         "without_like": found.alone,
         "largest_rounding": found.largest,
     }
+    if found.exchanged is not None:
+        one = found.exchanged
+        told["first"] = {
+            "kind": "collective",
+            "direction": one.direction,
+            "step": one.exchange.old.step + 1,
+            "places": [{"file": each.file, "line": each.line} for each in one.places],
+            "operations": [one.exchange.old.op, one.exchange.new.op],
+            "relative": _finite(one.apart.relative),
+            "ranks": list(one.ranks),
+            "details": dict(exchange_details(one)),
+        }
+        return told
     parting = found.parting
     if parting is None or found.old is None or found.new is None or found.verdict != "parted":
         return told

@@ -393,7 +393,8 @@ class _Review:
             more = sum(derived[node.id] for node in nodes)
             tail = f", with {more} derivative{'s' * (more > 1)}" if more else ""
             on = "" if line.startswith(_BEFORE) else self._between(graph, nodes)
-            yield f"{ordinal(order)}{of} {verb} {counted(nodes)}{line}{on}{unrecorded}{tail}"
+            drawn = self._drawn(graph, nodes, known)
+            yield f"{ordinal(order)}{of} {verb} {counted(nodes)}{drawn}{line}{on}{unrecorded}{tail}"
         yield from self._alone(graph, numbers, known, verb)
 
     def _few_places(self, groups: Mapping[_Group, list[Node]]) -> list[tuple[_Group, list[Node]]]:
@@ -423,12 +424,23 @@ class _Review:
                 found[number] = like
         return found
 
+    def _drawn(self, graph: Graph, nodes: list[Node], known: dict[int, int]) -> str:
+        """` with numbers drawn by bernoulli(p=0.1)`: of a single operation the draw that came or went with it."""
+        alone = [graph[edge.node] for edge in (nodes[0].args if len(nodes) == 1 else ()) if edge.node not in known]
+        draws = [data(node).removeprefix("is") for node in alone if "drawn" in constants(node)]
+        return f" with numbers{draws[0]}" if draws else ""
+
     def _between(self, graph: Graph, nodes: list[Node]) -> str:
-        """` after `mul``: what a single operation was put behind."""
-        if len(nodes) != 1 or nodes[0].order:
+        """`, on `mul``: what a single operation was put behind, or each of several that take one tensor."""
+        if nodes[0].order or len({node.op for node in nodes}) > 1:
             return ""
-        edges = [edge for edge in (nodes[0].args or nodes[0].next) if edge is not None]
-        return f", on {joined([self.name(graph, edge) for edge in edges])}" if edges and len(edges) < FEW else ""
+        taken = [[edge for edge in (node.args or node.next) if edge is not None] for node in nodes]
+        if len(nodes) == 1:
+            names = [self.name(graph, edge) for edge in taken[0]]
+        else:
+            names = list(dict.fromkeys(self.subject(graph, edge) for edges in taken for edge in edges))
+            names = names if {*map(len, taken)} == {1} else []
+        return f", on {joined(names)}" if names and len(names) < FEW else ""
 
     def _alone(self, graph: Graph, numbers: Sequence[int], known: dict[int, int], verb: str) -> Iterator[str]:
         """Leaves and inputs that no sentence accounts for: those that only matched nodes use, or none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +18,8 @@ from autograph_cli.graph.snapshot_text import folded_lines
 from autograph_cli.graph.source import Source, Switch
 
 FORMAT, VERSION = "autograph snapshot", 3
-COLLECTIVES = "collectives"
+LISTED = {"hooks": "hook", "collectives": "collective"}
+"""The sections of lines that are there where there is something to list, each with the word for one line."""
 EXTRAS = ("values", "formulas", "digests")
 """The parts that a snapshot may hold besides graphs, as lines of text."""
 HOLDS = (*PARTS, *EXTRAS)
@@ -47,6 +48,8 @@ class Snapshot(Struct, frozen=True):
     """The number of ranks that ran the script; of those with the same graphs a section is there once."""
     collectives: tuple[str, ...] = ()
     """The collectives of the ranks, one a line, in order: names of tensors stand in brackets."""
+    hooks: tuple[str, ...] = ()
+    """The hooks that send on other gradients than they are given, one a line: the script's words stand in brackets."""
     engine: str = "builtin"
     pytorch: str = ""
     """The version of the PyTorch that ran the script, if one did."""
@@ -86,8 +89,9 @@ class Snapshot(Struct, frozen=True):
             like = next((one for one in self.sections[:position] if _alike(one.graph, section.graph, self.holds)), None)
             lines += ["", f"[{section.title}]" + (f" as [{like.title}]" if like else "")]
             lines += _body(section.graph, self.holds) if like is None else []
-        if self.collectives:
-            lines += ["", f"[{COLLECTIVES}]", *(f"  {visible(line)}" for line in self.collectives)]
+        for title in LISTED:
+            if told := getattr(self, title):
+                lines += ["", f"[{title}]", *(f"  {visible(line)}" for line in told)]
         for extra in EXTRAS:
             if extra in self.holds:
                 lines += ["", f"[{extra}]", *(f"  {visible(line)}" for line in getattr(self, extra))]
@@ -103,6 +107,8 @@ class SnapshotDiff(Struct, frozen=True):
     """Sentences on all else: steps, sections, values, formulas, what is held."""
     compared: tuple[tuple[str, GraphDiff], ...] = ()
     """All sections that both have, equal ones included."""
+    renamed: tuple[tuple[str, str, str], ...] = ()
+    """The operations whose nodes another version of PyTorch calls otherwise, with the old name and the new one."""
 
     def __bool__(self) -> bool:
         return bool(self.graphs or self.others)
@@ -128,6 +134,7 @@ class SnapshotDiff(Struct, frozen=True):
             if one.reordered
         ]
         renamed = dict.fromkeys(pair for _, one in self.compared for pair in one.renamed)
+        found += [f"PyTorch calls the node of `{op}` {new} now, not {old}" for op, old, new in self.renamed]
         return found + [f"`{visible(old)}` is called `{visible(new)}` now" for old, new in renamed]
 
     def to_text(self, context: int = 2) -> str:
@@ -151,10 +158,12 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
     mine, theirs = ({section.title: section.graph for section in one.sections} for one in (old, new))
     if (version := min(old.version, new.version)) < VERSION:
         mine, theirs = ({title: as_version(graph, version) for title, graph in one.items()} for one in (mine, theirs))
+    renamed = _renamed(mine.values(), theirs.values()) if list(_upgraded(old, new)) else ()
+    mine = {title: _with_names(graph, renamed) for title, graph in mine.items()} if renamed else mine
     pairs = paired(list(mine), list(theirs))
     others += [f"{title} is gone" for title in mine if title not in pairs]
     others += [f"{title} is new" for title in theirs if title not in pairs.values()]
-    others += _exchanged(old.collectives, new.collectives)
+    others += [told for title in LISTED for told in _listed(title, getattr(old, title), getattr(new, title))]
     for extra in EXTRAS:
         if extra == "digests" in old.holds and extra in new.holds:
             others += parted(old.digests, new.digests, tolerance)
@@ -162,7 +171,7 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
             others += _lines(extra, getattr(old, extra), getattr(new, extra), tolerance)
     each = ((title, diff(mine[one], theirs[title], parts)) for one, title in pairs.items())
     compared = tuple((title, dataclasses.replace(one, switches=new.switches)) for title, one in each)
-    found = SnapshotDiff(tuple(pair for pair in compared if pair[1]), tuple(others), compared)
+    found = SnapshotDiff(tuple(pair for pair in compared if pair[1]), tuple(others), compared, renamed)
     return replace(found, others=(*others, *_upgraded(old, new))) if found else found
 
 
@@ -170,6 +179,23 @@ def _upgraded(old: Snapshot, new: Snapshot) -> Iterator[str]:
     """Yield the sentence on the versions of PyTorch, which may explain a difference and is none."""
     if old.pytorch and new.pytorch and old.pytorch != new.pytorch:
         yield f"the snapshot was made with PyTorch {old.pytorch}, and this is PyTorch {new.pytorch}"
+
+
+def _renamed(old: Iterable[Graph], new: Iterable[Graph]) -> tuple[tuple[str, str, str], ...]:
+    """Return the operations that have one kind of node in each version of PyTorch, under two names."""
+    known: list[dict[str, set[str]]] = [{}, {}]
+    for names, graphs in zip(known, (old, new), strict=True):
+        for node in (node for graph in graphs for node in graph if node.kind == "operation" and not node.is_custom):
+            names.setdefault(node.op, set()).add(node.name)
+    both = ((op, *known[0][op], *known[1][op]) for op in known[0] if op in known[1])
+    return tuple([(each[0], each[1], each[2]) for each in both if len(each) == 3 and each[1] != each[2]])
+
+
+def _with_names(graph: Graph, renamed: Sequence[tuple[str, str, str]]) -> Graph:
+    """Return a graph of an old version of PyTorch with the names that nodes have in the new one."""
+    names = {(op, old): new for op, old, new in renamed}
+    nodes = [replace(node, name=names.get((node.op, node.name), node.name)) for node in graph]
+    return replace(graph, nodes=tuple(nodes))
 
 
 def paired(old: list[str], new: list[str]) -> dict[str, str]:
@@ -194,13 +220,13 @@ def _body(graph: Graph, holds: Sequence[str]) -> list[str]:
     return lines
 
 
-def _exchanged(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """Sentences on collectives; names of tensors are no difference."""
+def _listed(title: str, old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Sentences on hooks or collectives; what stands in brackets is no difference."""
     mine, theirs = ([line.partition(" (")[0] for line in lines] for lines in (old, new))
     matched = difflib.SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes()
     changed = [codes for codes in matched if codes[0] != "equal"]
-    gone = [f"collective gone: {line}" for _, i, j, _, _ in changed for line in old[i:j]]
-    return [*gone, *(f"collective new: {line}" for _, _, _, i, j in changed for line in new[i:j])]
+    gone = [f"{LISTED[title]} gone: {line}" for _, i, j, _, _ in changed for line in old[i:j]]
+    return [*gone, *(f"{LISTED[title]} new: {line}" for _, _, _, i, j in changed for line in new[i:j])]
 
 
 def _lines(extra: str, old: Sequence[str], new: Sequence[str], tolerance: float) -> list[str]:

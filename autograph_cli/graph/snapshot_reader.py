@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.records import Edge, Graph, Kind, Node, Output, Pass, Root, Saved, Source, TensorType
-from autograph_cli.graph.snapshot import COLLECTIVES, EXTRAS, FORMAT, HOLDS, VERSION, Section, Snapshot
+from autograph_cli.graph.snapshot import EXTRAS, FORMAT, HOLDS, LISTED, VERSION, Section, Snapshot
 from autograph_cli.graph.snapshot_folding import resolved
 from autograph_cli.graph.verifier import verify
 
@@ -115,7 +115,7 @@ class _Reader:
         for part in self._parts():
             if part.title in graphs or part.title in extras:
                 raise _Wrong(part.number, f"there is a second section [{part.title}]")
-            if part.title in (COLLECTIVES, *EXTRAS):
+            if part.title in (*LISTED, *EXTRAS):
                 extras[part.title] = tuple(text for _, _, text in part.lines)
             elif part.like is None:
                 graphs[part.title] = _GraphReader(part).graph()

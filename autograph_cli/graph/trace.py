@@ -6,7 +6,7 @@ import itertools
 import sys
 
 from autograph_cli.graph.ledger import Ledger
-from autograph_cli.graph.records import Graph, Number, Pass
+from autograph_cli.graph.records import Exact, Graph, Number, Pass
 from autograph_cli.graph.source import Count, Record, Source
 
 
@@ -166,6 +166,10 @@ class Collective(Record, frozen=True):
     """The other rank, of a call between two."""
     during: Count | None = None
     """In a backward call: how many nodes of its pass had run."""
+    given: tuple[Exact | None, ...] = ()
+    """The numbers that this rank gives, recorded on request."""
+    made: tuple[Exact | None, ...] = ()
+    """The numbers that this rank gets, recorded on request; empty where the result was not there in time."""
 
 
 def is_small(ran: int, most: int) -> bool:

@@ -66,8 +66,8 @@ class _Log(EventLog):
             super().ends(call)
             self._recorder.ends(call, entry)
 
-    def collective(self, call: CollectiveCall) -> None:
-        self._recorder.collectives.begins(call)
+    def collective(self, call: CollectiveCall) -> Callable[[], None] | None:
+        return self._recorder.collectives.begins(call)
 
     def passed(self, kept: bool) -> None:
         self._recorder.passed(sys._getframe(1), kept)
@@ -114,7 +114,7 @@ class Recorder:
         self.sources = Sources(os.getcwd())
         self.books = Books(self.log, self._number, self.sources.source)
         self.noticed = Noticed(self.log, functools.partial(self.books.parameters.is_set, surely=True))
-        self.collectives = Collectives(self.log, self.sources.source, self._number)
+        self.collectives = Collectives(self.log, self.sources.source, self._number, values="values" in record)
         self.measures = Measures(self.log, measured) if measured else None
         self.watch = Watch(self.log, watch) if watch else None
         self.models = Calls(self.log.engine) if INDEPENDENCE in record else None

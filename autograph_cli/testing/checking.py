@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
@@ -74,7 +75,7 @@ def command(scripts: Sequence[Path], asked: Asked, options: str = "") -> str:
     """The command that writes the snapshots of scripts."""
     ranks = f"--ranks {asked.ranks}" if asked.ranks is not None else ""
     within = " ".join(f"--module {module}" for module in asked.within or ())
-    names = " ".join(str(asked.modules.get(script, script)) for script in scripts)
+    names = shlex.join(str(asked.modules.get(script, script)) for script in scripts)
     words = ["autograph snapshot", options, ranks, within, "-m" * bool(asked.modules), names]
     return " ".join(filter(None, words))
 

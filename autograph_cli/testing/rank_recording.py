@@ -29,15 +29,18 @@ def launch(
     folder: Path | None = None,
     name: str = "",
     engine: str = "builtin",
+    module: str = "",
 ) -> list[Rank]:
-    """Run a script on so many ranks, in `folder`, into the file `goal`, and list the ranks.
+    """Run a script, or with `module` that as `python -m` does, on so many ranks, in `folder`, into the file `goal`, and
+    list the ranks.
 
     Raises `RecordingError` with the sentence on the rank that failed.
     """
     label = name or str(script)
     options = ["-q", "--steps", steps, "--engine", engines.chosen(engine), "--ranks", str(ranks), "-o", str(goal)]
     options += ["--record", ",".join(measured)] if measured else []
-    with sweeps.child("autograph_cli.cli", ["run", *options, str(script), *arguments], folder) as process:
+    target = ["-m", module] if module else [str(script)]
+    with sweeps.child("autograph_cli.cli", ["run", *options, *target, *arguments], folder) as process:
         said = process.communicate()[0].strip().splitlines()
     if process.returncode:
         words = next((line for line in said if line.startswith(_SAID)), said[-1] if said else "")
@@ -59,10 +62,13 @@ def record(
     folder: Path | None = None,
     name: str = "",
     engine: str = "builtin",
+    module: str = "",
 ) -> Iterator[Iterator[tuple[list[int], Trace]]]:
     """Run a script on so many ranks, see `launch`: the numbers of those that recorded the same, and the trace of one,
     one after another."""
     with temporary_folder() as place:
         goal = Path(place, store.OF_RANKS)
-        found = launch(script, ranks, goal, arguments, steps=steps, folder=folder, name=name, engine=engine)
+        found = launch(
+            script, ranks, goal, arguments, steps=steps, folder=folder, name=name, engine=engine, module=module
+        )
         yield ((those, store.load(goal, those[0])) for those in alike(found))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from autograph_cli.findings import formats
 from autograph_cli.graph.names import visible_lines
 from autograph_cli.testing.checking import Result
 
-_PLACE = re.compile(r"\((?P<file>[^()]+\.py):(?P<line>\d+)\)|line (?P<number>\d+) of (?P<other>\S+\.py)")
+_PLACE = re.compile(r"\((?P<file>[^(),]+\.py):(?P<line>\d+)[),]|line (?P<number>\d+) of (?P<other>\S+\.py)")
 
 _RULES = {
     "different": ("The graph is another one than its snapshot has.", "Mend the script, or accept it with --update."),
@@ -75,9 +76,15 @@ def _told(results: Sequence[Result]) -> Iterator[tuple[str, str, str, int | None
             continue
         for sentence in outcome.diff.sentences if outcome.diff else [outcome.error]:
             position = _PLACE.search(sentence)
-            file = result.script.parent / (position["file"] or position["other"]) if position else result.script
+            file = _there(result.script, position["file"] or position["other"]) if position else result.script
             line = int(position["line"] or position["number"]) if position else None
             yield outcome.status, sentence, file.as_posix(), line
+
+
+def _there(script: Path, name: str) -> Path:
+    """The file that a sentence names: lines of a module are told from the folder that its package is in."""
+    places = [folder / name for folder in script.parents]
+    return next((place for place in places if place.is_file()), places[0])
 
 
 def _data(text: str) -> str:

@@ -17,6 +17,7 @@ from autograph_cli.engines import chosen
 from autograph_cli.graph import Graph, Section, Slice, Snapshot, Step, Trace, views
 from autograph_cli.graph.compared import results
 from autograph_cli.graph.digests import digest_lines
+from autograph_cli.graph.ledger_text import changing_hooks
 from autograph_cli.graph.numbers import digest, numbers
 from autograph_cli.graph.ranks import words
 from autograph_cli.graph.records import Exact, Measured, Node, Values
@@ -142,9 +143,8 @@ def take(
     """
     if ranks == 1:
         return taken(script, settings, name=name, folder=folder, module=module, seed=seed)[0]
-    if module:
-        raise recording.RecordingError(f"{name or script}: of several ranks, the script is started by its file.")
-    return _take_ranks(script.resolve(), ranks, settings, _arguments(script, settings), name or str(script), folder)
+    folder = start_of(script.resolve(), module) if module else folder
+    return _take_ranks(script.resolve(), ranks, settings, name or str(script), folder, module)
 
 
 def taken(
@@ -182,6 +182,7 @@ def taken(
         recorded.values,
         recorded.formulas,
         tuple(trace_digests(trace)) if "digests" in settings.include else (),
+        hooks=trace_hooks(trace, settings),
         switches=switches(
             (step.graph for step in trace.steps), (folder if module and folder else position.parent) / script.name
         ),
@@ -196,16 +197,21 @@ def _arguments(script: Path, settings: Settings) -> Sequence[str]:
     return settings.arguments.get((position.relative_to(settings.folder) if inside else script).as_posix(), ())
 
 
-def _take_ranks(
-    script: Path, ranks: int, settings: Settings, arguments: Sequence[str], name: str, folder: Path | None
-) -> Snapshot:
+def _take_ranks(script: Path, ranks: int, settings: Settings, name: str, folder: Path | None, module: str) -> Snapshot:
     """The sections of each rank, once for those whose sections are the same."""
     extras = [extra for extra in EXTRAS if extra in settings.include]
     if extras:
         raise recording.RecordingError(f"{name}: a snapshot of {ranks} ranks holds no {' and no '.join(extras)}.")
     bands: dict[str, _Band] = {}
     with rank_recording.record(
-        script, ranks, arguments, steps=settings.steps, folder=folder, name=name, engine=settings.engine
+        script,
+        ranks,
+        _arguments(script, settings),
+        steps=settings.steps,
+        folder=folder,
+        name=name,
+        engine=settings.engine,
+        module=module,
     ) as recorded:
         for numbers, trace in recorded:
             band = _Band(trace_sections(trace, settings), tuple(_exchanged(trace)), trace.total_steps)
@@ -219,7 +225,7 @@ def _take_ranks(
     steps = max(band.steps for band in bands.values())
     held = settings.include
     made = Snapshot(script.name, tuple(sections), held, steps, ranks=ranks, collectives=tuple(exchanged))
-    return replace(made, **_how(settings))
+    return replace(made, **_how(settings), module=module)
 
 
 def _how(settings: Settings) -> dict[str, str]:
@@ -306,6 +312,11 @@ def _exact_text(exact: Exact | None = None) -> str:
         return _numbers(found)
     norm, sums = digest(exact)
     return ", ".join([f"norm {norm:.6g}", *(f"sum {number:.6g}" for number in sums)])
+
+
+def trace_hooks(trace: Trace, settings: Settings) -> tuple[str, ...]:
+    """Return the hooks that change gradients; of a snapshot of one module none, for it has no backward calls."""
+    return () if settings.within else tuple(changing_hooks(trace.ledger))
 
 
 def trace_digests(trace: Trace) -> Iterator[str]:

@@ -5,8 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from autograph_cli.cli import diff_values
+from autograph_cli.graph.divergence import divergence
+from autograph_cli.graph.numbers import kept
+from autograph_cli.graph.records import Edge, Graph, Measured, Node, Output, Root, TensorType
+from autograph_cli.graph.trace import Step, Trace
 from autograph_cli.record.run import store
 from tests.conftest import Run
 
@@ -128,16 +134,40 @@ for step in range(3):
     w.grad = None
 dist.destroy_process_group()
 """
-ON_ONE = " * (1.5 if step == 1 and dist.get_rank() == 1 else 1.0)"
+REDUCED = "dist.all_reduce(w.grad)"
+RANKED = {
+    "an operation of one rank": (
+        {"{}": " * (1.5 if step == 1 and dist.get_rank() == 1 else 1.0)"},
+        "a.py:7 and b.py:7 in step 2, forward: mul makes other numbers of the same inputs",
+        "1 parts first, of ranks 0-1",
+    ),
+    "a reduction": (
+        {"{}": " * 1.0", REDUCED: "dist.all_reduce(w.grad, op=dist.ReduceOp.MAX)"},
+        "a.py:9 and b.py:9, backward: all_reduce of w.grad makes other numbers of what the ranks give, "
+        "which is the same",
+        "ranks 0-1",
+    ),
+    "a gradient that one rank gives": (
+        {"{}": " * 1.0", REDUCED: "w.grad *= 1 + dist.get_rank(); " + REDUCED},
+        "a.py:9 and b.py:9, backward: rank 1 gives all_reduce of w.grad other numbers, "
+        "though all results and gradients until then are the same",
+        "rank 1",
+    ),
+}
 
 
-def test_the_rank_that_parts_first_is_named(autograph: Run, tmp_path: Path) -> None:
-    for name, more in {"a.py": " * 1.0", "b.py": ON_ONE}.items():
-        (tmp_path / name).write_text(RANKS.format(more), "utf-8")
+@pytest.mark.parametrize("what", RANKED)
+def test_what_parts_first_on_ranks_is_named(autograph: Run, tmp_path: Path, what: str) -> None:
+    edits, said, rank = RANKED[what]
+    (tmp_path / "a.py").write_text(RANKS.format(" * 1.0"), "utf-8")
+    text = RANKS
+    for old, new in edits.items():
+        text = text.replace(old, new)
+    (tmp_path / "b.py").write_text(text, "utf-8")
     result = autograph("diff", "--values", "--ranks", "2", "a.py", "b.py")
     assert result.returncode == 1
-    assert result.stdout.startswith("The runs part at a.py:7 and b.py:7 in step 2, forward: mul makes other numbers ")
-    assert "  rank      1 parts first, of ranks 0-1\n" in result.stdout
+    assert result.stdout.startswith(f"The runs part at {said}.\n")
+    assert f"  rank      {rank}\n" in result.stdout
 
 
 NET = """\
@@ -200,3 +230,40 @@ def test_two_steps_of_a_trace_are_compared(autograph: Run) -> None:
     assert result.returncode == 3
     for words in (("--step", "9"), ("--step", "1", "--step", "2", "once.json"), ("--seed", "1,1"), ("--seed", "x")):
         assert autograph("diff", "--values", *words, "once.json").returncode == 2
+
+
+def traced(name: str, *numbers: float) -> Trace:
+    """A run of one step in which an operation of this name made numbers of a leaf."""
+    outputs = (Output(TensorType("float32", (2,))),)
+    leaf = Node(0, "leaf", "AccumulateGrad", "", outputs, measured=Measured(exact=(kept(np.float32([1, 2])),)))
+    edge, measured = Edge(0), Measured(exact=(kept(np.float32(numbers)),))
+    made = Node(1, "operation", name, "sin", outputs, (edge,), (edge,), measured=measured)
+    return Trace("c.py", (Step(0, Graph((leaf, made), (Root("y", 1),))),), 1, engine="torch")
+
+
+EAGER, OTHER = traced("SinBackward0", 3, 4), traced("SinBackward0", 3, 5)
+INSIDE, INSIDE_OTHER = traced("CompiledFunctionBackward", 3, 4), traced("CompiledFunctionBackward", 3, 5)
+COMPILERS = {
+    "what TorchDynamo traced": (
+        {"eager": OTHER},
+        "the backend eager, which runs what TorchDynamo traced, parts too, for",
+    ),
+    "AOTAutograd": ({"eager": EAGER, "aot_eager": INSIDE_OTHER}, "the backend eager does not part, and aot_eager does"),
+    "the backend": ({"eager": EAGER, "aot_eager": INSIDE}, "the backends eager and aot_eager do not part"),
+    "a PyTorch that keeps its backend": ({"eager": INSIDE_OTHER}, ""),
+}
+
+
+@pytest.mark.parametrize("what", COMPILERS)
+def test_the_part_of_the_compiler_is_told(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    backends, said = COMPILERS[what]
+
+    def side(name: str, revision: str | None, way: diff_values.Way) -> diff_values.Side:
+        (backend,) = way.environment.values()
+        return diff_values.Side(name, backends[backend.removeprefix(">=0:")])
+
+    monkeypatch.setattr(diff_values, "_side", side)
+    found = divergence(EAGER, INSIDE_OTHER)
+    told = dict(diff_values.compilers(found, EAGER, ("c.py", None), diff_values.Way("torch")))
+    assert told.get("compiled", "").startswith(said)
+    assert bool(told) == bool(said)

@@ -230,6 +230,19 @@ def test_all_ranks_end_with_one_sentence(run: Run, tmp_path: Path, what: str) ->
     assert left_at_last(tmp_path) == []
 
 
+def test_a_snapshot_of_a_module_is_of_several_ranks_too(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("what = 3\n")
+    (tmp_path / "package" / "train.py").write_text("from . import what\n" + SCRIPT.replace("WHAT", "pass"))
+    command = [sys.executable, "-m", "autograph_cli", "snapshot"]
+    for options, said in (("--ranks 2 -m package.train", "1 written"), ("--check package/train.py", "1 the same")):
+        done = subprocess.run(
+            [*command, *options.split()], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+        )
+        assert done.stdout.endswith(f"1 snapshot: {said}\n")
+    assert "module package.train\n" in (tmp_path / "package" / "train.graph.txt").read_text()
+
+
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda each: each.name)
 def test_ranks_end_with_the_command_that_started_them(tmp_path: Path, number: signal.Signals) -> None:

@@ -13,7 +13,7 @@ import pytest
 from autograph_cli.cli.main import main
 from autograph_cli.findings import RULES
 from autograph_cli.graph import snapshot_reader
-from autograph_cli.graph.snapshot import COLLECTIVES, EXTRAS, HOLDS
+from autograph_cli.graph.snapshot import EXTRAS, HOLDS, LISTED
 from tests.conftest import ROOT
 
 _spec = importlib.util.spec_from_file_location("make_reference", ROOT / "docs" / "make_reference.py")
@@ -68,7 +68,7 @@ def test_every_word_that_the_reader_of_snapshots_knows_is_explained() -> None:
     known = re.findall(
         r"""\.(?:has|need)\("([^"]*[a-z][^"]*)"\)|key == "(\w+)"|\b(results|passes|create_graph)\b""", source
     )
-    words = {word for found in known for word in "".join(found).split()} | {"order", "gradients", *EXTRAS, COLLECTIVES}
+    words = {word for found in known for word in "".join(found).split()} | {"order", "gradients", *EXTRAS, *LISTED}
     first = [re.findall(r"\w+", row) for row in re.findall(r"^\| (`.*?) \| ", lines, re.MULTILINE)]
     assert words - {word for row in first for word in row} == set()
     told = {

@@ -233,3 +233,21 @@ def test_versions_of_pytorch_are_named_where_graphs_differ_alone(product: Graph)
     found = compare(old, replace(new, steps=7))
     assert found.others[-1] == "the snapshot was made with PyTorch 2.5.1, and this is PyTorch 2.13.0"
     assert len(compare(replace(old, pytorch=""), replace(new, steps=7)).others) == 1
+
+
+NAMED = {
+    "another name": ("2.5.1", {"MulBackward0": "MulBackward7"}, "mul", False),
+    "another name in the same version": ("2.13.0", {"MulBackward0": "MulBackward7"}, "mul", True),
+    "another operation": ("2.5.1", {"MulBackward0": "MulBackward7"}, "addcmul", True),
+    "a custom Function": ("2.5.1", {"MulBackward0": "mulBackward"}, "mul", True),
+}
+
+
+@pytest.mark.parametrize("what", NAMED)
+def test_another_name_of_a_node_is_no_difference_between_versions_of_pytorch(product: Graph, what: str) -> None:
+    version, names, op, differs = NAMED[what]
+    before = [replace(node, name=names[node.name], op=op) if node.name in names else replace(node) for node in product]
+    old = replace(snapshot(replace(product, nodes=tuple(before))), engine="torch", pytorch=version)
+    found = compare(old, replace(snapshot(product), engine="torch", pytorch="2.13.0"))
+    assert bool(found) == differs
+    assert found.notes == ([] if differs else ["PyTorch calls the node of `mul` MulBackward0 now, not MulBackward7"])

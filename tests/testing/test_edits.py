@@ -12,12 +12,13 @@ import warnings
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.graph import Snapshot, compare
 from autograph_cli.graph.snapshot_reader import read_snapshot
 from autograph_cli.record.run import runner
 from autograph_cli.testing.recording import recorded
-from autograph_cli.testing.scripts import trace_sections
+from autograph_cli.testing.scripts import trace_hooks, trace_sections
 from autograph_cli.testing.settings import Settings
 from tests.testing.edits.cases import EDITS, Edit
 from tests.testing.edits.strangers import STRANGERS
@@ -44,7 +45,8 @@ def snapshot_of(script: Path) -> Snapshot:
         warnings.simplefilter("ignore")
         result, trace = recorded(runner.Target.of(str(script)), SETTINGS.steps, ENGINE)
     assert result.exit_code == 0, result.failure
-    return Snapshot(script.name, trace_sections(trace, SETTINGS), SETTINGS.include, trace.total_steps)
+    made = Snapshot(script.name, trace_sections(trace, SETTINGS), SETTINGS.include, trace.total_steps)
+    return replace(made, hooks=trace_hooks(trace, SETTINGS))
 
 
 @functools.cache

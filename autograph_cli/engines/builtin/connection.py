@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from autograph_cli.engines.builtin.derive import gradients as derive
@@ -252,11 +253,12 @@ class Builtin(Tensors, Measuring):
         if self.listener.noting:
             self._tell(self.listener.becomes, made, tensor)
 
-    def collective(self, call: Any, tensors: Sequence[Any]) -> None:
+    def collective(self, call: Any, tensors: Sequence[Any], changed: Sequence[Any]) -> Callable[[], None] | None:
         group = call.group
         peer = group.ranks[call.peer] if call.between_two and call.peer is not None else None
-        told = CollectiveCall(call.name, group.group_name, group.ranks, call.number, tensors, call.bytes, peer)
-        self._tell(self.listener.collective, told)
+        told = CollectiveCall(call.name, group.group_name, group.ranks, call.number, tensors, call.bytes, peer, changed)
+        done = self._tell(self.listener.collective, told)
+        return None if done is None else partial(self._tell, done)
 
     def begins(self, call: BackwardCall) -> None:
         with self.untouched():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -27,13 +27,17 @@ _PEERS = {"send": "dst", "recv_": "src"}
 """The calls between two ranks, and the argument that names the other one."""
 
 
-def tell(listener: Listener, operation: Any, args: Any, kwargs: Any) -> None:
-    """Tell the listener of an operation of `c10d` that is about to run."""
+Done = Callable[[], None] | None
+
+
+def tell(listener: Listener, operation: Any, args: Any, kwargs: Any) -> Done:
+    """Tell the listener of an operation of `c10d` that is about to run; what this returns is called once its result is
+    there."""
     name = operation._schema.name.partition("::")[2]
     given = dict(zip((each.name for each in operation._schema.arguments), args, strict=False)) | kwargs
     group = _group(given)
     if group is None:
-        return
+        return None
     peer = given.get(_PEERS[name]) if name in _PEERS else -1 if name == "recv_any_source_" else None
     ranks = torch.distributed.get_process_group_ranks(group)
     inputs = [value for word, value in given.items() if "input" in word] or list(given.values())
@@ -42,7 +46,18 @@ def tell(listener: Listener, operation: Any, args: Any, kwargs: Any) -> None:
     public = _NAMES.get(name, name.strip("_"))
     peer = ranks[peer] if peer is not None and peer >= 0 else peer
     number = group._get_sequence_number_for_group() + 1
-    listener.collective(CollectiveCall(public, group.group_name, ranks, number, tensors, size, peer))
+    outputs = [value for word, value in given.items() if "output" in word]
+    changed = list(_tensors(outputs)) or tensors * (name != "send")
+    if any(tensor.device.type != "cpu" for tensor in changed):
+        changed = []  # a GPU is behind: when a result may be read there is not known
+    return listener.collective(CollectiveCall(public, group.group_name, ranks, number, tensors, size, peer, changed))
+
+
+def work_of(result: Any) -> Any:
+    """Return the `Work` that an operation of `c10d` gave, which tells when it is over; None if it gave none."""
+    kinds = (torch.ScriptObject,)
+    boxed = [each for each in (result if isinstance(result, (list, tuple)) else [result]) if isinstance(each, kinds)]
+    return torch.distributed.Work.unbox(boxed[-1]) if boxed else None
 
 
 def _group(given: dict[str, Any]) -> Any:

@@ -68,6 +68,9 @@ class PyTorch(Nodes, Measuring):
         self.measured, self._broken = False, 0
         self.watcher: Callable[..., None] | None = None
         self.changing: Callable[..., None] | None = None
+        self.earlier: dict[int, Any] = {}
+        """The numbers that tensors had before the operation that is being told, which changed them without a word in
+        its schema, by id."""
         self._operation: Any = None
         """The operation that is being told."""
 

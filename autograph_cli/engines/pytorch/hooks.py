@@ -31,6 +31,8 @@ class _Process:
     hooked = False
     follows = False
     """True if it is told of what comes now."""
+    exchanges: tuple[tuple[Any, Callable[[], None]], ...] = ()
+    """The collectives whose results are not there yet, each with what tells of it."""
 
 
 class Call(NamedTuple):
@@ -115,7 +117,7 @@ def follow(engine: PyTorch, on: bool) -> None:
 
 
 def _stop() -> None:
-    _process.follows = False
+    _process.follows, _process.exchanges = False, ()
     private.replace_apply(None)
     private.replace_call(private.call_module)
     private.watch_methods(None, None)
@@ -235,6 +237,8 @@ def _operation(operation: private.Operation, *args: Any, **kwargs: Any) -> Any:
     engine = None if not records and _is_unseen(operation) else here()
     private.intercepted(False)
     try:
+        if _process.exchanges:
+            _note_results()
         if engine is None:
             return private.compute(operation, args, kwargs)
         return _told(engine, operation, args, kwargs, records)
@@ -256,14 +260,19 @@ def _is_unseen(operation: private.Operation) -> bool:
 def _told(engine: PyTorch, operation: private.Operation, args: Any, kwargs: Any, records: bool) -> Any:
     found = operation.found
     if operation.names[0] == "c10d":
-        engine.tell(collectives.tell, engine.listener, found, args, kwargs)
-        return private.compute(operation, args, kwargs)
+        done = engine.tell(collectives.tell, engine.listener, found, args, kwargs)
+        result = private.compute(operation, args, kwargs)
+        if done is not None:
+            _process.exchanges = (*_process.exchanges, (collectives.work_of(result), done))
+        return result
     if _thread.carries:
         return private.compute(operation, args, kwargs)
     changes = operation.changes and records
     before = engine.tell(_histories, args, kwargs) if operation.changes else None
     if changes and engine.changing is not None:
         engine.tell(engine.changing, found, args, kwargs)
+    if engine.measured and "batch_norm" in operation.names[1]:
+        engine.earlier = engine.tell(_running, engine, args[3:5]) or {}
     number = private.sequence_number()
     if engine.watcher is None:
         result = private.compute(operation, args, kwargs)
@@ -280,7 +289,26 @@ def _told(engine: PyTorch, operation: private.Operation, args: Any, kwargs: Any,
             engine.tell(engine.computed, found, given, plain, result, changes)
         else:
             engine.tell(engine.untracked, found, given, plain, result)
+    engine.earlier = {}
     return result
+
+
+def _running(engine: PyTorch, statistics: Iterable[Any]) -> dict[int, Any]:
+    """Return the numbers of running statistics, which a batch norm changes and does not say so."""
+    arrays = {id(x): engine.array(x) for x in statistics if isinstance(x, torch.Tensor)}
+    return {number: array.copy() for number, array in arrays.items() if array is not None}
+
+
+def _note_results() -> None:
+    """Tell of the collectives that are over, before the operation that comes first after them may change what they
+    gave."""
+    engine, waiting = _process.engine, []
+    for work, done in _process.exchanges:
+        if work is not None and not work.is_completed():
+            waiting.append((work, done))
+        elif engine is not None:
+            engine.tell(done)
+    _process.exchanges = tuple(waiting)
 
 
 def _has_gradient(result: Any) -> bool:

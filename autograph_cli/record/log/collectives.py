@@ -12,8 +12,10 @@ from msgspec.structs import replace
 from autograph_cli.engines.protocol import CollectiveCall, Output
 from autograph_cli.graph import Collective, Source
 from autograph_cli.graph.facts import bytes_of
+from autograph_cli.graph.records import Exact
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import LEAF, BackwardEvent
+from autograph_cli.record.measure.exact import exact
 from autograph_cli.record.names.source_locations import Site, site_of
 
 LAST = 256
@@ -34,10 +36,18 @@ class _Begun:
 
 
 class Collectives:
-    """The collectives of a run. `source` tells the line of a site, `step` the number of the step that is going on."""
+    """The collectives of a run. `source` tells the line of a site, `step` the number of the step that is going on.
+    With `values` the numbers are kept that go into each and that come out of it."""
 
-    def __init__(self, log: EventLog, source: Callable[[Site | None], Source | None], step: Callable[[], int]) -> None:
-        self.log, self._source, self._step = log, source, step
+    def __init__(
+        self,
+        log: EventLog,
+        source: Callable[[Site | None], Source | None],
+        step: Callable[[], int],
+        *,
+        values: bool = False,
+    ) -> None:
+        self.log, self._source, self._step, self._values = log, source, step, values
         self.watcher: Callable[[Collective], None] | None = None
         """Told of each before it begins."""
         self._begun: list[_Begun] = []
@@ -49,8 +59,8 @@ class Collectives:
         """Return whether there were any."""
         return bool(self._begun)
 
-    def begins(self, call: CollectiveCall) -> None:
-        """One is about to run in this thread."""
+    def begins(self, call: CollectiveCall) -> Callable[[], None] | None:
+        """One is about to run in this thread; what this returns notes its result."""
         log, running = self.log, self.log.step.running
         entry = running[-1] if running else None
         source = self._source(site_of(sys._getframe(1)) if entry is None else entry.site)
@@ -65,6 +75,17 @@ class Collectives:
         self._begun.append(begun)
         if self.watcher is not None:
             self.watcher(told)
+        if not self._values:
+            return None
+        begun.told = replace(told, given=self._numbers(call.tensors))
+
+        def done() -> None:
+            begun.told = replace(begun.told, made=self._numbers(call.changed))
+
+        return done
+
+    def _numbers(self, tensors: Sequence[Any]) -> tuple[Exact | None, ...]:
+        return tuple([exact(self.log.engine.array(x)) for x in tensors])
 
     def _given(self, tensors: Sequence[Any]) -> Iterator[int]:
         """The leaves whose gradients these are."""

@@ -480,8 +480,9 @@ class EventLog:
         error = sys.exc_info()[1]
         entry.failed = error is not None and id(error) != entry.error
 
-    def collective(self, call: CollectiveCall) -> None:
-        """The ranks of a group are about to exchange tensors."""
+    def collective(self, call: CollectiveCall) -> Callable[[], None] | None:
+        """The ranks of a group are about to exchange tensors; what this returns is called once the result is there."""
+        return None
 
     def passed(self, kept: bool) -> None:
         """A backward pass has ended of which nothing was told."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -179,10 +179,9 @@ class _Followed:
         if self._inner is not None:
             self._inner.becomes(made, tensor)
 
-    def collective(self, call: Any, tensors: Sequence[Any]) -> None:
+    def collective(self, call: Any, tensors: Sequence[Any], changed: Sequence[Any]) -> Callable[[], Any] | None:
         """The ranks of a group exchange tensors."""
-        if self._inner is not None:
-            self._inner.collective(call, tensors)
+        return None if self._inner is None else self._inner.collective(call, tensors, changed)
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""

@@ -52,7 +52,7 @@ def begun(
     else:
         agreement = Agreement(call, given if alike is None else alike, parts)
         work = Work(call, (), finish, list(changed), agreement, post)
-    told(call, given, changed)
+    work.noted = None if without else told(call, given, changed)
     if async_op:
         return work
     work.wait()

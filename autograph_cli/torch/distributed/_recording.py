@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core.base.schema import parse
@@ -19,17 +19,18 @@ def operation_of(name: str) -> Operation:
     return Operation(schema, name, name, (), {})
 
 
-def told(call: Call, given: Sequence[Any], changed: Sequence[Any]) -> None:
+def told(call: Call, given: Sequence[Any], changed: Sequence[Any]) -> Callable[[], Any] | None:
     """Tell the observer of a call, by which `given` is read and `changed` is written: the operation is named as the
     function, and has the kind of reduction, the peer, the group, the bytes that this rank gives, and the number of the
-    call in its group."""
+    call in its group. What this returns tells the observer that the result is there."""
     observer = process_state.observer
     if observer is None or thread_state.unobserved:
-        return
+        return None
     tensors = tuple(given) or tuple(changed)
-    observer.collective(call, tensors)
+    done: Callable[[], Any] | None = observer.collective(call, tensors, changed)
     if not tensors:
-        return
+        return done
     plain = (call.op, call.peer, call.group.group_name, call.bytes, call.number)
     outputs = tuple(changed) or tuple(given)
     observer.untracked(call.name, operation_of(call.name), (tuple(given), *plain), outputs)
+    return done

@@ -61,6 +61,8 @@ class Work:
         self._future: Driven | None = None
         self._error: BaseException | None = None
         self._complete = False
+        self.noted: Callable[[], Any] | None = None
+        """Tells a recorder that the result is there."""
         call.group.pending.append(self)
         if agreement is not None:
             wait_for(call.group, self._goes_on)
@@ -115,6 +117,8 @@ class Work:
             self._call.group.pending.remove(self)
         if error is None and finish is not None:
             finish()
+        if error is None and self.noted is not None:
+            self.noted()
         if self._future is not None:
             self._settle(self._future)
 

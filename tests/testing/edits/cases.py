@@ -17,6 +17,18 @@ class Edit(NamedTuple):
 
 
 EDITS = (
+    # -- hooks: what changes a gradient counts, what looks at one does not
+    *[
+        Edit("vision", f"hook-{name}", "        loss.backward()", f"        {hook}\n        loss.backward()", told)
+        for name, hook, told in (
+            ("factor", "logits.register_hook(lambda g: g * 0.5)", r"hook new.*multiplies a gradient by 0\.5"),
+            ("clamp", "logits.register_hook(lambda g: g.clamp(-1e-4, 1e-4))", "hook new.*changes a gradient"),
+            ("parameter", "self.model.head.bias.register_hook(lambda g: -g)", "multiplies a gradient by -1"),
+            ("grad", "loss.register_hook(lambda g: g + 1)", "multiplies a gradient by 2"),
+            ("look", "logits.register_hook(lambda g: print(g.norm()))", ""),
+            ("one", "logits.register_hook(lambda g: g * 1.0)", ""),
+        )
+    ],
     # -- a weight, a number, an option of an operation
     Edit("vision", "weight-decay-term", "1e-3 * penalty", "1e-2 * penalty", r"mul.*0\.01, not .*0\.001"),
     Edit("vision", "dropout", "dropout: float = 0.1", "dropout: float = 0.3", r"p=0\.[19].*p=0\.[37]"),
@@ -383,7 +395,8 @@ EDITS = (
         "no-dropout-on-attention",
         "        att = self.attn_dropout(att)\n",
         "",
-        r"^forward lost a `mul` before `model\.transformer\.h\.0-2\.attn` `expand` \(gpt\.py:48\)$",
+        r"^forward lost a `mul` with numbers drawn by bernoulli\(p=0\.1\) "
+        r"before `model\.transformer\.h\.0-2\.attn` `expand` \(gpt\.py:48\)$",
     ),
     Edit(
         "gpt",

@@ -41,8 +41,9 @@ class Observer(Protocol):
     def becomes(self, made: Tensor, tensor: Tensor) -> None:
         """A parameter, or the data of one, was made of a tensor, with its numbers."""
 
-    def collective(self, call: Any, tensors: Sequence[Any]) -> None:
-        """The ranks of a group exchange `tensors` from now on; `call` tells of it as `torch.distributed` does."""
+    def collective(self, call: Any, tensors: Sequence[Any], changed: Sequence[Any]) -> Callable[[], Any] | None:
+        """The ranks of a group exchange `tensors` from now on; `call` tells of it as `torch.distributed` does. What
+        this returns is called once the result is in those that are `changed`."""
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
