@@ -39,6 +39,8 @@ FAR_OFF = 1.4
 """The excess above which a picture is not looked at further."""
 CROSSINGS, TANGLED = 2, 0.05
 """Arrows that cross in a picture of 30 boxes, at most; and what so many more of them count, as a part of a page."""
+LETTERS, BROKEN = 3, 0.0125
+"""Letters at which arrows go on in another column, at most; and what each more counts."""
 MOST_OVER = 12
 """Times that many that are counted."""
 BRIEF = 30
@@ -90,7 +92,7 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
     many cross, that is better than much less in it; and better than those that are told to be a last resort.
     """
     laid_out = partial(_layouts, direction=direction, columns=columns)
-    best, crowded, least = _NONE, _NONE, (math.inf, 0)
+    best, crowded, many, least = _NONE, _NONE, 0, (math.inf, 0)
     waiting: tuple[float, Scene | None] = (math.inf, None)
     for scene, coarse in scenes:
         if coarse and crowded[1] is not None:
@@ -107,10 +109,9 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         if 1 < cost < NEARLY and (brief := in_short(scene)) != scene:
             cost, nearest = min((cost, nearest), _cheapest(laid_out(brief)), key=_first)
         if cost <= 1:
-            small = crowded[1] is not None and LEFT * len(crowded[1].scene.boxes) > size[0]
-            return crowded[1] if crowded[1] is not None and small else nearest
+            return crowded[1] if crowded[1] is not None and LEFT * many > size[0] else nearest
         if crowded[1] is None and cost <= CROWDED and excess(nearest) <= 1:
-            crowded = cost, nearest
+            crowded, many = (cost, nearest), size[0]
         best = min(best, (cost, nearest), key=_first)
     if best[1] is None:
         assert waiting[1] is not None, "there is a scene"
@@ -174,21 +175,24 @@ def _box_in_short(box: Box) -> Box:
     if box.style == "derivative" and told.startswith(ORIGIN):
         box = replace(box, subtitle=told)
     title, comma, rest = box.title.partition(", ")
-    if len(box.title) > BRIEF and ": " in title and comma:
-        box = replace(box, title=title, subtitle=" · ".join(filter(None, (rest, box.subtitle))))
+    if len(box.title) > BRIEF and ": " in title:
+        path, _, layer = title.partition(": ")
+        if not comma:
+            layer, _, rest = layer.partition(" ")
+        box = replace(box, title=f"{path}: {layer}", subtitle=" · ".join(filter(None, (rest, box.subtitle))))
     elif len(box.title) > BRIEF and box.style in OPERATIONS:
         box = replace(box, title=clipped(box.title, BRIEF))
     return replace(box, lines=box.lines[box.spare :], spare=0) if box.spare else box
 
 
 def _cost(placed: Placed) -> float:
-    """Return the cost of a picture: at most 1 if it fits a page and few of its arrows cross."""
+    """Return the cost of a picture: at most 1 if it fits a page, and few of its arrows cross or go on at a letter."""
     size = excess(placed)
     if size > FAR_OFF:
         return size
     allowed = CROSSINGS * max(1.0, len(placed.scene.boxes) / WHOLE)
     over = crossings(placed, int(MOST_OVER * allowed)) / allowed
-    return max(1.0, size) + max(0.0, over - 1) * TANGLED
+    return max(1.0, size) + max(0.0, over - 1) * TANGLED + max(0, placed.back - LETTERS) * BROKEN
 
 
 def excess(placed: Placed) -> float:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from autograph_cli.export.scene.modules import LONGEST_TITLE
 from autograph_cli.export.scene.parameters import chips_of
 from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
+from autograph_cli.export.simplify.rolling import turns_of
 from autograph_cli.export.style import OPERATIONS, Style
 
 TOLD = 12
@@ -137,7 +138,7 @@ def _folded(members: list[Box]) -> Box:
     words = " ".join((shown[0], *below))
     title, below = (words, ()) if len(words) <= LONGEST_TITLE else (shown[0], below)
     chips = chips_of(members)
-    subtitle = f"{told} {chips}".rstrip()
+    subtitle = " · ".join(filter(None, (turns_of(members), f"{told} {chips}".rstrip())))
     many = sum(box.many for box in members if box.style != "module")
     tooltip = "\n".join(lines)
     return replace(
