@@ -7,14 +7,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from autograph_cli.graph.names import output_names, shown_name, visible
+from autograph_cli.graph.names import output_names, shown_name
 from autograph_cli.graph.records import Edge, Graph, Node
 
 MOST, LONGEST = 4, 36
 """Derivatives that are listed, and characters that they take together; of more, their number is told."""
 ONES = {"1", "1."}
-QUOTES = "'\""
-"""What the names begin with in a text that do not read as variables."""
 _ENTRY = re.compile(r"(.+)\[(\d+)\]")
 
 
@@ -24,10 +22,8 @@ def derivatives_text(graph: Graph, order: int) -> str:
 
     def name(edge: Edge) -> str:
         node = graph.nodes[edge.node]
-        own, unique = node.outputs[edge.nr].names, names[edge.node][edge.nr]
-        if not own and node.op:
-            return f"({node.op})"
-        return visible(own[0]) if own and unique[0] in QUOTES else shown_name(unique)
+        own = node.outputs[edge.nr].names
+        return shown_name(names[edge.node][edge.nr]) if own or not node.op else f"({node.op})"
 
     found: dict[str, None] = {}
     for entry in graph.passes:
