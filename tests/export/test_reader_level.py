@@ -268,6 +268,13 @@ SCRIPTS = {
         net = nn.Sequential(spectral_norm(nn.Linear(4, 6)), nn.ReLU(), spectral_norm(nn.Linear(6, 1)))
         loss = F.relu(1 - net(torch.randn(3, 4))).mean()
     """,
+    "product": """
+        x, v = torch.tensor([1.0, 2.0, 0.5], requires_grad=True), torch.tensor([1.0, 0.0, -1.0])
+        f = (x[0] ** 2 * x[1] + torch.exp(x[2] * x[0])).log()
+        (grad,) = torch.autograd.grad(f, x, create_graph=True)
+        (product,) = torch.autograd.grad((grad * v).sum(), x, create_graph=True)
+        loss = product.sum()
+    """,
     "decoder": """
         emb, gru, out = nn.Embedding(9, 4), nn.GRU(4, 5, batch_first=True), nn.Linear(5, 9)
         h, given, target, scores = torch.zeros(1, 2, 5), torch.zeros(2, 1).long(), torch.randint(9, (2, 6)), []
@@ -330,7 +337,7 @@ TELLING = {
     ("noised", "double-backward"): 18,
     ("adversaries", "forward"): 12,
 }
-TELLING |= {("third", "double-backward"): 15, ("learned", "double-backward"): 15}
+TELLING |= {("third", "double-backward"): 15, ("learned", "double-backward"): 15, ("product", "double-backward"): 15}
 """The least boxes of pictures that were folded to next to nothing once."""
 SEEN = {
     "layers": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import combinations, pairwise
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from autograph_cli.export.layout.columns import LOW, WIDEST, in_columns, misfit
 from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
-from autograph_cli.export.layout.layered import Layouts
+from autograph_cli.export.layout.layered import Layouts, size_of
 from autograph_cli.export.layout.orders import narrowed, side_by_side
 from autograph_cli.export.layout.placed import Placed, Point
 from autograph_cli.export.scene.labels import clipped
@@ -47,6 +48,8 @@ BRIEF = 30
 """Letters of a title in few words."""
 CROWDED, LEFT = 1.1, 0.5
 """The most that a picture may cost, to be drawn rather than one with less than this part of its boxes."""
+HOPE = 0.3
+"""The part of the boxes by which a picture has to lose as many as it is too big, before the next is tried."""
 MOST_SEEN, HASTY = 120, 60
 """Boxes of which a page has room, and from which on a layout in haste is worth its time."""
 STEPS = 3
@@ -106,6 +109,7 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
             waiting = (far, scene) if far <= waiting[0] else waiting
             continue
         cost, nearest = _cheapest(laid_out(scene))
+        least = size[0] * (1 - HOPE * max(0.0, excess(nearest) - 1)), size[1]
         if 1 < cost < NEARLY and (brief := in_short(scene)) != scene:
             cost, nearest = min((cost, nearest), _cheapest(laid_out(brief)), key=_first)
         if cost <= 1:
@@ -125,7 +129,8 @@ def _layouts(scene: Scene, direction: str, *, columns: bool, quick: bool = False
     alone = scene.bands and len(scene.boxes) > WHOLE and direction == "auto"
     ways = None if alone else Layouts(scene, quick=quick)
     if ways is not None:
-        whole = fitted(ways, direction, columns=False)
+        never = direction == "auto" and not scene.bands and _length(scene) > WIDE * min(SUBTITLE, TITLE) / SMALLEST
+        whole = fitted(ways, "down" if never else direction, columns=False)
         yield whole
     if direction == "auto" and scene.bands and (whole is None or _cost(whole) > 1):
         yield _in_orders(scene, quick)
@@ -134,6 +139,25 @@ def _layouts(scene: Scene, direction: str, *, columns: bool, quick: bool = False
         yield broken
         if direction == "auto" and excess(shaped(broken)) > 1:
             yield fitted(ways, "right", columns=True)
+
+
+def _length(scene: Scene) -> float:
+    """The widths of the boxes on the longest way, which no picture to the right is less wide than."""
+    after: dict[str, list[str]] = {box.id: [] for box in scene.boxes}
+    waiting = Counter(arrow.head for arrow in scene.arrows if not arrow.back)
+    for arrow in scene.arrows:
+        if not arrow.back:
+            after[arrow.tail].append(arrow.head)
+    width, ends = {box.id: size_of(box)[0] for box in scene.boxes}, dict.fromkeys(after, 0.0)
+    ready = [key for key in after if not waiting[key]]
+    for key in ready:
+        ends[key] += width[key]
+        for head in after[key]:
+            ends[head] = max(ends[head], ends[key])
+            waiting[head] -= 1
+            if not waiting[head]:
+                ready.append(head)
+    return max((ends[key] for key in ready), default=0.0)
 
 
 def _cheapest(ways: Iterator[Placed]) -> tuple[float, Placed]:

@@ -39,11 +39,12 @@ _WORD = re.compile(r"return |yield |(?:(?:el)?if|while) (?=.*:$)|\w+ = lambda\b[
 Run = list[Box]
 
 
-def by_statement(scene: Scene, graph: Graph) -> Scene:
-    """The scene with all that a line of the script computed in one box; what ran in other modules stays apart."""
-    told = _Told(scene, graph)
-    scene = closed(scene, graph, list(_of_one_line(scene, told)))
-    runs = [run for run in _runs(scene, told.box_line) if len(run) > 1]
+def by_statement(scene: Scene, graph: Graph, lowest: int = 0) -> Scene:
+    """The scene with all that a line of the script computed in one box, in bands from the `lowest` on; what ran in
+    other modules stays apart."""
+    told, bands = _Told(scene, graph), {frame.id: frame.band for frame in scene.frames}
+    scene = closed(scene, graph, [frame for frame in _of_one_line(scene, told) if bands[frame] >= lowest])
+    runs = [run for run in _runs(scene, told.box_line) if len(run) > 1 and run[0].band >= lowest]
     if not runs:
         return scene
     part = {box.id: run[0].id for run in runs for box in run}

@@ -36,7 +36,9 @@ def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
     small = yield from _closing(small, graph, 2)
     folded = yield from _folding(small, LITTLE)
     lines = by_statement(small, graph)
-    yield from _between(lines, _folding(folded, 0.0))
+    bands = sorted({box.band for box in small.boxes})
+    partly = [by_statement(folded, graph, band) for band in bands[:0:-1]]
+    yield from _between(lines, [*partly, *_folding(folded, 0.0)])
     small = lines
     yield small
     small = yield from _folding(small, 0.5)
