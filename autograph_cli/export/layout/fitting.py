@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from autograph_cli.export.layout.columns import LOW, WIDEST, in_columns, misfit
 from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import Layouts, size_of
-from autograph_cli.export.layout.orders import narrowed, side_by_side
+from autograph_cli.export.layout.orders import moved, narrowed, side_by_side
 from autograph_cli.export.layout.placed import Placed, Point
 from autograph_cli.export.scene.labels import clipped
 from autograph_cli.export.scene.records import Box, Scene
@@ -233,9 +233,11 @@ def over(width: float, height: float) -> float:
 
 
 def shaped(placed: Placed) -> Placed:
-    """The picture on paper that is neither a ribbon nor a tower."""
+    """The picture amid paper that is neither a ribbon nor a tower."""
     width = max(placed.width, placed.height / STEEPEST)
     height = max(placed.height, placed.width * FLATTEST)
+    if not placed.lanes:
+        placed = moved(placed, ((width - placed.width) / 2, 0.0))
     return replace(placed, width=width, height=height)
 
 
