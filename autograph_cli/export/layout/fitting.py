@@ -48,8 +48,9 @@ BRIEF = 30
 """Letters of a title in few words."""
 CROWDED, LEFT = 1.1, 0.5
 """The most that a picture may cost, to be drawn rather than one with less than this part of its boxes."""
-HOPE = 0.3
-"""The part of the boxes by which a picture has to lose as many as it is too big, before the next is tried."""
+HOPE = 0.4
+"""The part of its boxes that a picture which is as much again too big must lose before the next with its frames is
+tried."""
 MOST_SEEN, HASTY = 120, 60
 """Boxes of which a page has room, and from which on a layout in haste is worth its time."""
 STEPS = 3
@@ -97,11 +98,13 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
     laid_out = partial(_layouts, direction=direction, columns=columns)
     best, crowded, many, least = _NONE, _NONE, 0, (math.inf, 0)
     waiting: tuple[float, Scene | None] = (math.inf, None)
+    hopeful: dict[int, float] = {}
+    """The boxes up to which a scene of so many frames may fit."""
     for scene, coarse in scenes:
         if coarse and crowded[1] is not None:
             return crowded[1]
         size = len(scene.boxes), len(scene.frames)
-        if size >= least:
+        if size >= least or size[0] > hopeful.get(size[1], math.inf):
             continue
         least = size
         far = _in_haste(scene, laid_out(scene, quick=True))
@@ -109,7 +112,7 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
             waiting = (far, scene) if far <= waiting[0] else waiting
             continue
         cost, nearest = _cheapest(laid_out(scene))
-        least = size[0] * (1 - HOPE * max(0.0, excess(nearest) - 1)), size[1]
+        hopeful[size[1]] = size[0] * (1 - HOPE * max(0.0, excess(nearest) - 1))
         if 1 < cost < NEARLY and (brief := in_short(scene)) != scene:
             cost, nearest = min((cost, nearest), _cheapest(laid_out(brief)), key=_first)
         if cost <= 1:
