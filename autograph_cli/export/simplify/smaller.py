@@ -99,7 +99,7 @@ def _with_lone(scene: Scene, chosen: Iterable[str]) -> Iterator[str]:
     parent = {frame.id: frame.parent for frame in scene.frames}
     held = Counter([*parent.values(), *(box.frame for box in scene.boxes)])
     for frame in chosen:
-        while held[parent[frame]] == 1 and parent[parent[frame]]:
+        while parent[frame] and held[parent[frame]] == 1 and parent[parent[frame]]:
             frame = parent[frame]
         yield frame
 
