@@ -29,6 +29,7 @@ from autograph_cli.export.simplify.rolling import roll, rolled_if_smaller
 from autograph_cli.export.simplify.said_once import said_once
 from autograph_cli.export.simplify.smaller import smaller
 from autograph_cli.graph import Graph
+from autograph_cli.graph.loops import FEWEST
 from autograph_cli.graph.reader_level import USER
 
 CUT = (40, 32, 24, 18, 14, 11, 8)
@@ -66,10 +67,11 @@ def _has_budget(picture: Picture) -> bool:
 def _ever_smaller(picture: Picture) -> Iterator[tuple[Scene, bool]]:
     """Yield the scene of a picture with fewer and fewer boxes, as they are drawn; true with those that are cut across,
     which tell little."""
-    whole = opened(picture, picture.options.max_nodes)
+    base = boxes_and_arrows(picture)
+    whole = in_modules(with_loops(base, picture, picture.options.max_nodes), picture)
     yield finished(split(whole), picture), False
     if picture.options.roll is None:
-        whole = in_modules(roll(boxes_and_arrows(picture), picture.graph), picture)
+        whole = in_modules(roll(base, picture.graph, alone=FEWEST), picture)
         yield finished(split(whole), picture), False
     for small in smaller(whole, picture.graph):
         yield with_names(finished(small, picture)), False

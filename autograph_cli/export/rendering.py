@@ -138,7 +138,7 @@ def render(
     picture = picture_of(whole, view, format, asked)
     if picture.title:
         shown = "" if asked.inside is not None else view
-        title = title_of(picture.title, shown, source, asked.total_steps, asked.roots)
+        title = title_of(picture.title, shown, source, asked.total_steps, asked.roots, picture.graph)
         picture = replace(picture, title=title)
     return FORMATS[format].of(picture)
 

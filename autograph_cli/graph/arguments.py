@@ -139,9 +139,26 @@ def _index(words: str, plain: Plain) -> str:
     return f"[{alike}{index}]"
 
 
+def _interpolated(kind: str) -> Callable[[str, Plain], str]:
+    """A call of `interpolate`, with its factors where all are one."""
+
+    def text(words: str, plain: Plain) -> str:
+        factors = {str(_short(value)) for name, value in plain.items() if name.startswith("scales")}
+        told = f"×{factors.pop()}" if len(factors) == 1 else words
+        return f"interpolate {kind[:-2]} {told}"
+
+    return text
+
+
 _STEPS: dict[str, Callable[[str, Plain], str]] = {
     **{op: _sign(op) for op in ("add", "sub", "rsub", "mul", "div")},
     **dict.fromkeys(("select", "slice"), _index),
+    **{
+        f"upsample_{kind}": _interpolated(kind)
+        for kind in ("nearest1d", "nearest2d", "nearest3d", "linear1d", "bilinear2d", "bicubic2d", "trilinear3d")
+    },
+    "constant_pad_nd": lambda words, plain: words,
+    "linalg_vector_norm": lambda words, plain: f"norm {words}",
     "_to_copy": lambda words, plain: f"to {words.replace('dtype ', '').replace('device ', '')}",
 }
 """Operations that are a sign or an index, or called by another name: from their arguments."""

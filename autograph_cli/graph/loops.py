@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import repeat
+from itertools import pairwise, repeat
 
 from msgspec import Struct
 
@@ -35,7 +35,7 @@ class Seat(Struct, frozen=True):
     turn: tuple[int, ...]
     """The turn of each loop that it is in."""
     turns: tuple[tuple[int, int], ...]
-    """The fewest and the most turns that each of these loops has."""
+    """The fewest and the most turns of each of these loops that have it."""
 
     def carried(self, other: Seat) -> bool:
         """Return whether the other one stands in another turn of a loop that both are in."""
@@ -48,7 +48,7 @@ class Seat(Struct, frozen=True):
 
 
 class Loop(Struct, frozen=True):
-    """Turns with the same items in each."""
+    """Turns with the same items in each; the last may lack some at its end, which nothing uses any more."""
 
     turns: tuple[tuple[Item, ...], ...]
 
@@ -57,16 +57,16 @@ Item = int | Loop
 """An operation, by its number, or a loop of some."""
 
 
-def find_turns(graph: Graph, *, lists: bool = True) -> dict[int, Seat]:
+def find_turns(graph: Graph, *, lists: bool = True, alone: int = ALONE) -> dict[int, Seat]:
     """The seat of every operation that is part of a loop, loops of each order by themselves.
 
     Two turns are alike if their operations have the same names, lines and modules, or with `lists` equal modules of a
     list, their tensors the same dtype and number of dimensions, and if every edge leads to the same position of the
     same turn or of the one before, to the same node outside, or to a leaf or an input of the same kind. In the first
     turn, what others take from the turn before comes from outside, and may be without a gradient, or a number; so may
-    be what is computed from it.
+    be what is computed from it. Of turns between which nothing leads so many are a loop `alone`.
     """
-    finder = _Finder(graph, lists)
+    finder = _Finder(graph, lists, alone)
     for order in sorted({node.order for node in graph}):
         row: list[Item] = [node.id for node in graph if node.order == order and node.computes]
         finder.order = order
@@ -85,8 +85,8 @@ def _nodes(item: Item, path: tuple[int, ...] = ()) -> Iterator[tuple[int, tuple[
 
 
 class _Finder:
-    def __init__(self, graph: Graph, lists: bool) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, lists: bool, alone: int) -> None:
+        self.graph, self.alone = graph, alone
         self.seats: dict[int, Seat] = {}
         self.order = 0
         """The order that loops are looked for in."""
@@ -145,7 +145,7 @@ class _Finder:
                 if size < FEWEST * period:
                     hopeless[period] = start + size - period
                     continue
-                if size < ALONE * period and not self.carries(start, period, size):
+                if size < self.alone * period and not self.carries(start, period, size):
                     hopeless[period] = start + size - period
                     continue
                 inner = list(self.searched(start, start + size, period)) if period > 1 else []
@@ -155,12 +155,26 @@ class _Finder:
                 else:
                     begin = start + self.shift(start, period, size)
                     yield from self.row[start:begin]
-                    start += size - (start + size - begin) % period
-                    yield Loop(tuple([tuple(self.row[at : at + period]) for at in range(begin, start, period)]))
+                    start += size
+                    rest = (start - begin) % period
+                    start -= 0 if self.is_over(start, period, rest) else rest
+                    ends = [*range(begin, start, period), start]
+                    yield Loop(tuple([tuple(self.row[at:end]) for at, end in pairwise(ends)]))
                 break
             else:
                 yield self.row[start]
                 start += 1
+
+    def is_over(self, at: int, period: int, rest: int) -> bool:
+        """Return whether the last turn of a loop, of `rest` items up to here, lacks the others: none of their lines
+        follows."""
+        lacking = self.lines(at - period, at - rest)
+        return bool(rest) and lacking.isdisjoint(self.lines(at, at + period - rest))
+
+    def lines(self, start: int, stop: int) -> set[tuple[str, int] | None]:
+        """The lines of the script that a part of the row is from."""
+        nodes = [self.graph.nodes[number] for item in self.row[start:stop] for number, _ in _nodes(item)]
+        return {(node.source.file, node.source.line) if node.source else None for node in nodes}
 
     def completed(self, row: list[Item]) -> list[Item]:
         """The row with single turns, and two in a row, of the loops in it as loops too."""
@@ -210,8 +224,8 @@ class _Finder:
         return len({(_top(top, at), at % period) for at in range(size)}) < size
 
     def shift(self, start: int, period: int, size: int) -> int:
-        """Return how much later the turns begin if a turn runs in few modules, and few tensors lead from one into the
-        next."""
+        """Return how much later the turns begin if a turn runs in few modules, few tensors lead from one into the next,
+        and little is left out at the start."""
         if not 1 < period <= LONGEST:
             return 0
 
@@ -238,7 +252,9 @@ class _Finder:
 
         # Of several such positions, the one at which the last turn ends with the run.
         shifts = range(min(period, size - FEWEST * period + 1))
-        return min(shifts, key=lambda shift: (modules(shift), carried(shift), (size - shift) % period != 0, shift))
+        return min(
+            shifts, key=lambda shift: (modules(shift), carried(shift) + shift, (size - shift) % period != 0, shift)
+        )
 
     def covered(self, start: int, period: int, stop: int) -> int:
         """Return how many items from `start` on, up to `stop`, are like those one turn later."""
@@ -319,7 +335,7 @@ class _Finder:
                 counts: dict[tuple[int, ...], tuple[int, int]] = {}
                 found = list(_seated(item, (order, at), (), counts))
                 for number, path, turn in found:
-                    turns = tuple([counts[path[: level + 2]] for level in range(len(turn))])
+                    turns = tuple([counts[path[: level + 3]] for level in range(len(turn))])
                     self.seats[number] = Seat(path, turn, turns)
 
 
@@ -343,10 +359,12 @@ Counts = dict[tuple[int, ...], tuple[int, int]]
 def _seated(
     loop: Loop, path: tuple[int, ...], turn: tuple[int, ...], counts: Counts
 ) -> Iterator[tuple[int, tuple[int, ...], tuple[int, ...]]]:
-    """The operations of a loop, the path and the turns of each; `counts` gets the turns of each loop."""
-    many = len(loop.turns)
-    fewest, most = counts.get(path, (many, many))
-    counts[path] = min(fewest, many), max(most, many)
+    """The operations of a loop, the path and the turns of each; `counts` gets the turns that have each item of a
+    loop."""
+    for position in range(len(loop.turns[0])):
+        many = sum(position < len(items) for items in loop.turns)
+        fewest, most = counts.get((*path, position), (many, many))
+        counts[*path, position] = min(fewest, many), max(most, many)
     for number, items in enumerate(loop.turns):
         for position, item in enumerate(items):
             if isinstance(item, int):
@@ -380,11 +398,11 @@ def in_any(path: str) -> str:
 def _kind(graph: Graph, node: Node, tops: Sequence[str], told: Callable[[str], str]) -> tuple[object, ...]:
     line = (node.source.file, node.source.line) if node.source else None
     parent = None if node.parent is None else graph.nodes[node.parent].name
-    types = tuple([_plain(node, nr) for nr in range(len(node.outputs))])
+    type_ = _plain(node, 0) if node.outputs else None  # others, as the state of a layer, may be left out where unused
     top, module = "" if node.call is None else tops[node.call], told(node.module)
     path, colon, layer = node.op.partition(": ")
     op = f"{told(path)}{colon}{layer}" if colon and node.module.endswith(path) else node.op
-    return op or node.name, node.order, line, module, _state(graph, node), told(top), types, parent
+    return op or node.name, node.order, line, module, _state(graph, node), told(top), type_, parent
 
 
 def _state(graph: Graph, node: Node) -> tuple[tuple[int, ...], ...]:

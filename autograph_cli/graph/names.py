@@ -13,6 +13,7 @@ from autograph_cli.graph.records import Edge, Graph, Node, Output, Root
 from autograph_cli.graph.walk import reached
 
 _PLAIN = re.compile(r"[^\W\d][\w.\[\]′]*(?:#\d+)?(?:~\d+)?")
+_QUOTED = re.compile(r"(['\"])(.+)\1(′*(?:~\d+)?)$")
 _SECOND = re.compile(r"~(\d+)$")
 _RANK = re.compile(r"#\d+(?=~|$)")
 TOGETHER = 500
@@ -63,9 +64,11 @@ def quoted(name: str) -> str:
 def shown_name(name: str) -> str:
     """A unique name as a picture shows it.
 
-    >>> shown_name("y~2"), shown_name("y#1")
-    ('y (2)', 'y')
+    >>> shown_name("y~2"), shown_name("y#1"), shown_name(quoted("fast['w']"))
+    ('y (2)', 'y', "fast['w']")
     """
+    if name[:1] in ("'", '"'):
+        name = _QUOTED.sub(r"\2\3", name)
     if "#" not in name and "~" not in name:
         return name
     return _SECOND.sub(r" (\1)", _RANK.sub("", name))

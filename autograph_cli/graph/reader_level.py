@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -191,6 +192,25 @@ class _Grouping:
 
 
 class _Merged(Merging[Key]):
+    def _used(self) -> dict[Key, list[Edge]]:
+        """The outputs of each key; the calls of a layer have the same ones, first those that all made."""
+        used = super()._used()
+        calls: dict[str, list[Key]] = {}
+        for key in self.operations:
+            if key[0] == "call":
+                calls.setdefault(self.whole.calls[key[1]].path, []).append(key)
+        for keys in calls.values():
+            made = {key: _by_operation(self.operations[key]) for key in keys} if len(keys) > 1 else {}
+            wanted = set()
+            for key, which in made.items():
+                its = {member: operation for operation, member in which.items()}
+                wanted |= {(its[edge.node], edge.nr) for edge in used[key]}
+            often = Counter(its for which in made.values() for its in which)
+            ranked = sorted(wanted, key=lambda one: (-often[one[0]], *one))
+            for key, which in made.items():
+                used[key] = [Edge(which[its], nr) for its, nr in ranked if its in which]
+        return used
+
     def merged(self, key: Key, node: Node, outputs: Sequence[Edge]) -> Node:
         members = self.members[key]
         operations = self.operations[key]
@@ -245,3 +265,13 @@ class _Merged(Merging[Key]):
             wrong=next((one.wrong for one in each if one.wrong), ""),
             nonfinite=tuple(sorted({number for one in each for number in one.nonfinite})),
         )
+
+
+def _by_operation(members: Sequence[Node]) -> dict[tuple[str, int], int]:
+    """Map each operation of a call, which is told by its name and its turn among those of this name, to its node."""
+    met: Counter[str] = Counter()
+    found = {}
+    for member in members:
+        met[member.op] += 1
+        found[member.op, met[member.op]] = member.id
+    return found

@@ -57,6 +57,18 @@ def seats(graph: Graph) -> list[tuple[int, int, int] | None]:
     ]
 
 
+@pytest.mark.parametrize(("end", "turns"), [(None, (5, 5, 4)), ("exp", (4, 4, 4))], ids=["lacks", "differs"])
+def test_the_last_turn_may_lack_its_end_but_not_have_another(end: str | None, turns: tuple[int, ...]) -> None:
+    def step(writer: Writer, h: int, turn: int) -> int:
+        h = writer.op("tanh", writer.op("mul", h, 0))
+        name = "neg" if turn < 4 else end
+        return writer.op(name, h, line=2) if name else h
+
+    found = seats(recurrence(5, step))
+    assert [seat for seat in found if seat and not seat[1]] == [(at, 0, many) for at, many in enumerate(turns)]
+    assert sum(seat is not None for seat in found) == sum(turns)
+
+
 def counts(graph: Graph) -> set[tuple[tuple[int, int], ...]]:
     """The numbers of turns that are found, fewest and most, of loops and of loops in them."""
     return {seat.turns for seat in find_turns(graph).values()}

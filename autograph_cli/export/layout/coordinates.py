@@ -52,8 +52,9 @@ def across(
     upper = _pulls(web.rows, above, below, weight)
     lower = _pulls(web.rows[::-1], below, above, weight)
     backwards = steps[::-1]
-    sweeps = 12 if len(web.row) <= SMALL else 6
+    sweeps, still = 12 if len(web.row) <= SMALL else 6, 0
     for sweep in range(sweeps):
+        before = x[:]
         # The last sweep leads to the roots, so that what has several inputs stands in the middle of them.
         down = (sweeps - sweep) % 2 == root_below
         for (row, leaders, heavy), step in zip(*(upper, steps) if down else (lower, backwards), strict=True):
@@ -65,6 +66,9 @@ def across(
                 wanted = packed(wanted, heavy, step)
             for point, position in zip(row, wanted, strict=True):
                 x[point] = position
+        still = still + 1 if x == before else 0
+        if still == 2:  # neither the way down nor the way up moves anything
+            break
     _straighten(web, x, widths, count)
     _close_up(web, x, widths, count)
     return x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import combinations, pairwise
@@ -11,8 +12,8 @@ from msgspec.structs import replace
 
 from autograph_cli.export.layout.columns import LOW, WIDEST, in_columns, misfit
 from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
-from autograph_cli.export.layout.layered import Layouts
-from autograph_cli.export.layout.orders import narrowed, side_by_side
+from autograph_cli.export.layout.layered import Layouts, size_of
+from autograph_cli.export.layout.orders import moved, narrowed, side_by_side
 from autograph_cli.export.layout.placed import Placed, Point
 from autograph_cli.export.scene.labels import clipped
 from autograph_cli.export.scene.records import Box, Scene
@@ -39,12 +40,17 @@ FAR_OFF = 1.4
 """The excess above which a picture is not looked at further."""
 CROSSINGS, TANGLED = 2, 0.05
 """Arrows that cross in a picture of 30 boxes, at most; and what so many more of them count, as a part of a page."""
+LETTERS, BROKEN = 3, 0.0125
+"""Letters at which arrows go on in another column, at most; and what each more counts."""
 MOST_OVER = 12
 """Times that many that are counted."""
 BRIEF = 30
 """Letters of a title in few words."""
 CROWDED, LEFT = 1.1, 0.5
 """The most that a picture may cost, to be drawn rather than one with less than this part of its boxes."""
+HOPE = 0.4
+"""The part of its boxes that a picture which is as much again too big must lose before the next with its frames is
+tried."""
 MOST_SEEN, HASTY = 120, 60
 """Boxes of which a page has room, and from which on a layout in haste is worth its time."""
 STEPS = 3
@@ -90,13 +96,15 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
     many cross, that is better than much less in it; and better than those that are told to be a last resort.
     """
     laid_out = partial(_layouts, direction=direction, columns=columns)
-    best, crowded, least = _NONE, _NONE, (math.inf, 0)
+    best, crowded, many, least = _NONE, _NONE, 0, (math.inf, 0)
     waiting: tuple[float, Scene | None] = (math.inf, None)
+    hopeful: dict[int, float] = {}
+    """The boxes up to which a scene of so many frames may fit."""
     for scene, coarse in scenes:
         if coarse and crowded[1] is not None:
             return crowded[1]
         size = len(scene.boxes), len(scene.frames)
-        if size >= least:
+        if size >= least or size[0] > hopeful.get(size[1], math.inf):
             continue
         least = size
         far = _in_haste(scene, laid_out(scene, quick=True))
@@ -104,13 +112,13 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
             waiting = (far, scene) if far <= waiting[0] else waiting
             continue
         cost, nearest = _cheapest(laid_out(scene))
+        hopeful[size[1]] = size[0] * (1 - HOPE * max(0.0, excess(nearest) - 1))
         if 1 < cost < NEARLY and (brief := in_short(scene)) != scene:
             cost, nearest = min((cost, nearest), _cheapest(laid_out(brief)), key=_first)
         if cost <= 1:
-            small = crowded[1] is not None and LEFT * len(crowded[1].scene.boxes) > size[0]
-            return crowded[1] if crowded[1] is not None and small else nearest
+            return crowded[1] if crowded[1] is not None and LEFT * many > size[0] else nearest
         if crowded[1] is None and cost <= CROWDED and excess(nearest) <= 1:
-            crowded = cost, nearest
+            crowded, many = (cost, nearest), size[0]
         best = min(best, (cost, nearest), key=_first)
     if best[1] is None:
         assert waiting[1] is not None, "there is a scene"
@@ -124,7 +132,8 @@ def _layouts(scene: Scene, direction: str, *, columns: bool, quick: bool = False
     alone = scene.bands and len(scene.boxes) > WHOLE and direction == "auto"
     ways = None if alone else Layouts(scene, quick=quick)
     if ways is not None:
-        whole = fitted(ways, direction, columns=False)
+        never = direction == "auto" and not scene.bands and _length(scene) > WIDE * min(SUBTITLE, TITLE) / SMALLEST
+        whole = fitted(ways, "down" if never else direction, columns=False)
         yield whole
     if direction == "auto" and scene.bands and (whole is None or _cost(whole) > 1):
         yield _in_orders(scene, quick)
@@ -133,6 +142,25 @@ def _layouts(scene: Scene, direction: str, *, columns: bool, quick: bool = False
         yield broken
         if direction == "auto" and excess(shaped(broken)) > 1:
             yield fitted(ways, "right", columns=True)
+
+
+def _length(scene: Scene) -> float:
+    """The widths of the boxes on the longest way, which no picture to the right is less wide than."""
+    after: dict[str, list[str]] = {box.id: [] for box in scene.boxes}
+    waiting = Counter(arrow.head for arrow in scene.arrows if not arrow.back)
+    for arrow in scene.arrows:
+        if not arrow.back:
+            after[arrow.tail].append(arrow.head)
+    width, ends = {box.id: size_of(box)[0] for box in scene.boxes}, dict.fromkeys(after, 0.0)
+    ready = [key for key in after if not waiting[key]]
+    for key in ready:
+        ends[key] += width[key]
+        for head in after[key]:
+            ends[head] = max(ends[head], ends[key])
+            waiting[head] -= 1
+            if not waiting[head]:
+                ready.append(head)
+    return max((ends[key] for key in ready), default=0.0)
 
 
 def _cheapest(ways: Iterator[Placed]) -> tuple[float, Placed]:
@@ -174,21 +202,24 @@ def _box_in_short(box: Box) -> Box:
     if box.style == "derivative" and told.startswith(ORIGIN):
         box = replace(box, subtitle=told)
     title, comma, rest = box.title.partition(", ")
-    if len(box.title) > BRIEF and ": " in title and comma:
-        box = replace(box, title=title, subtitle=" · ".join(filter(None, (rest, box.subtitle))))
+    if len(box.title) > BRIEF and ": " in title:
+        path, _, layer = title.partition(": ")
+        if not comma:
+            layer, _, rest = layer.partition(" ")
+        box = replace(box, title=f"{path}: {layer}", subtitle=" · ".join(filter(None, (rest, box.subtitle))))
     elif len(box.title) > BRIEF and box.style in OPERATIONS:
         box = replace(box, title=clipped(box.title, BRIEF))
     return replace(box, lines=box.lines[box.spare :], spare=0) if box.spare else box
 
 
 def _cost(placed: Placed) -> float:
-    """Return the cost of a picture: at most 1 if it fits a page and few of its arrows cross."""
+    """Return the cost of a picture: at most 1 if it fits a page, and few of its arrows cross or go on at a letter."""
     size = excess(placed)
     if size > FAR_OFF:
         return size
     allowed = CROSSINGS * max(1.0, len(placed.scene.boxes) / WHOLE)
     over = crossings(placed, int(MOST_OVER * allowed)) / allowed
-    return max(1.0, size) + max(0.0, over - 1) * TANGLED
+    return max(1.0, size) + max(0.0, over - 1) * TANGLED + max(0, placed.back - LETTERS) * BROKEN
 
 
 def excess(placed: Placed) -> float:
@@ -205,9 +236,11 @@ def over(width: float, height: float) -> float:
 
 
 def shaped(placed: Placed) -> Placed:
-    """The picture on paper that is neither a ribbon nor a tower."""
+    """The picture amid paper that is neither a ribbon nor a tower."""
     width = max(placed.width, placed.height / STEEPEST)
     height = max(placed.height, placed.width * FLATTEST)
+    if not placed.lanes:
+        placed = moved(placed, ((width - placed.width) / 2, 0.0))
     return replace(placed, width=width, height=height)
 
 

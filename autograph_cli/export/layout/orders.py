@@ -98,11 +98,12 @@ def _row(row: Sequence[_Column], start: float, near: Mapping[str, list[str]]) ->
         by = at + (column.width - right + left) / 2 - left, start + HEADING + PAD / 2 - top + down
         corner = at + PAD, end - BESIDE * (beside - 0.75)
         lane = Lane(column.band, at, start, at + column.width, end, (at + PAD, start + 15), beside=corner)
-        yield _moved(part, by), lane
+        yield moved(part, by), lane
         at += column.width + APART
 
 
-def _moved(part: Placed, by: Point) -> Placed:
+def moved(part: Placed, by: Point) -> Placed:
+    """The picture with boxes, arrows and frames so much further on."""
     return replace(
         part,
         positions=tuple([moved_spot(spot, by) for spot in part.positions]),

@@ -57,7 +57,7 @@ def structures_of(shown: Step, trace: Trace, view: str, options: RenderOptions) 
 
     The second list has a step for each structure that is drawn, that which is shown first.
     """
-    several = len(trace.steps) > 1 and options.roots is None and options.part is None and options.colour is None
+    several = len(trace.steps) > 1 and not (options.roots or options.part or options.colour)
     several = several and len(shown.graph) <= WHOLE
     drawn, room, numbers = [shown], MOST_DRAWN, MOST_MEASURED
     keys = [_structure(shown, options) if several else ()]

@@ -18,7 +18,7 @@ const scrubberOf = (page) => {
     slider.max = places.length - 1;
     slider.value = places.indexOf(data.place);
     slider.setAttribute("aria-valuetext", its.words);
-    words.textContent = its.words + (its.passes.length > 1 ? `; ${its.passes.length} passes` : "") + (left ? `; ${left} kept step${left === 1 ? " of another structure is" : "s of other structures are"} not on this page (--step N)` : "");
+    words.textContent = its.words + (its.passes.length > 1 ? `; ${its.passes.length} passes` : "") + (left ? `; ${left} kept step${left === 1 ? " is" : "s are"} not on this page (--step N)` : "");
     words.title = [its.words, ...its.passes].join("\n");
     lane.replaceChildren();
     for (const each of [...its.lane, ...((data.run || {}).hooks || []).map((hook) => ({ ...hook, beside: true }))]) {

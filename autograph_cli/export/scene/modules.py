@@ -167,11 +167,12 @@ class _Framing:
             for call in self.nesting.around(self.home[box.id]):
                 turns.setdefault((call, box.band), set()).add(many)
             self._add_alike(box)
-        return {
-            seat: max(its)
-            for seat, its in turns.items()
-            if len(its) == 1 and 1 < max(its) <= len(self.alike.get(seat, ()))
-        }
+        times: dict[tuple[int, int], int] = {}
+        for seat, its in turns.items():
+            most, calls = max(its), len(self.alike.get(seat, ()))
+            if 1 < most <= calls and (len(its) == 1 or most == calls):  # the last turn may lack some
+                times[seat] = most
+        return times
 
     def _add_alike(self, box: Box) -> None:
         """Note the calls of the other turns of a loop for which those around this box are drawn."""

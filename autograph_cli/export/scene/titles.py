@@ -16,17 +16,27 @@ _AGAIN = re.compile(r" \(\d+\)$")
 """The number of a tensor whose name was another's before."""
 
 
-def title_of(title: str, view: str, source: Graph | Step, total_steps: int, chosen: Iterable[str] | None = None) -> str:
+def title_of(
+    title: str,
+    view: str,
+    source: Graph | Step,
+    total_steps: int,
+    chosen: Iterable[str] | None = None,
+    seen: Graph | None = None,
+) -> str:
     """The script, the view, what was differentiated, the step of how many, and which part of it is drawn.
 
     `title` is the script, with the part after it; without a view, what a node ran is drawn. Roots that were chosen
-    stand in the place of what was differentiated.
+    stand in the place of what was differentiated, of which only what is `seen` is told.
 
     >>> title_of("expr.py", "forward", Graph(), 1)
     'expr.py · forward'
     """
     script, _, part = title.partition(" · ")
     roots = _differentiated(source.graph if isinstance(source, Step) else source) if chosen is None else chosen
+    if seen is not None and chosen is None:
+        names = {name for its in output_names(seen) for name in its}
+        roots = [name for name in roots if name in names]
     parts = [script, view, _listed(roots) if view else ""]
     if isinstance(source, Step) and (total_steps > 1 or source.nth > total_steps > 0):
         parts.append(step_words(source, total_steps))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from autograph_cli.export.scene.modules import LONGEST_TITLE
 from autograph_cli.export.scene.parameters import chips_of
 from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
+from autograph_cli.export.simplify.rolling import turns_of
 from autograph_cli.export.style import OPERATIONS, Style
 
 TOLD = 12
@@ -22,8 +24,8 @@ def fold(scene: Scene, limit: int) -> Scene:
     """The scene with as many of its longest chains folded as it takes to get down to `limit` boxes, or with all folded.
 
     A chain is a row of operations of one band, each the only one that the next is made from; leaves and inputs that are
-    used there alone go with it, each drawn once. Of one that is longer than it takes, a part is folded. A note tells
-    how much was folded.
+    used there alone go with it, each drawn once. Of one that is longer than it takes, a part is folded, and of all that
+    are alike the same part. A note tells how much was folded.
     """
     excess = len(scene.boxes) - limit
     if excess <= 0:
@@ -31,14 +33,16 @@ def fold(scene: Scene, limit: int) -> Scene:
     web = _Web(scene)
     into: dict[str, str] = {}
     titles: dict[str, Box] = {}
-    for chain in sorted(web.chains(), key=lambda chain: -len(chain)):
+    for alike in sorted(web.chains(), key=lambda alike: -len(alike[0])):
         if excess <= 0:
             break
-        chain = web.lightest(chain, excess + 1)
-        tags = web.equivalents(chain)
-        into |= dict.fromkeys(chain[1:], chain[0]) | tags
-        titles[chain[0]] = _folded([web.boxes[key] for key in chain])
-        excess -= len(chain) - 1 + len(tags)
+        share = math.ceil(excess / len(alike)) + 1
+        for whole in alike:
+            chain = web.lightest(whole, share)
+            tags = web.equivalents(chain)
+            into |= dict.fromkeys(chain[1:], chain[0]) | tags
+            titles[chain[0]] = _folded([web.boxes[key] for key in chain])
+            excess -= len(chain) - 1 + len(tags)
     if not titles:
         return scene
     others: dict[str, list[Box]] = {}
@@ -66,8 +70,8 @@ class _Web:
         """Return whether this is a leaf or an input that is used once."""
         return self.boxes[key].style in ("leaf", "input") and len(self.ahead[key]) + len(self.behind[key]) == 1
 
-    def chains(self) -> list[list[str]]:
-        """The chains of two operations and more, in the direction of the arrows."""
+    def chains(self) -> list[list[list[str]]]:
+        """The chains of two operations and more, in the direction of the arrows; those of the same titles together."""
         following = {}
         for key, box in self.boxes.items():
             heads = [arrow.head for arrow in self.ahead[key] if not self.lone(arrow.head)]
@@ -77,13 +81,13 @@ class _Web:
             if len(tails) == 1 and _place(self.boxes[heads[0]]) == _place(box):
                 following[key] = heads[0]
         starts = following.keys() - set(following.values())
-        chains = []
+        chains: dict[tuple[str, ...], list[list[str]]] = {}
         for start in (key for key in self.boxes if key in starts):
             chain = [start]
             while chain[-1] in following:
                 chain.append(following[chain[-1]])
-            chains.append(chain)
-        return chains
+            chains.setdefault(tuple([self.boxes[key].title for key in chain]), []).append(chain)
+        return list(chains.values())
 
     def lightest(self, chain: list[str], count: int) -> list[str]:
         """Return `count` boxes of a chain side by side, with the fewest modules and leaves among them."""
@@ -137,7 +141,7 @@ def _folded(members: list[Box]) -> Box:
     words = " ".join((shown[0], *below))
     title, below = (words, ()) if len(words) <= LONGEST_TITLE else (shown[0], below)
     chips = chips_of(members)
-    subtitle = f"{told} {chips}".rstrip()
+    subtitle = " · ".join(filter(None, (turns_of(members), f"{told} {chips}".rstrip())))
     many = sum(box.many for box in members if box.style != "module")
     tooltip = "\n".join(lines)
     return replace(

@@ -14,6 +14,7 @@ from autograph_cli.export.scene.modules import LONGEST_TITLE, shown_by
 from autograph_cli.export.scene.parameters import chips_of
 from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
 from autograph_cli.export.simplify.closing import closed
+from autograph_cli.export.simplify.rolling import turns_of
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.source import Source
@@ -29,7 +30,6 @@ KEPT = 0.25
 NAMED = 3
 """Operations that a piece names, the most frequent ones, and lines that it shows."""
 TENSORS = "× k at an arrow: k tensors"
-_TURNS = re.compile(r"(?:↻ )?(× [\d,…]+(?: × [\d,…]+)*)")
 _CALL = re.compile(r" \(call \d+\)$")
 _CLASS = re.compile(r": [\w.]+")
 """The class of a module in its title, which is left out where several share one."""
@@ -39,11 +39,12 @@ _WORD = re.compile(r"return |yield |(?:(?:el)?if|while) (?=.*:$)|\w+ = lambda\b[
 Run = list[Box]
 
 
-def by_statement(scene: Scene, graph: Graph) -> Scene:
-    """The scene with all that a line of the script computed in one box; what ran in other modules stays apart."""
-    told = _Told(scene, graph)
-    scene = closed(scene, graph, list(_of_one_line(scene, told)))
-    runs = [run for run in _runs(scene, told.box_line) if len(run) > 1]
+def by_statement(scene: Scene, graph: Graph, lowest: int = 0) -> Scene:
+    """The scene with all that a line of the script computed in one box, in bands from the `lowest` on; what ran in
+    other modules stays apart."""
+    told, bands = _Told(scene, graph), {frame.id: frame.band for frame in scene.frames}
+    scene = closed(scene, graph, [frame for frame in _of_one_line(scene, told) if bands[frame] >= lowest])
+    runs = [run for run in _runs(scene, told.box_line) if len(run) > 1 and run[0].band >= lowest]
     if not runs:
         return scene
     part = {box.id: run[0].id for run in runs for box in run}
@@ -319,11 +320,9 @@ class _Told:
         first = members[0]
         texts = self._texts(members)
         named = list(dict.fromkeys(box.title for box in members))
-        turns = {match[1] if (match := _TURNS.match(box.subtitle)) else "" for box in members}
-        times = turns.pop() if len(turns) == 1 else ""
         many = _operations(members)
         words = f"{many:,} operations" if self.data and texts else ", ".join(named)
-        below = " · ".join(filter(None, (times, clipped(words, LONGEST_SUBTITLE))))
+        below = " · ".join(filter(None, (turns_of(members), clipped(words, LONGEST_SUBTITLE))))
         chips = chips_of(members)
         style = Counter(box.style for box in members).most_common(1)[0][0]
         if any(box.style == "operation" for box in members):

@@ -14,7 +14,7 @@ from autograph_cli.export.scene.records import Arrow, Box, Scene, edges_of, stan
 from autograph_cli.export.simplify.saved_boxes import gathered
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
-from autograph_cli.graph.loops import Seat, find_turns
+from autograph_cli.graph.loops import ALONE, Seat, find_turns
 from autograph_cli.graph.names import shown_name
 
 SMALLER, FEWER = 0.75, 8
@@ -22,18 +22,20 @@ SMALLER, FEWER = 0.75, 8
 _Key = tuple[str, str, bool, int]
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.])|\d+", re.ASCII)
 _RUN = re.compile(r"(\d+)…(\d+)", re.ASCII)
+_TURNS = re.compile(r"(?:↻ )?(× [\d,…]+(?: × [\d,…]+)*)")
 LISTED = 3
 """Names that stand beside each other on one box."""
 
 
-def roll(scene: Scene, graph: Graph, *, lists: bool = True) -> Scene:
+def roll(scene: Scene, graph: Graph, *, lists: bool = True, alone: int = ALONE) -> Scene:
     """The scene of this graph with one turn of each loop, with `lists` of those over lists of equal modules too; arrows
     into the next turn are dotted and lead back.
 
-    Of sizes that change from turn to turn, the least and the greatest are told.
+    Of sizes that change from turn to turn, the least and the greatest are told. Of turns between which nothing leads so
+    many are a loop `alone`.
     """
     box_of = {box.id: box for box in scene.boxes}
-    turns = {f"n{number}": seat for number, seat in find_turns(graph, lists=lists).items()}
+    turns = {f"n{number}": seat for number, seat in find_turns(graph, lists=lists, alone=alone).items()}
     seats = {key: seat for key, seat in turns.items() if key in box_of}  # what is detached may be drawn as an arrow
     if not seats:
         return scene
@@ -226,6 +228,12 @@ def _turned(box: Box, seat: Seat | None, last: Box | None, itself: bool) -> Box:
     words = f"{times} · {words}" if words else times
     told = f"the first of {' by '.join(counts)} turns of a loop"
     return replace(box, subtitle=words, tooltip=f"{box.tooltip}\n{told}")
+
+
+def turns_of(boxes: Sequence[Box]) -> str:
+    """Return the turns that all operations of these boxes have on them, if they are the same."""
+    told = {match[1] if (match := _TURNS.match(box.subtitle)) else "" for box in boxes if box.style in OPERATIONS}
+    return told.pop() if len(told) == 1 else ""
 
 
 def _arrows(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) -> tuple[tuple[Arrow, ...], set[str]]:

@@ -36,7 +36,9 @@ def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
     small = yield from _closing(small, graph, 2)
     folded = yield from _folding(small, LITTLE)
     lines = by_statement(small, graph)
-    yield from _between(lines, _folding(folded, 0.0))
+    bands = sorted({box.band for box in small.boxes})
+    partly = [by_statement(folded, graph, band) for band in bands[:0:-1]]
+    yield from _between(lines, [*partly, *_folding(folded, 0.0)])
     small = lines
     yield small
     small = yield from _folding(small, 0.5)
@@ -85,11 +87,21 @@ def _closing(scene: Scene, graph: Graph, outermost: int) -> Generator[Scene, Non
                 held[_class(graph, frame.call)] += many[frame.id]
         ((cls, _),) = held.most_common(1)
         chosen = [its.id for its in scene.frames if deep[its.id] == deepest and _class(graph, its.call) == cls]
-        small = with_results(closed(scene, graph, chosen))
+        small = with_results(closed(scene, graph, list(_with_lone(scene, chosen))))
         if len(small.boxes) < LEAP * len(scene.boxes):
             yield from _between(small, _partly_closed(scene, graph, chosen))
         scene = small
         yield scene
+
+
+def _with_lone(scene: Scene, chosen: Iterable[str]) -> Iterator[str]:
+    """Yield each of these frames, or of those around it that hold nothing else the outermost but one."""
+    parent = {frame.id: frame.parent for frame in scene.frames}
+    held = Counter([*parent.values(), *(box.frame for box in scene.boxes)])
+    for frame in chosen:
+        while parent[frame] and held[parent[frame]] == 1 and parent[parent[frame]]:
+            frame = parent[frame]
+        yield frame
 
 
 def _between(small: Scene, scenes: Iterable[Scene]) -> Iterator[Scene]:

@@ -21,6 +21,7 @@ from autograph_cli.findings import Finding
 from autograph_cli.graph import Trace, Watched
 from autograph_cli.graph.ledger import Happening, Ledger
 from autograph_cli.graph.records import Number
+from autograph_cli.graph.slices import Slice
 from autograph_cli.record.run.runner import Target, record
 from tests.export.page.test_accessibility import violations
 from tests.export.pages import await_count, await_link, await_text, data_of, go_to
@@ -69,6 +70,14 @@ def test_steps_of_one_structure_share_a_picture(gan: Trace) -> None:
     assert {step.structure for step in steps} == set(range(len(drawn))) and 2 <= len(drawn) <= 4
     own = [step for step in steps if step.measured is None]
     assert [step.step.number for step in own] == sorted(step.number for step in drawn)
+
+
+def test_what_selects_nothing_leaves_out_no_step(gan: Trace) -> None:
+    """As `render -f html` asks, which has an empty selection where none was given."""
+    main = gan.main_step()
+    assert main is not None
+    steps, _ = structures_of(main, gan, "forward", RenderOptions(part=Slice(), roots=None))
+    assert all(step.structure >= 0 for step in steps)
 
 
 def test_the_numbers_of_each_step_are_its_own(gan: Trace) -> None:

@@ -57,6 +57,15 @@ def test_the_longest_chains_are_folded_first_and_no_more_than_it_takes() -> None
     assert [box.id for box in fold(scene, 2).boxes] == ["n0", "n2"]
 
 
+def test_chains_that_are_alike_are_folded_alike() -> None:
+    titles = ("mul", "sin", "exp", "neg") * 2
+    boxes = tuple(Box(f"n{i}", "operation", title) for i, title in enumerate(titles))
+    arrows = tuple(Arrow(f"n{i}", f"n{i + 1}") for i in range(7) if i != 3)
+    for limit in range(2, 8):
+        left = [box.title for box in fold(Scene("", boxes, arrows), limit).boxes]
+        assert left[: len(left) // 2] == left[len(left) // 2 :] and limit - 1 <= len(left) <= limit
+
+
 def test_arrows_lead_between_boxes_that_are_drawn(traces: dict[str, Trace]) -> None:
     graph = double_backward(traces["higher_order"].steps[0].graph, None, 4)
     scene = fold(build(graph, "", data=False), 1)
