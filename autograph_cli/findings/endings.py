@@ -87,6 +87,21 @@ def read_out(seen: Seen, leaf: Edge) -> Iterator[tuple[Kind, Source, str]]:
                 yield known[0] if known else "number", cut, f"{line_of(cut)} `{one.text}`: {cause.words}"
 
 
+def built_anew(seen: Seen) -> Iterator[tuple[Kind, Source, str]]:
+    """Yield the lines that make a leaf which the result hangs on of numbers that they read from other tensors."""
+    hung = [seen.graph[number] for number in seen.behind(seen.outcome()) if seen.graph[number].kind == "leaf"]
+    for leaf in (node for node in hung if not node.module):
+        places = [user.source for user in seen.users.get(Edge(leaf.id), ())] + [leaf.source]
+        lines = [(each.file, each.line) for each in places if each]
+        for file, script in seen.scripts.items():
+            for one in script.bindings:
+                here = any(each == file and one.line <= line <= one.last_line for each, line in lines)
+                for cause in one.causes if here or one.targets.intersection(leaf.outputs[0].names) else ():
+                    if "a new" in cause.words:
+                        cut = Source(file, one.line, one.text)
+                        yield "built", cut, f"{line_of(cut)} `{one.text}`: {cause.words}"
+
+
 def endings(seen: Seen, leaf: Edge, roots: Iterable[Edge] | None = None) -> Iterator[Ending]:
     """Yield where the ways of a leaf end that go on, by data, to these roots, else to what backward started from."""
     wanted = seen.behind(seen.outcome() if roots is None else roots, untracked=True)

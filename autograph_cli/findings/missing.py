@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from autograph_cli.findings.book import book_of
 from autograph_cli.findings.calls import around, made_at, parts_of
-from autograph_cli.findings.endings import Ending, endings, read_out, remedy
+from autograph_cli.findings.endings import Ending, built_anew, endings, read_out, remedy
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import behind_moves
 from autograph_cli.graph import Edge, Node, Source
@@ -121,7 +121,7 @@ def _unreached(seen: Seen) -> Iterator[Found]:
         ends, there = [(node.id, 0)], list(endings(seen, Edge(node.id)))
         if not there and node.id in differentiated:
             continue  # the loss is made of a derivative that does not hang on it
-        read = [] if there else list(read_out(seen, Edge(node.id)))
+        read = [] if there else list(read_out(seen, Edge(node.id))) or list(built_anew(seen))
         facts = _facts(seen, there, causes(seen.graph, starts, ends, name, dict(seen.scripts)))
         facts = facts or [fact for *_, fact in read] or reasons(seen.graph, starts, ends)
         kinds = [each.kind for each in there] + [kind for kind, *_ in read]

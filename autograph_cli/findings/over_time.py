@@ -1,14 +1,22 @@
-"""Gradients that vanish or explode over the turns of a loop, which use the same weights."""
+"""Gradients that vanish or explode: through the layers of a network, or over the turns of a loop, which use the same
+weights."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograph_cli.findings.numbers import EXPLODED, VANISHED, gradient_of, largest
+from autograph_cli.findings.numbers import gradient_of, largest
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import behind, where
 
+VANISHED, EXPLODED = 1e-7, 1e4
+"""The ratio of the largest gradients of two parameters in one chain below which, or the number above which, it is
+told."""
+DEEP = 4
+"""The fewest layers whose gradients are compared."""
+ROUNDING = 1e-4
+"""A sum that is smaller than this part of what it is made of may be rounding."""
 LONG = 8
 """The fewest turns to look at."""
 _Key = tuple[int, str, Source | None, str]
@@ -63,7 +71,64 @@ def _exploding(seen: Seen) -> Iterator[Found]:
     return _extreme(seen, vanishes=False)
 
 
+def _parameters(seen: Seen) -> list[tuple[Edge, float]]:
+    """Return a leaf of each layer before the last, and the largest number of its gradient, in order of first use.
+
+    The leaf is the bias, whose gradient is that of the layer's result, unless it is nothing but rounding, as before a
+    normalization; else the weights.
+    """
+    layers: dict[str | int, list[tuple[bool, Edge, float]]] = {}
+    taken = {edge: users[0] for edge, users in seen.users.items() if seen.graph[edge.node].kind == "leaf"}
+    for edge, user in sorted(taken.items(), key=lambda item: item[1].id):
+        node, size = seen.graph[edge.node], largest(gradient_of(seen, edge))
+        many = len(node.outputs[0].type.shape) > 1
+        came = largest(gradient_of(seen, Edge(user.id))) or 0.0
+        if size and size == size and not node.order and (many or (node.module and not size < ROUNDING * came)):
+            layers.setdefault(node.module or node.id, []).append((many, edge, size))
+    found = [min(each, key=lambda one: one[0])[1:] for each in layers.values()]
+    chain = behind(seen.graph, [(taken[found[-1][0]].id, 0)]) if found else set()
+    return [(edge, size) for edge, size in found if taken[edge].id in chain]
+
+
+def _deep_vanishing(seen: Seen) -> Iterator[Found]:
+    sizes = _parameters(seen)
+    if len(sizes) < DEEP or not sizes[-1][1]:
+        return
+    (first, low), (last, high) = sizes[0], sizes[-1]
+    if 0 < low < VANISHED * high:
+        said = f"the gradient vanishes on the way to {seen.name(first)}"
+        facts = tuple(f"the largest of {seen.name(edge)}.grad is {size:.2g}" for edge, size in (sizes[0], sizes[-1]))
+        yield Found(said, seen.users[first][0].source, facts, (first.node, last.node))
+
+
+def _deep_exploding(seen: Seen) -> Iterator[Found]:
+    sizes = _parameters(seen)
+    if len(sizes) < DEEP or not sizes[-1][1]:
+        return
+    (first, high), (last, low) = sizes[0], sizes[-1]
+    if EXPLODED < high < float("inf") and high > EXPLODED * low:
+        said = f"the gradient explodes on the way to {seen.name(first)}"
+        facts = tuple(f"the largest of {seen.name(edge)}.grad is {size:.2g}" for edge, size in (sizes[0], sizes[-1]))
+        yield Found(said, seen.users[first][0].source, facts, (first.node, last.node))
+
+
 RULES = (
+    Rule(
+        "AG303",
+        "gradients vanish",
+        "The first layers do not learn, as their gradient is smaller by many orders of magnitude.",
+        "Use another activation or initial values, normalization, or connections that skip layers.",
+        _deep_vanishing,
+        ("values",),
+    ),
+    Rule(
+        "AG304",
+        "gradients explode",
+        "One step changes the first layers so much that what they learned is lost.",
+        "Clip them with torch.nn.utils.clip_grad_norm_, or choose smaller initial values, or normalization.",
+        _deep_exploding,
+        ("values",),
+    ),
     Rule(
         "AG306",
         "gradients vanish over time",

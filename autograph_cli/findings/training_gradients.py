@@ -233,6 +233,32 @@ def _hooks(seen: Seen) -> Iterator[Found]:
         name = f"the hook {function}" if function and function != "<lambda>" else "the hook"
         listed = ", ".join(list(named)[:LISTED]) + (", ..." if len(named) > LISTED else "")
         yield Found(f"{name} on {listed} {said}", source, tuple(dict.fromkeys(facts)))
+    yield from _never_run(seen, book)
+
+
+def _never_run(seen: Seen, book: Book | None) -> Iterator[Found]:
+    """Hooks of modules that are not called, though operations take their parameters."""
+    called = {call.path for step in seen.trace.steps for call in step.graph.calls}
+    used = {seen.name(edge).rpartition(".")[0]: users[0] for edge, users in seen.users.items()}
+    for hook in book.ledger.hooks if book and seen.is_last else ():
+        user = used.get(hook.on)
+        if hook.kind in _OF_MODULES and not hook.calls and user is not None and hook.on not in called:
+            yield Found(
+                f"the hook on {hook.on} never runs: {line_of(user.source)} uses its parameters, and does not call it",
+                hook.source, (f"{hook.kind} at {line_of(hook.source)}",), (user.id,),
+                "Call the module itself, layer(x), and not layer.forward(x).",
+                "Hooks are run by the call of a module; its forward method, and functions that take its weights, know "
+                "of none.",
+            )  # fmt: skip
+
+
+_OF_MODULES = (
+    "register_forward_hook",
+    "register_forward_pre_hook",
+    "register_full_backward_hook",
+    "register_full_backward_pre_hook",
+    "register_backward_hook",
+)
 
 
 def _on(book: Book, hook: Hook) -> str:
@@ -556,7 +582,7 @@ RULES = (
     ),
     Rule(
         "AG814",
-        "a hook takes gradients away, or changes them more than once",
+        "a hook takes gradients away, changes them more than once, or never runs",
         "A hook's result takes the place of the gradient, for all that comes behind it.",
         "Return nothing from a hook that looks only, and register it once.",
         _hooks,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise, takewhile
 
@@ -109,7 +110,9 @@ def _nothing(seen: Seen, book: Book, number: int, turns: list[Turn]) -> Found | 
             step.source, (fact, *_zeroed_before(book, step, held)), covers=covers,
         )  # fmt: skip
     cut = next((each for each in book.of("cut") if book.given(each) & held), None)
-    strange = book.reached - book.in_some  # what is trained is held by none: AG801
+    # What is trained is held by none: AG801. A leaf that is made in each turn is nothing to be trained.
+    often = Counter(n for each in book.backward for n in book.given(each))
+    strange = [n for n in book.reached - book.in_some if often[n] >= OFTEN]
     if cut is not None and not later and not held & book.reached and not strange:
         facts = (fact, f"{cut.words}{at(cut.source)} cuts what was computed from {book.shown(book.given(cut))}")
         through, remedy = _through(cut.words)

@@ -15,9 +15,10 @@ from autograph_cli.findings.calls import (
     failed_script,
     parts_of,
     plain_grad,
+    script_parts,
 )
 from autograph_cli.findings.endings import is_whole
-from autograph_cli.findings.records import Found, Seen
+from autograph_cli.findings.records import Found, Seen, line_of
 from autograph_cli.graph.cuts import LISTED, where
 from autograph_cli.record.names.bindings import Binding, Script
 
@@ -54,6 +55,10 @@ def without_history(seen: Seen) -> Iterator[Found]:
     if at is not None and made is not None and plain_grad(made) is not None:
         facts.append(f"{at.file}:{made.lineno} makes it by grad without create_graph, which records nothing")
         remedy = "Make the first derivative with create_graph=True."
+    off = [] if facts else [line for line, part in script_parts(seen, ast.Call) if _switches_off(seen, part)]
+    if off:
+        facts.append(f"{line_of(off[0])} `{off[0].text}` switches recording off, for all that comes after it")
+        remedy = "Write `with torch.no_grad():`, which ends by itself, or switch recording on again."
     said = f"{name} has no history: nothing that requires grad leads to it"
     yield Found(said, at, tuple(facts[:LISTED]), (), remedy)
 
@@ -71,6 +76,18 @@ def cuts_above(seen: Seen, name: str) -> Iterator[tuple[str, Binding]]:
         before = [earlier for use in operands for earlier in script.reaching(use, one.line)]
         if one.causes and (not before or any(id(earlier) not in whole for earlier in before)):
             yield file, one
+
+
+def _switches_off(seen: Seen, call: ast.Call) -> bool:
+    """Return whether a call switches recording off, and stands in no `with`, which would switch it on again."""
+    off = ast.unparse(call).endswith("set_grad_enabled(False)")
+    within = (
+        item.context_expr
+        for script in seen.scripts.values()
+        for w in parts_of(script.tree, ast.With)
+        for item in w.items
+    )
+    return off and not any(call is each for each in within)
 
 
 def _statements(script: Script, name: str, line: int, *, cut: bool = False) -> Iterator[Binding]:

@@ -32,6 +32,8 @@ _HOOKS = (
     "register_full_backward_hook",
     "register_full_backward_pre_hook",
     "register_backward_hook",
+    "register_forward_hook",
+    "register_forward_pre_hook",
 )
 _PLACES = (
     _Place("optimizer", "optim.optimizer", "Optimizer", "__init__"),

@@ -164,7 +164,7 @@ class Parameters:
             if number is not None and not self._known[number].name:
                 self._known[number].name = f"{name}{inner}"
 
-    def _path(self, number: int) -> str:
+    def path(self, number: int) -> str:
         known = self._known[number]
         x = known.ref()
         if known.name or x is None:
@@ -224,7 +224,7 @@ class Parameters:
         ]
         parameters = [
             Parameter(
-                self._path(number),
+                self.path(number),
                 index.get(self._owners.get(number, -1)),
                 known.numbers,
                 known.dtype,
