@@ -255,6 +255,17 @@ def _moved_twice(seen: Seen) -> Iterator[Found]:
             yield Found(said, book.ledger.optimizers[other].source, (f"both hold {book.shown(shared)}",))
 
 
+def _its_own_weights(seen: Seen) -> Iterator[Found]:
+    """A model is given back weights that were no copy: they went on with training."""
+    book = book_of(seen)
+    told = book.of("state", "load") if book else []
+    for state, load in dict.fromkeys((one.source, two.source) for one, two in zip(told[::2], told[1::2], strict=False)):
+        said = (
+            f"state_dict(){at(state)} gives the weights themselves, and load_state_dict{at(load)} gives the model what "
+        )
+        yield Found(f"{said}it has already", state)
+
+
 RULES = (
     Rule(
         "AG801",
@@ -302,6 +313,14 @@ RULES = (
         "Each of them takes a full step by the same gradient.",
         "Give each parameter to one optimizer.",
         _moved_by_several,
+        ledger=True,
+    ),
+    Rule(
+        "AG817",
+        "weights are kept by reference",
+        "The dict of state_dict() holds the tensors of the model, which each step changes in place.",
+        "Keep a copy: copy.deepcopy(model.state_dict()).",
+        _its_own_weights,
         ledger=True,
     ),
 )

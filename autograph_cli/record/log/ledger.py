@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import sys
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +29,8 @@ from autograph_cli.record.names.variables import attributes_of, variables_of
 
 WHOLE = 16
 """The steps in which everything is heard: faults of training show from the first steps on."""
+_TO_THE_END = ("state", "load")
+"""Kinds that are heard after that too: weights are mostly put back when training is over."""
 MOST = 800
 """The most happenings."""
 _NO_HOLDERS = (ModuleType, FunctionType, type)
@@ -92,6 +95,8 @@ class Books:
         self._hearing.steps = self._before_step, self._after_step
         self._called: set[tuple[str, bool]] = set()
         """The models that were called, and whether with gradients."""
+        self._states: list[tuple[weakref.ref[Any], Site | None, int]] = []
+        """The last dicts of weights that models gave, with the number of backward calls before each."""
         self._is_tracked: Callable[[], bool] | None = None
         log.modules.entered.append(self._enters)
 
@@ -125,7 +130,7 @@ class Books:
     def _tell(self, kind: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A function that is heard is about to be called."""
         nothing = args, None
-        if not self.hears or self._within:
+        if not (self.hears or kind in _TO_THE_END) or self._within:
             self._more += not self._within
             return nothing
         return self._guarded(getattr(self, f"_{kind}"), function, args, kwargs) or nothing
@@ -288,6 +293,26 @@ class Books:
         self._note("mode", site_of(_caller()), given=given, words="train" if on else "eval")
         return self._inside(args)
 
+    def _state(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        site, calls, done = site_of(_caller()), self._calls, self._inside(args)[1]
+
+        def given(state: Any) -> None:
+            done(state)
+            if isinstance(state, OrderedDict):  # which a weak reference may be made to
+                self._states = [*self._states[-WHOLE:], (weakref.ref(state), site, calls)]
+
+        return args, given
+
+    def _load(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A model is given weights: note it where they are its own, which training went on to change."""
+        state = args[1] if len(args) > 1 else kwargs.get("state_dict")
+        made = next((site for ref, site, _ in self._states if ref() is state), None)
+        again = any(site == made and calls != self._calls for _, site, calls in self._states)
+        if made is not None and again and self.parameters.are_of(args[0], state):
+            self._note("state", made)
+            self._note("load", site_of(_caller()))
+        return self._inside(args)
+
     def _inside(self, args: tuple[Any, ...]) -> Any:
         """Return what is called within this call is not heard."""
         self._within += 1
@@ -320,10 +345,10 @@ class Books:
     def begins(self, call: BackwardCall, running: Sequence[BackwardEvent]) -> None:
         """A backward call is about to run, within those that are going on."""
         self.keepers.last = self._log.count
+        self._calls += 1
         if not self.hears:
             self._running.clear()
             return
-        self._calls += 1
         self._hooks.begin()
         if not running:
             self.keepers.begins(call.kind)

@@ -102,6 +102,11 @@ class Parameters:
         every = [x for _, part in parts(module) for x in getattr(part, "_parameters", {}).values() if x is not None]
         return [self.number_of(x) for x in every if x.requires_grad]
 
+    def are_of(self, module: Any, state: Any) -> bool:
+        """Return whether the tensors of a dict are those that a module has, or are in their memory."""
+        pairs = [(x, state[name]) for name, x in module.named_parameters() if name in state]
+        return bool(pairs) and all(len(set(self._log.engine.storages(pair))) == 1 for pair in pairs)
+
     # -- numbers
 
     def read(self, x: Any) -> Any:

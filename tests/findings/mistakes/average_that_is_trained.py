@@ -17,9 +17,8 @@ class MeanTeacher:
 
     def train(self, x, y):
         scores = self.student(x + 0.1 * torch.randn_like(x))
-        with torch.set_grad_enabled(True):  # wrong
-        with torch.no_grad():  # right
-            target = self.teacher(x).softmax(1)
+        target = self.teacher(x).softmax(1)  # wrong
+        target = self.teacher(x).softmax(1).detach()  # right
         loss = nn.functional.cross_entropy(scores, y) + nn.functional.mse_loss(scores.softmax(1), target)
         self.opt.zero_grad()
         loss.backward()
