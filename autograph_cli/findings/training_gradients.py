@@ -328,6 +328,14 @@ def _constant_term(seen: Seen) -> Iterator[Found]:
                 (node.id, term.id),
             )  # fmt: skip
             continue
+        alone = next((user for user, edge in takers(seen, node) if _is_held_by_none(seen, user, edge)), None)
+        if alone is not None:
+            yield Found(
+                f"{said}{where(alone)}, which takes it, hangs on no parameter: this part of the loss trains nothing",
+                node.source, (f"it goes into what backward starts from by way of {seen.shown(Edge(alone.id))}",),
+                (node.id, alone.id),
+            )  # fmt: skip
+            continue
         # An equation that a function and its derivative are to fulfil takes both.
         made = node.args[:-1]
         beside = next((user for user, _ in takers(seen, node) if made and made[0] in user.args), None)
@@ -464,6 +472,19 @@ def _without_graph(seen: Seen) -> Iterator[Found]:
     yield from _constant_term(seen)
     yield from _constant_number(seen)
     yield from _constant_part(seen)
+
+
+def _is_held_by_none(seen: Seen, user: Node, given: Edge) -> bool:
+    """Return whether what an operation adds to a derivative without history hangs on no parameter, though the loss that
+    it goes into hangs on some."""
+    book = book_of(seen)
+    held = {book.ledger.parameters[n].name for n in book.in_some} if book else set()
+    leaves = [
+        {name for n in seen.behind([e]) for name in seen.graph[n].outputs[0].names}
+        for e in (Edge(user.id), *seen.outcome())
+    ]
+    adds = plain_op(user) in _TERMS and user.id in seen.reached and given not in backward_edges(user)
+    return adds and not leaves[0] & held and any(other & held for other in leaves[1:])
 
 
 def _terms(seen: Seen, start: Node) -> Iterator[Node]:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from autograph_cli.findings.book import Book, lines_that
 from autograph_cli.findings.calls import (
     argument,
     around,
@@ -22,6 +23,7 @@ from autograph_cli.findings.records import Found, Seen, line_of
 from autograph_cli.graph.cuts import LISTED, where
 from autograph_cli.record.names.bindings import Binding, Script
 
+_FROZEN = re.compile(r"\.requires_grad(_\(\s*False|\s*=|_\(\w+\))")
 BACKWARD = re.compile(r"([\w.\[\]]+?)\.backward\(")
 _WHOLE = (
     "Compute the loss of the scores themselves, or weigh what may be picked by softmax: whole numbers have no gradient."
@@ -35,13 +37,20 @@ def without_history(seen: Seen) -> Iterator[Found]:
     match = BACKWARD.search(at.text) if at else None
     roots = [ast.unparse(part) for call in failed_calls(seen, "grad") for part in argument(call, 0, "outputs")]
     name = match[1] if match else roots[0] if roots else "the tensor"
-    cuts = list(cuts_above(seen, name))
+    ledger = seen.trace.ledger
+    before = [each for each in Book(ledger).backward if each.source == at] if ledger else []
+    frozen = lines_that(seen, _FROZEN.search) if before else []
+    cuts = [] if frozen else list(cuts_above(seen, name))  # they were there when it went well
     facts = [
         f"{file}:{one.line} `{one.text}`: {', '.join(dict.fromkeys(cause.words for cause in one.causes))}"
         for file, one in cuts
     ]
     facts = facts or list(dict.fromkeys(_whole_above(seen, name))) or list(dict.fromkeys(_compared_above(seen, name)))
     remedy = _WHOLE if facts and not cuts else ""
+    if frozen:
+        facts = [f"the same line went well {len(before)} time{'s' * (len(before) != 1)} before"]
+        facts += [f"{line_of(one)} `{one.text}`: what was frozen since is to be learned here" for one in frozen[:1]]
+        remedy = "Let its parameters require gradients again before this pass."
     late = None if facts else _required_late(seen, name)
     if at is not None and late is not None:
         variable, one, told = late

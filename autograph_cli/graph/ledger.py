@@ -54,6 +54,8 @@ class Optimizer(Record, frozen=True, rename={"cls": "class"}):
     name: str = ""
     holds: int = 0
     """The parameters that it was made with, as a set; those of groups that were added later are with its steps."""
+    options: tuple[tuple[str, float], ...] = ()
+    """The numbers that it was made with: `weight_decay`, `momentum`; `beta1` and `beta2` of `betas`."""
 
 
 class Hook(Record, frozen=True):

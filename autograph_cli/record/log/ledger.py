@@ -23,7 +23,7 @@ from autograph_cli.record.log.events import LEAF, OPERATION, UNTRACKED, Backward
 from autograph_cli.record.log.ledger_hearing import Hearing
 from autograph_cli.record.log.ledger_hooks import Hooks, modules_in, product, rounded
 from autograph_cli.record.log.ledger_keepers import Keepers, Line
-from autograph_cli.record.log.ledger_parameters import Parameters
+from autograph_cli.record.log.ledger_parameters import Parameters, options_of
 from autograph_cli.record.names.source_locations import Site, script_frames, site_of
 from autograph_cli.record.names.variables import attributes_of, variables_of
 
@@ -45,6 +45,7 @@ class _Optimizer:
     at: int
     site: Site | None
     holds: int
+    options: tuple[tuple[str, float], ...]
     name: str = ""
 
 
@@ -152,7 +153,8 @@ class Books:
 
     def _made(self, optimizer: Any, site: Site | None) -> int:
         holds = self.parameters.set_of(self.parameters.held(optimizer))
-        made = _Optimizer(weakref.ref(optimizer), type(optimizer).__name__, self._tick() if site else 0, site, holds)
+        at, options = self._tick() if site else 0, options_of(optimizer)
+        made = _Optimizer(weakref.ref(optimizer), type(optimizer).__name__, at, site, holds, options)
         self._optimizers.append(made)
         return len(self._optimizers) - 1
 
@@ -409,15 +411,8 @@ class Books:
             ready = [number for number in self.parameters.of_set(before) if number in numbers]
             found = None if result is None else self.parameters.plain(result)
             norm = -1.0 if found is None else rounded(found)
-            self._note(
-                "clip",
-                site,
-                at,
-                given=self.parameters.set_of(numbers),
-                ready=self.parameters.set_of(ready),
-                norm=norm,
-                words=name,
-            )
+            of, had = self.parameters.set_of(numbers), self.parameters.set_of(ready)
+            self._note("clip", site, at, given=of, ready=had, norm=norm, words=name)
 
         return args, lambda result: self._guarded(note, result)
 
@@ -476,7 +471,8 @@ class Books:
         line = self._line
         self._name_variables([scope])
         parameters, modules = self.parameters.finish(line)
-        optimizers = [Optimizer(each.cls, each.at, line(each.site), each.name, each.holds) for each in self._optimizers]
+        made = [(each, line(each.site)) for each in self._optimizers]
+        optimizers = [Optimizer(each.cls, each.at, at, each.name, each.holds, each.options) for each, at in made]
         happenings = [replace(happening, source=line(site)) for site, happening in self._happenings]
         happenings.sort(key=lambda each: each.at)
         keepers, hooks = self.keepers.finish(scope), self._hooks.finish(line)

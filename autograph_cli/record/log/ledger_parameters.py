@@ -254,3 +254,12 @@ def _listed(living: list[tuple[int, Any]]) -> dict[int, str]:
                     if id(part) in positions:
                         found[positions[id(part)]] = f"{type(module).__name__}.{name}"
     return found
+
+
+def options_of(optimizer: Any) -> tuple[tuple[str, float], ...]:
+    """The plain numbers that an optimizer was made with, by name."""
+    given = dict(optimizer.defaults)
+    betas = given.pop("betas", ())
+    given |= {f"beta{at}": beta for at, beta in enumerate(betas, 1)} if isinstance(betas, (tuple, list)) else {}
+    plain = {name: value for name, value in given.items() if type(value) in (int, float)}
+    return tuple((name, float(value)) for name, value in sorted(plain.items()))
