@@ -127,6 +127,8 @@ def _unreached(seen: Seen) -> Iterator[Found]:
         kinds = [each.kind for each in there] + [kind for kind, *_ in read]
         who = "an optimizer has" if name in noticed else "the script reads"
         source = next((cut for fact in facts if (cut := _cut(fact))), None)
+        if not facts or (not there and not read):
+            source = source or _last_of_it(seen, Edge(node.id))
         source = source or _off(seen, there) or (there[0].node.source if there else read[0][1] if read else None)
         one = Found(
             "",
@@ -139,6 +141,17 @@ def _unreached(seen: Seen) -> Iterator[Found]:
         )
         found.append((one, ("is used and gets no gradient", "are used and get no gradient"), who))
     yield from _together(found)
+
+
+def _last_of_it(seen: Seen, leaf: Edge) -> Source | None:
+    """The line of the one number that is computed from a leaf last, and that nothing takes: a loss that is left out."""
+    waiting, ends = [leaf], list[Node]()
+    for edge in waiting:
+        users = [user for user in seen.users.get(edge, ()) if user.kind == "operation"]
+        ends += [seen.graph[edge.node]] if not users else []
+        waiting += [made for user in users if (made := Edge(user.id)) not in waiting]
+    losses = {end.source for end in ends if end.outputs[0].type.shape == ()}
+    return losses.pop() if len(losses) == 1 and all(end.outputs[0].type.shape == () for end in ends) else None
 
 
 def _no_leaf(seen: Seen) -> Iterator[Found]:

@@ -258,7 +258,14 @@ def _moved_twice(seen: Seen) -> Iterator[Found]:
 def _its_own_weights(seen: Seen) -> Iterator[Found]:
     """A model is given back weights that were no copy: they went on with training."""
     book = book_of(seen)
-    told = book.of("state", "load") if book else []
+    loads = book.of("load") if book else []
+    for each in [each for each in loads if each.words]:
+        yield Found(
+            f"load_state_dict{at(each.source)} loads nothing: no name in what it is given is one of the model's",
+            each.source, reason="With strict=False names that do not fit are passed over.",
+            remedy="Take off what is before the names, such as `module.`, and look at missing_keys of what it returns.",
+        )  # fmt: skip
+    told = [each for each in book.of("state", "load") if not each.words] if book else []
     for state, load in dict.fromkeys((one.source, two.source) for one, two in zip(told[::2], told[1::2], strict=False)):
         said = (
             f"state_dict(){at(state)} gives the weights themselves, and load_state_dict{at(load)} gives the model what "
@@ -317,7 +324,7 @@ RULES = (
     ),
     Rule(
         "AG817",
-        "weights are kept by reference",
+        "weights are kept by reference, or not loaded",
         "The dict of state_dict() holds the tensors of the model, which each step changes in place.",
         "Keep a copy: copy.deepcopy(model.state_dict()).",
         _its_own_weights,

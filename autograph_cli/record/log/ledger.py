@@ -306,14 +306,22 @@ class Books:
         return args, given
 
     def _load(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A model is given weights: note it where they are its own, which training went on to change."""
+        """A model is given weights: note it where they are its own, which training changed, or have other names."""
         state = args[1] if len(args) > 1 else kwargs.get("state_dict")
         made = next((site for ref, site, _ in self._states if ref() is state), None)
         again = any(site == made and calls != self._calls for _, site, calls in self._states)
-        if made is not None and again and self.parameters.are_of(args[0], state):
-            self._note("state", made)
-            self._note("load", site_of(_caller()))
-        return self._inside(args)
+        site, done = site_of(_caller()), self._inside(args)[1]
+        what = self.parameters.loads(args[0], state)
+
+        def loaded(result: Any) -> None:
+            done(result)
+            if result is not None and what == "own" and made is not None and again:
+                self._note("state", made)
+                self._note("load", site)
+            elif result is not None and what == "nothing":
+                self._note("load", site, words=what)
+
+        return args, loaded
 
     def _inside(self, args: tuple[Any, ...]) -> Any:
         """Return what is called within this call is not heard."""

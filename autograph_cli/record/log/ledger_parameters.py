@@ -102,10 +102,14 @@ class Parameters:
         every = [x for _, part in parts(module) for x in getattr(part, "_parameters", {}).values() if x is not None]
         return [self.number_of(x) for x in every if x.requires_grad]
 
-    def are_of(self, module: Any, state: Any) -> bool:
-        """Return whether the tensors of a dict are those that a module has, or are in their memory."""
-        pairs = [(x, state[name]) for name, x in module.named_parameters() if name in state]
-        return bool(pairs) and all(len(set(self._log.engine.storages(pair))) == 1 for pair in pairs)
+    def loads(self, module: Any, state: Any) -> str:
+        """Return `nothing` where a dict has no name of a module's parameters, `own` where its tensors are those of the
+        module, or in their memory; else an empty string."""
+        names = dict(module.named_parameters()) if isinstance(state, dict) and state else {}
+        pairs = [(x, state[name]) for name, x in names.items() if name in state]
+        if names and not pairs:
+            return "nothing"
+        return "own" if pairs and all(len(set(self._log.engine.storages(pair))) == 1 for pair in pairs) else ""
 
     # -- numbers
 
