@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from autograph_cli.findings.book import OFTEN, Book, at, book_of, line_that
 from autograph_cli.findings.calls import called, made_at, parts_of, script_parts
@@ -259,14 +260,14 @@ def _its_own_weights(seen: Seen) -> Iterator[Found]:
     """A model is given back weights that were no copy: they went on with training."""
     book = book_of(seen)
     loads = book.of("load") if book else []
-    for each in [each for each in loads if each.words]:
+    for each in [each for each in loads if each.words == "nothing"]:
         yield Found(
             f"load_state_dict{at(each.source)} loads nothing: no name in what it is given is one of the model's",
             each.source, reason="With strict=False names that do not fit are passed over.",
             remedy="Take off what is before the names, such as `module.`, and look at missing_keys of what it returns.",
         )  # fmt: skip
-    told = [each for each in book.of("state", "load") if not each.words] if book else []
-    for state, load in dict.fromkeys((one.source, two.source) for one, two in zip(told[::2], told[1::2], strict=False)):
+    told = list(pairwise(book.of("state", "load"))) if book else []
+    for state, load in dict.fromkeys((one.source, two.source) for one, two in told if two.words == "own"):
         said = (
             f"state_dict(){at(state)} gives the weights themselves, and load_state_dict{at(load)} gives the model what "
         )

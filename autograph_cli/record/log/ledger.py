@@ -29,8 +29,7 @@ from autograph_cli.record.names.variables import attributes_of, variables_of
 
 WHOLE = 16
 """The steps in which everything is heard: faults of training show from the first steps on."""
-_TO_THE_END = ("state", "load")
-"""Kinds that are heard after that too: weights are mostly put back when training is over."""
+_TO_THE_END = ("state", "load")  # weights are mostly put back when training is over
 MOST = 800
 """The most happenings."""
 _NO_HOLDERS = (ModuleType, FunctionType, type)
@@ -308,17 +307,14 @@ class Books:
     def _load(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A model is given weights: note it where they are its own, which training changed, or have other names."""
         state = args[1] if len(args) > 1 else kwargs.get("state_dict")
-        made = next((site for ref, site, _ in self._states if ref() is state), None)
-        again = any(site == made and calls != self._calls for _, site, calls in self._states)
-        site, done = site_of(_caller()), self._inside(args)[1]
-        what = self.parameters.loads(args[0], state)
+        sites = [made for ref, made, _ in self._states if ref() is state]
+        again = any(made in sites and calls != self._calls for _, made, calls in self._states)
+        site, done, what = site_of(_caller()), self._inside(args)[1], self.parameters.loads(args[0], state)
 
         def loaded(result: Any) -> None:
             done(result)
-            if result is not None and what == "own" and made is not None and again:
-                self._note("state", made)
-                self._note("load", site)
-            elif result is not None and what == "nothing":
+            if result is not None and (what == "nothing" or (what == "own" and again)):
+                self._note("state", next(iter(sites), None))
                 self._note("load", site, words=what)
 
         return args, loaded
