@@ -104,7 +104,7 @@ def built_anew(seen: Seen) -> Iterator[tuple[Kind, Source, str]]:
                 made = [one, *(by for use in one.uses for by in script.reaching(use, one.line))] if own else [one]
                 for each, cause in ((by, why) for by in made for why in by.causes if here or own):
                     kinds = [kind for word, kind in _WORDS.items() if word in cause.words]
-                    if kinds == ["built"] or (own and kinds == ["detached"]):
+                    if kinds[:1] == ["built"] or (own and kinds[:1] == ["detached"]):
                         cut = Source(file, each.line, each.text)
                         yield kinds[0], cut, f"{line_of(cut)} `{each.text}`: {cause.words}"
 
