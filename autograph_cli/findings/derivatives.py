@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from autograph_cli.findings.functions import FunctionText, function_text
+from autograph_cli.findings.numbers import gradient_of, largest
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.graph import Edge, Node, Saved, Source
 from autograph_cli.graph.cuts import where
@@ -129,23 +130,34 @@ def _is_handed_over(seen: Seen, method: ast.FunctionDef, one: Binding) -> bool:
 def _ignored_gradient(seen: Seen) -> Iterator[Found]:
     met: set[str] = set()
     for node in seen.graph:
-        if not node.is_custom or node.op in met or len(node.outputs) < 2 or node.id not in seen.reached:
+        if not node.is_custom or node.op in met or node.id not in seen.reached or _starts(seen, node):
             continue
         text = function_text(seen.scripts, node.op)
         method = None if text is None else text.method("backward", "vjp")
         if text is None or method is None or method.args.vararg is not None:
             continue
         met.add(node.op)
-        read = {part.id for part in ast.walk(method) if isinstance(part, ast.Name)}
+        read = text.read(method)
         for nr, argument in enumerate(method.args.args[1:]):
             users = [user for user in seen.users.get(Edge(node.id, nr), []) if Edge(node.id, nr) in user.next]
             if argument.arg not in read and any(user.id in seen.reached for user in users):
+                only = len(node.outputs) == 1
                 yield Found(
-                    f"{node.op}: its backward does not use {argument.arg}, the gradient of output {nr}",
+                    f"{node.op}: its backward does not use {argument.arg}, the gradient of "
+                    f"{'its result' if only else f'output {nr}'}",
                     text.source(argument),
                     (f"{seen.shown(Edge(node.id, nr))} goes into {users[0].op}, which sends it a gradient",),
-                    (node.id, users[0].id),
-                )
+                    (node.id, users[0].id), *((_TIMES, _AS_IF_ONE) if only else ()),
+                )  # fmt: skip
+
+
+def _starts(seen: Seen, node: Node) -> bool:
+    """Return whether a node has one result alone, of which the gradient is one: a loss, or what is added up to it."""
+    return len(node.outputs) == 1 and largest(gradient_of(seen, Edge(node.id))) in (None, 1.0)
+
+
+_TIMES = "Multiply the derivative by it."
+_AS_IF_ONE = "The gradient that is passed on is the same whatever comes: it hangs neither on the loss nor on its scale."
 
 
 def _kept_back(seen: Seen) -> Iterator[Found]:

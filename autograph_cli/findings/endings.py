@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from autograph_cli.findings.book import book_of
 from autograph_cli.findings.records import Seen, line_of
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import where
@@ -85,6 +86,27 @@ def read_out(seen: Seen, leaf: Edge) -> Iterator[tuple[Kind, Source, str]]:
                 known = [kind for word, kind in _WORDS.items() if word in cause.words]
                 cut = Source(source.file, one.line, one.text)
                 yield known[0] if known else "number", cut, f"{line_of(cut)} `{one.text}`: {cause.words}"
+
+
+def built_anew(seen: Seen) -> Iterator[tuple[Kind, Source, str]]:
+    """Yield the lines that make a leaf which the result hangs on of other tensors' numbers, or of what they detach."""
+    book = book_of(seen)
+    learned = {each.name for each in book.ledger.parameters if each.module is not None} if book else set()
+    hung = [seen.graph[number] for number in seen.behind(seen.outcome()) if seen.graph[number].kind == "leaf"]
+    for leaf in (node for node in hung if not learned.intersection(node.outputs[0].names)):
+        last = {name.rpartition(".")[2] for name in leaf.outputs[0].names}
+        places = [user.source for user in seen.users.get(Edge(leaf.id), ())] + [leaf.source]
+        lines = [(each.file, each.line) for each in places if each]
+        for file, script in seen.scripts.items():
+            for one in script.bindings:
+                here = any(each == file and one.line <= line <= one.last_line for each, line in lines)
+                own = any(name.rpartition(".")[2] in last for name in one.targets)
+                made = [one, *(by for use in one.uses for by in script.reaching(use, one.line))] if own else [one]
+                for each, cause in ((by, why) for by in made for why in by.causes if here or own):
+                    kinds = [kind for word, kind in _WORDS.items() if word in cause.words]
+                    if kinds[:1] == ["built"] or (own and kinds[:1] == ["detached"]):
+                        cut = Source(file, each.line, each.text)
+                        yield kinds[0], cut, f"{line_of(cut)} `{each.text}`: {cause.words}"
 
 
 def endings(seen: Seen, leaf: Edge, roots: Iterable[Edge] | None = None) -> Iterator[Ending]:

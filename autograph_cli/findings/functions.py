@@ -42,6 +42,13 @@ class FunctionText(Struct, frozen=True):
         """The line of a part of the class."""
         return Source(self.file, node.lineno, self.script.line(node.lineno), self.node.name)
 
+    def read(self, method: ast.FunctionDef) -> set[str]:
+        """The variables whose numbers a method reads, and not the shape or the type alone."""
+        plain = [part.value for part in ast.walk(method) if isinstance(part, ast.Attribute) and part.attr in _PLAIN]
+        like = [part for part in ast.walk(method) if isinstance(part, ast.Call) and _last(part.func).endswith("_like")]
+        alike = {id(part) for part in (*plain, *(call.args[0] for call in like if call.args))}
+        return {part.id for part in ast.walk(method) if isinstance(part, ast.Name) and id(part) not in alike}
+
     def returns(self, position: int, count: int) -> list[ast.Return]:
         """The statements in which backward may return None for one of so many inputs: those with `None` itself in this
         place, else all."""

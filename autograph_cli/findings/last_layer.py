@@ -35,6 +35,11 @@ _RANGES = {
 """The range of values that an activation can make."""
 _BOUNDS = {"hardtanh": ("min_val", "max_val"), "clamp": ("min", "max")}
 """The arguments that tell what these can make."""
+_CTC = ("_ctc_loss", "ctc_loss")
+_CTC_WORDS = (
+    "Use log_softmax before ctc_loss.",
+    "It makes what is picked grow, without limit: nothing makes the others smaller.",
+)
 NLL = ("nll_loss_forward", "nll_loss", "nll_loss2d_forward", "nll_loss2d", "nll_loss_nd")
 DIFFERENCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
 _LOGITS = "binary_cross_entropy_with_logits"
@@ -222,18 +227,20 @@ def _is_by_example(seen: Seen, node: Node) -> bool:
 
 def _raw_scores(seen: Seen) -> Iterator[Found]:
     for node in _forward(seen):
-        given = node.args[0] if node.op in NLL else _kl_input(seen, node)
+        picks = node.op in (*NLL, *_CTC)
+        given = node.args[0] if picks else _kl_input(seen, node)
         numbers = None if given is None else span_of(seen, given)
         if given is None or numbers is None or numbers[1] <= ROUNDING:
             continue
         last = maker(seen, given)
-        name = "nll_loss" if node.op in NLL else "kl_div"
+        name = "ctc_loss" if node.op in _CTC else "nll_loss" if picks else "kl_div"
         said = (
             f"{name} at {line_of(node.source)} is given {seen.shown(given)}, which are no logarithms of probabilities"
         )
         facts = (f"they go from {numbers[0]:.4g} to {numbers[1]:.4g}, and are made by {where(last)}",)
         words = ("", _NLL_OF_PROBABILITIES * (plain_op(last) in _PROBABILITIES))
-        words = words if node.op in NLL else (_KL_REMEDY, _KL_REASON)
+        words = _CTC_WORDS if node.op in _CTC else words
+        words = words if picks else (_KL_REMEDY, _KL_REASON)
         yield Found(said, node.source, facts, (last.id, node.id), *words)
 
 

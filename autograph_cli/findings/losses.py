@@ -12,6 +12,9 @@ from autograph_cli.graph import Edge, Node
 from autograph_cli.graph.cuts import where
 
 _SOFTMAX = ("softmax", "log_softmax", "_softmax", "_log_softmax")
+_NORMS = ("native_layer_norm", "native_group_norm")
+_MORE = "Take it off, or let it go over more numbers."
+_BIAS = "No gradient goes through it to what is before: nothing but the bias is learned."
 _TWICE = {
     "log_softmax": ("softmax", "_softmax"),
     "_log_softmax": ("softmax", "_softmax"),
@@ -31,6 +34,12 @@ def _over_one(seen: Seen) -> Iterator[Found]:
             given = seen.shown(node.args[0])
             said = f"{where(node)} is over dimension {dim} of {given}, in which there is one number"
             yield Found(said, node.source, ("its result is the same whatever it is given",), (node.id,))
+        elif node.op in _NORMS and not node.order and len(node.outputs) > 1:
+            count, means = prod(node.outputs[0].type.shape), prod(node.outputs[1].type.shape)
+            if count == means:
+                said = f"{where(node)} is over one number at a time of {seen.shown(node.args[0])}"
+                fact = "what is less its own mean is 0: its result is the bias, whatever it is given"
+                yield Found(said, node.source, (fact,), (node.id,), _MORE, _BIAS)
 
 
 def _twice(seen: Seen) -> Iterator[Found]:
@@ -74,7 +83,7 @@ def _terms(node: Node, shape: tuple[int, ...]) -> int:
 RULES = (
     Rule(
         "AG502",
-        "a softmax over one number",
+        "a softmax, or a norm, over one number",
         "It is 1 for one class, and its logarithm 0: the loss is a constant, and nothing is learned.",
         "Give the model an output for each class, or use binary_cross_entropy_with_logits for two.",
         _over_one,

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from autograph_cli.findings.book import at
-from autograph_cli.findings.numbers import gradient_of, value_of
+from autograph_cli.findings.numbers import gradient_of, value_of, zeros_in
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import PRODUCTS, is_given, moves, shape_of
-from autograph_cli.graph import Edge, Node, Values
+from autograph_cli.graph import Edge, Node
 from autograph_cli.record.graphs.causes import first_binding
 
 _ATTENTION = re.compile("scaled_dot_product|_safe_softmax")
@@ -66,13 +66,6 @@ def _weighted(seen: Seen, node: Node) -> Node | None:
 def _added(seen: Seen, node: Node) -> Iterator[Edge]:
     """Return what was added to scores that has no history."""
     yield from (edge for edge in seen.graph[node.args[0].node].args if is_given(seen, edge))
-
-
-def zeros_in(values: Values | None) -> int:
-    """Return the number of zeros; 0 if it is not known."""
-    if values is None:
-        return 0
-    return values.zeros or sum(number == "0" for line in values.whole for number in re.findall(r"[^\s,\[\]]+", line))
 
 
 RULES = (

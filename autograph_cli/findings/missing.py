@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from autograph_cli.findings.book import book_of
 from autograph_cli.findings.calls import around, made_at, parts_of
-from autograph_cli.findings.endings import Ending, endings, read_out, remedy
+from autograph_cli.findings.endings import Ending, built_anew, endings, read_out, remedy
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import behind_moves
 from autograph_cli.graph import Edge, Node, Source
@@ -121,12 +121,14 @@ def _unreached(seen: Seen) -> Iterator[Found]:
         ends, there = [(node.id, 0)], list(endings(seen, Edge(node.id)))
         if not there and node.id in differentiated:
             continue  # the loss is made of a derivative that does not hang on it
-        read = [] if there else list(read_out(seen, Edge(node.id)))
+        read = [] if there else list(read_out(seen, Edge(node.id))) or list(built_anew(seen))
         facts = _facts(seen, there, causes(seen.graph, starts, ends, name, dict(seen.scripts)))
         facts = facts or [fact for *_, fact in read] or reasons(seen.graph, starts, ends)
         kinds = [each.kind for each in there] + [kind for kind, *_ in read]
         who = "an optimizer has" if name in noticed else "the script reads"
         source = next((cut for fact in facts if (cut := _cut(fact))), None)
+        if not facts or (not there and not read):
+            source = source or _last_of_it(seen, Edge(node.id))
         source = source or _off(seen, there) or (there[0].node.source if there else read[0][1] if read else None)
         one = Found(
             "",
@@ -139,6 +141,17 @@ def _unreached(seen: Seen) -> Iterator[Found]:
         )
         found.append((one, ("is used and gets no gradient", "are used and get no gradient"), who))
     yield from _together(found)
+
+
+def _last_of_it(seen: Seen, leaf: Edge) -> Source | None:
+    """The line of the one number that is computed from a leaf last, and that nothing takes: a loss that is left out."""
+    waiting, ends = [leaf], list[Node]()
+    for edge in waiting:
+        users = [user for user in seen.users.get(edge, ()) if user.kind == "operation"]
+        ends += [seen.graph[edge.node]] if not users else []
+        waiting += [made for user in users if (made := Edge(user.id)) not in waiting]
+    losses = {end.source for end in ends if end.outputs[0].type.shape == ()}
+    return losses.pop() if len(losses) == 1 and all(end.outputs[0].type.shape == () for end in ends) else None
 
 
 def _no_leaf(seen: Seen) -> Iterator[Found]:

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from autograph_cli.findings.book import at, book_of
-from autograph_cli.findings.calls import called, script_parts
+from autograph_cli.findings.calls import called, made_at, script_parts
+from autograph_cli.findings.numbers import value_of
 from autograph_cli.findings.records import Found, Rule, Seen
-from autograph_cli.findings.ways import behind_moves
+from autograph_cli.findings.ways import PRODUCTS, behind_moves, shape_of
 from autograph_cli.graph import Edge, Graph, Node, Source
 from autograph_cli.record.names.bindings import Binding, Script
 
@@ -176,7 +177,7 @@ def _stopped(seen: Seen) -> tuple[Source | None, Source | None] | None:
     """The lines of the first eval() after the first step, before a test, and of train(), where that was called before
     the first step alone."""
     book = book_of(seen)
-    if book is None or book.ledger.more or not book.backward:
+    if book is None or not book.backward:
         return None
     start, modes = book.backward[0].at, book.of("mode")
     tests = [each.at for each in book.of("call") if not each.made]
@@ -184,6 +185,8 @@ def _stopped(seen: Seen) -> tuple[Source | None, Source | None] | None:
     stopped = next((each for each in modes if each.words == "eval" and each.at > start), None)
     if stopped is None or any(each.at >= start for each in begun) or not any(stopped.at < test for test in tests):
         return None
+    if book.ledger.more and not any(each.at > stopped.at for each in book.backward):
+        return None  # what comes next is not known
     return stopped.source, begun[-1].source if begun else None
 
 
@@ -277,6 +280,37 @@ _COPY = "Copy it: copy.deepcopy(model)."
 _SAME = "Both names are of one model: what is to follow slowly is always equal to it."
 
 
+def _tied_no_more(seen: Seen) -> Iterator[Found]:
+    """Weights of a last layer that begin with the same numbers as an embedding, and are then trained by themselves."""
+    first = Seen(seen.trace, seen.of_kind[0], seen.scripts)
+    if not seen.is_last or first.step is seen.step or first.step.number:
+        return
+    looked, used = _tables(first), _tables(seen)
+    for name, (edge, embeds) in looked.items():
+        values = value_of(first, edge)
+        for other, (second, embeds_too) in looked.items() if embeds else ():
+            same = second != edge and value_of(first, second) == values and values is not None and not values.alike
+            same = same and shape_of(first, second) == shape_of(first, edge) and not embeds_too
+            if same and name in used and other in used:
+                now = [value_of(seen, used[each][0]) for each in (name, other)]
+                if now[0] != now[1]:
+                    said = f"{other} begins as a copy of {name}, and is trained apart from it"
+                    yield Found(
+                        said, made_at(seen, other), (f"they are equal in step 1, and not in step {seen.step.nth}",)
+                    )
+
+
+def _tables(seen: Seen) -> dict[str, tuple[Edge, bool]]:
+    """The leaves of two dimensions that a product or an embedding takes, by name, and whether it is an embedding."""
+    found: dict[str, tuple[Edge, bool]] = {}
+    for node in seen.graph:
+        for edge in node.args if node.op in PRODUCTS or node.op == "embedding" else ():
+            made = behind_moves(seen, edge)
+            if seen.graph[made.node].kind == "leaf" and len(shape_of(seen, made)) > 1:
+                found.setdefault(seen.name(made), (made, node.op == "embedding"))
+    return found
+
+
 def _one_for_several(seen: Seen) -> Iterator[Found]:
     yield from _listed_twice(seen)
     yield from _itself(seen)
@@ -304,5 +338,13 @@ RULES = (
         "Make new ones, [Layer() for _ in range(n)], or copy.deepcopy it; to share on purpose, call one layer in a "
         "loop.",
         _one_for_several,
+    ),
+    Rule(
+        "AG608",
+        "tied weights that are two",
+        "A copy is tied to nothing: each gets its own gradient, and they part with the first step.",
+        "Assign the parameter itself: head.weight = embedding.weight.",
+        _tied_no_more,
+        ("values",),
     ),
 )

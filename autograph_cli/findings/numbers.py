@@ -5,22 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from math import prod
 
 from autograph_cli.findings.book import Book
 from autograph_cli.findings.calls import called, script_parts
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Edge, Node, Source, Values
-from autograph_cli.graph.cuts import LISTED, behind, where
+from autograph_cli.graph.cuts import LISTED, where
 
 _NOT_FINITE = re.compile(r"\b(nan|inf)\b")
 _NUMBER = re.compile(r"-?(?:inf|nan|\d[\d.]*(?:e[+-]?\d+)?)")
-VANISHED, EXPLODED = 1e-7, 1e4
-"""The ratio of the largest gradients of two parameters in one chain below which, or the number above which, it is
-told."""
-DEEP = 4
-"""The fewest layers whose gradients are compared."""
-ROUNDING = 1e-4
-"""A sum that is smaller than this part of what it is made of may be rounding."""
 _LARGE = {"float16": 256.0, "bfloat16": 1e19, "float32": 1e19, "complex64": 1e19, "float64": 1e154, "complex128": 1e154}
 """The numbers, in round figures, above which a square is infinite in these types."""
 _PRODUCTS = ("mul", "mm", "addmm", "bmm")
@@ -50,6 +44,13 @@ def value_of(seen: Seen, edge: Edge) -> Values | None:
     """The numbers of a tensor, where they were recorded."""
     measured = seen.graph[edge.node].measured
     return measured.values[edge.nr] if measured is not None and edge.nr < len(measured.values) else None
+
+
+def zeros_in(values: Values | None) -> int:
+    """Return the number of zeros; 0 if it is not known."""
+    if values is None:
+        return 0
+    return values.zeros or sum(number == "0" for line in values.whole for number in re.findall(r"[^\s,\[\]]+", line))
 
 
 def gradient_of(seen: Seen, edge: Edge) -> Values | None:
@@ -153,8 +154,12 @@ def _there_before(seen: Seen, results: set[int]) -> Iterator[Found]:
     if not given or any(_sick_gradients(Seen(seen.trace, step)) for step in seen.trace.steps if step.number in earlier):
         return
     if given[0].computes:
+        made, remedy = _undefined(seen, given[0])
         said = f"{seen.shown(Edge(given[0].id))}, made without a gradient, has NaN"
-        yield Found(said, given[0].source, (f"it is made by {where(given[0])}",), (given[0].id,), _WHERE_MADE)
+        facts = (f"it is made by {where(given[0])}",)
+        if made is not given[0]:
+            facts, said = (said,), f"the first NaN is made by {where(made)}"
+        yield Found(said, made.source, facts, (made.id, given[0].id), remedy or _WHERE_MADE)
         return
     given = [node for node in given if not node.computes]
     names = [seen.shown(Edge(node.id)) for node in given]
@@ -256,10 +261,28 @@ def _birth(seen: Seen, node: Node, kind: str, placed: set[int], hidden: bool) ->
         remedy += "divide by, or mask with a large finite number, such as -1e9."
     elif hidden:
         remedy = "Change the input of the operation, not its result: torch.where(x > 0, x, 1) before it."
-    elif node.op in _SPREADS and word == "NaN" and all(given_count(seen, edge) == 1 for edge in node.args[:1]):
-        remedy = "Pass unbiased=False, or leave it out where there is one number: the deviation is divided by n - 1."
+    elif kind == "nan":
+        remedy = _too_few(seen, node) or remedy
     reason = "The result leaves it out, and the gradient does not: zero times NaN is NaN." if hidden else ""
     return Found(f"the first {word} is made by {where(node)}", node.source, facts, (node.id,), remedy, reason)
+
+
+def _too_few(seen: Seen, node: Node) -> str:
+    """Return what to do where an operation is NaN for it has too few numbers to go over; empty where it has some."""
+    sizes = [prod(seen.graph[edge.node].outputs[edge.nr].type.shape) for edge in (*node.args[:1], Edge(node.id))]
+    if len(sizes) < 2 or sizes[0] > sizes[1] or node.op not in (*_SPREADS, "mean"):
+        return ""
+    return _NONE if not sizes[0] else _ALONE if node.op in _SPREADS else ""
+
+
+def _undefined(seen: Seen, node: Node) -> tuple[Node, str]:
+    """The operation without a gradient that a NaN surely comes from, and what to do; else the node itself."""
+    behind = [node]
+    for each in behind:
+        others = (seen.graph[edge.node] for edge in each.args)
+        behind += [other for other in others if other.kind == "untracked" and other not in behind]
+    found = ((each, _too_few(seen, each)) for each in sorted(behind, key=lambda each: each.id))
+    return next(((each, remedy) for each, remedy in found if remedy), (node, ""))
 
 
 def _sick_gradients(seen: Seen) -> list[Node]:
@@ -276,11 +299,17 @@ def _born_backward(seen: Seen) -> Iterator[Found]:
             senders = [(node, _edges_to(node, target)) for node in ran if _edges_to(node, target)]
             if any(node.id in sick or _carries(seen, node) for node, _ in senders):
                 continue  # a gradient may be a sum: who sent the NaN had it before
-            # Of several, a product makes infinity only of numbers that are large already.
-            for node, after in sorted(senders, key=lambda sender: sender[0].op in _PRODUCTS):
+            # Of several, a product makes infinity only of numbers that are large already, others mostly at a zero.
+            for node, after in sorted(senders, key=lambda sender: _rank(seen, sender[0])):
                 if _keeps_numbers(node) and (hidden or not _is_sick(seen, node)):
                     yield _gradient_birth(seen, node, after)
                     return
+
+
+def _rank(seen: Seen, node: Node) -> tuple[bool, bool]:
+    """Return whether an operation is no likely one to make infinity: a product, or one that nothing is zero at."""
+    edges = [*node.args, *(Edge(node.id, nr) for nr in range(len(node.outputs)))]
+    return node.op in _PRODUCTS, not any(zeros_in(value_of(seen, edge)) for edge in edges)
 
 
 def _edges_to(node: Node, target: int) -> list[Edge]:
@@ -338,47 +367,6 @@ def _keeps_numbers(node: Node) -> bool:
     """Return whether a backward computes with numbers of the forward pass; what is linear makes no NaN of finite
     gradients."""
     return any(kept.type is not None and not kept.type.dtype.startswith(("bool", "int", "uint")) for kept in node.saved)
-
-
-def _parameters(seen: Seen) -> list[tuple[Edge, float]]:
-    """Return a leaf of each layer before the last, and the largest number of its gradient, in order of first use.
-
-    The leaf is the bias, whose gradient is that of the layer's result, unless it is nothing but rounding, as before a
-    normalization; else the weights.
-    """
-    layers: dict[str | int, list[tuple[bool, Edge, float]]] = {}
-    taken = {edge: users[0] for edge, users in seen.users.items() if seen.graph[edge.node].kind == "leaf"}
-    for edge, user in sorted(taken.items(), key=lambda item: item[1].id):
-        node, size = seen.graph[edge.node], largest(gradient_of(seen, edge))
-        many = len(node.outputs[0].type.shape) > 1
-        came = largest(gradient_of(seen, Edge(user.id))) or 0.0
-        if size and size == size and not node.order and (many or (node.module and not size < ROUNDING * came)):
-            layers.setdefault(node.module or node.id, []).append((many, edge, size))
-    found = [min(each, key=lambda one: one[0])[1:] for each in layers.values()]
-    chain = behind(seen.graph, [(taken[found[-1][0]].id, 0)]) if found else set()
-    return [(edge, size) for edge, size in found if taken[edge].id in chain]
-
-
-def _vanishing(seen: Seen) -> Iterator[Found]:
-    sizes = _parameters(seen)
-    if len(sizes) < DEEP or not sizes[-1][1]:
-        return
-    (first, low), (last, high) = sizes[0], sizes[-1]
-    if 0 < low < VANISHED * high:
-        said = f"the gradient vanishes on the way to {seen.name(first)}"
-        facts = tuple(f"the largest of {seen.name(edge)}.grad is {size:.2g}" for edge, size in (sizes[0], sizes[-1]))
-        yield Found(said, seen.users[first][0].source, facts, (first.node, last.node))
-
-
-def _exploding(seen: Seen) -> Iterator[Found]:
-    sizes = _parameters(seen)
-    if len(sizes) < DEEP or not sizes[-1][1]:
-        return
-    (first, high), (last, low) = sizes[0], sizes[-1]
-    if EXPLODED < high < float("inf") and high > EXPLODED * low:
-        said = f"the gradient explodes on the way to {seen.name(first)}"
-        facts = tuple(f"the largest of {seen.name(edge)}.grad is {size:.2g}" for edge, size in (sizes[0], sizes[-1]))
-        yield Found(said, seen.users[first][0].source, facts, (first.node, last.node))
 
 
 def _dead(seen: Seen) -> Iterator[Found]:
@@ -449,6 +437,8 @@ SMALLER_RATE = (
     "Use a learning rate that is smaller by orders of magnitude, clip the gradients, or bring the data near to one."
 )
 _SPREADS = ("std", "var", "std_mean", "var_mean")
+_ALONE = "Pass unbiased=False, or leave it out where there is one number: the deviation is divided by n - 1."
+_NONE = "It is given no numbers, and divides by how many there are: leave it out where there are none."
 _UNPICKED = "Let the loss pick nothing that is masked, or mask with a large finite number, such as -1e9."
 _WHERE_MADE = "What is given from outside, such as data, is to be looked at where it is made."
 _UNTRAINED = "Use other initial values, of the bias first, or an activation with a slope everywhere."
@@ -470,22 +460,6 @@ RULES = (
         "Change the input of the operation, not its result: torch.where(x > 0, x, 1) before it, a small number under a "
         "root, norm, logarithm or fraction.",
         _born_backward,
-        _VALUES,
-    ),
-    Rule(
-        "AG303",
-        "gradients vanish",
-        "The first layers do not learn, as their gradient is smaller by many orders of magnitude.",
-        "Use another activation or initial values, normalization, or connections that skip layers.",
-        _vanishing,
-        _VALUES,
-    ),
-    Rule(
-        "AG304",
-        "gradients explode",
-        "One step changes the first layers so much that what they learned is lost.",
-        "Clip them with torch.nn.utils.clip_grad_norm_, or choose smaller initial values, or normalization.",
-        _exploding,
         _VALUES,
     ),
     Rule(

@@ -1,25 +1,38 @@
-"""Gradients that vanish or explode over the turns of a loop, which use the same weights."""
+"""Gradients that vanish or explode: through the layers of a network, or over the turns of a loop, which use the same
+weights."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
-from autograph_cli.findings.numbers import EXPLODED, VANISHED, gradient_of, largest
+from autograph_cli.findings.numbers import gradient_of, largest
 from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.findings.ways import moves
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import behind, where
 
+VANISHED, EXPLODED = 1e-7, 1e4
+"""The ratio of the largest gradients of two parameters in one chain below which, or the number above which, it is
+told."""
+DEEP = 4
+"""The fewest layers whose gradients are compared."""
+ROUNDING = 1e-4
+"""A sum that is smaller than this part of what it is made of may be rounding."""
+FEW = 4
+"""The fewest turns by which a loop over data is known."""
 LONG = 8
 """The fewest turns to look at."""
 _Key = tuple[int, str, Source | None, str]
 
 
-def _turns(seen: Seen) -> dict[_Key, list[Node]]:
+def _turns(seen: Seen, *, reached: bool = True) -> dict[_Key, list[Node]]:
     """The operations that take the same matrix of weights, by that leaf, what they are, where they stand and their
-    module."""
+    module; `reached`: those alone that a backward call ran."""
     found: dict[_Key, list[Node]] = {}
     for node in seen.graph:
-        if node.kind == "operation" and node.id in seen.reached and not node.order and len(node.args) > 1:
+        ran = node.id in seen.reached or not reached
+        if node.kind == "operation" and ran and not node.order and len(node.args) > 1:
             for leaf in {_weights(seen, edge) for edge in node.args} - {None}:
                 found.setdefault((leaf or 0, node.op, node.source, node.module), []).append(node)
     return found
@@ -63,7 +76,106 @@ def _exploding(seen: Seen) -> Iterator[Found]:
     return _extreme(seen, vanishes=False)
 
 
+def _parameters(seen: Seen) -> list[tuple[Edge, float]]:
+    """Return a leaf of each layer before the last, and the largest number of its gradient, in order of first use.
+
+    The leaf is the bias, whose gradient is that of the layer's result, unless it is nothing but rounding, as before a
+    normalization; else the weights.
+    """
+    layers: dict[str | int, list[tuple[bool, Edge, float]]] = {}
+    taken = {edge: users[0] for edge, users in seen.users.items() if seen.graph[edge.node].kind == "leaf"}
+    for edge, user in sorted(taken.items(), key=lambda item: item[1].id):
+        node, size = seen.graph[edge.node], largest(gradient_of(seen, edge))
+        many = len(node.outputs[0].type.shape) > 1
+        came = largest(gradient_of(seen, Edge(user.id))) or 0.0
+        if size and size == size and not node.order and (many or (node.module and not size < ROUNDING * came)):
+            layers.setdefault(node.module or node.id, []).append((many, edge, size))
+    found = [min(each, key=lambda one: one[0])[1:] for each in layers.values()]
+    chain = behind(seen.graph, [(taken[found[-1][0]].id, 0)]) if found else set()
+    return [(edge, size) for edge, size in found if taken[edge].id in chain]
+
+
+def _apart(seen: Seen) -> Iterator[Found]:
+    """Turns of a loop over data that no gradient goes through from one to the next, as the state that is carried is cut
+    off, or made anew."""
+    found: dict[object, Found] = {}
+    calls = {call.id: call.parent for call in seen.graph.calls}
+    ending = seen.behind(seen.outcome(), untracked=True)
+    for nodes in _turns(seen, reached=False).values() if seen.is_last_of_kind and not seen.trace.failure else ():
+        whole = [seen.behind([Edge(node.id)], untracked=True) for node in nodes]
+        pairs = list(pairwise(whole))
+        fresh = all(any(_is_read(seen.graph[number]) for number in after - before) for before, after in pairs)
+        if len(nodes) < FEW or nodes[-1].id not in seen.reached or not fresh:
+            continue
+        carried = [before.id in behind for before, behind in zip(nodes, whole[1:], strict=False)]
+        way = where(nodes[-1])
+        if all(carried) and not any(_leads(seen, *pair) for pair in pairwise(nodes)):
+            cuts = [seen.graph[number] for number in sorted(whole[-1] - whole[-2]) if seen.graph[number].cut]
+            if [cut.op for cut in cuts] == ["detach"]:
+                said = f"no gradient goes from one of {len(nodes)} turns of {way} to the one before: {where(cuts[0])} "
+                said += "cuts it off"
+                found.setdefault(said, Found(said, cuts[0].source, (), (cuts[0].id, nodes[-1].id)))
+        inner = {calls.get(node.call) for node in nodes if node.call is not None} - {None}
+        if not any(carried) and len(inner) == 1 and not any(node.id in ending for node in nodes[:-1]):
+            said = (
+                f"of {len(nodes)} turns of {way} the loss hangs on the last alone: nothing takes what the others make"
+            )
+            found.setdefault(nodes[-1].source, Found(said, nodes[-1].source, (), (nodes[-1].id,), _CARRY, _FORGETS))
+    yield from found.values()
+
+
+def _is_read(node: Node) -> bool:
+    """Return whether it is data, or a part of such."""
+    return node.kind == "input" or (node.kind == "untracked" and moves(node) and node.op not in ("t", "transpose"))
+
+
+def _leads(seen: Seen, before: Node, after: Node) -> bool:
+    return before.id in seen.behind([Edge(after.id)])
+
+
+_CARRY = "Make the state before the loop, and give each turn the one that the turn before it made."
+_FORGETS = "Each turn begins with a new state, so the result knows the last part of the data alone."
+
+
+def _deep_vanishing(seen: Seen) -> Iterator[Found]:
+    sizes = _parameters(seen)
+    if len(sizes) < DEEP or not sizes[-1][1]:
+        return
+    (first, low), (last, high) = sizes[0], sizes[-1]
+    if 0 < low < VANISHED * high:
+        said = f"the gradient vanishes on the way to {seen.name(first)}"
+        facts = tuple(f"the largest of {seen.name(edge)}.grad is {size:.2g}" for edge, size in (sizes[0], sizes[-1]))
+        yield Found(said, seen.users[first][0].source, facts, (first.node, last.node))
+
+
+def _deep_exploding(seen: Seen) -> Iterator[Found]:
+    sizes = _parameters(seen)
+    if len(sizes) < DEEP or not sizes[-1][1]:
+        return
+    (first, high), (last, low) = sizes[0], sizes[-1]
+    if EXPLODED < high < float("inf") and high > EXPLODED * low:
+        said = f"the gradient explodes on the way to {seen.name(first)}"
+        facts = tuple(f"the largest of {seen.name(edge)}.grad is {size:.2g}" for edge, size in (sizes[0], sizes[-1]))
+        yield Found(said, seen.users[first][0].source, facts, (first.node, last.node))
+
+
 RULES = (
+    Rule(
+        "AG303",
+        "gradients vanish",
+        "The first layers do not learn, as their gradient is smaller by many orders of magnitude.",
+        "Use another activation or initial values, normalization, or connections that skip layers.",
+        _deep_vanishing,
+        ("values",),
+    ),
+    Rule(
+        "AG304",
+        "gradients explode",
+        "One step changes the first layers so much that what they learned is lost.",
+        "Clip them with torch.nn.utils.clip_grad_norm_, or choose smaller initial values, or normalization.",
+        _deep_exploding,
+        ("values",),
+    ),
     Rule(
         "AG306",
         "gradients vanish over time",
@@ -79,5 +191,12 @@ RULES = (
         "Clip with torch.nn.utils.clip_grad_norm_, cut the sequence with detach, or make the weights smaller.",
         _exploding,
         ("values",),
+    ),
+    Rule(
+        "AG316",
+        "no gradient goes over time",
+        "The weights learn from one turn alone: what was to be kept for later turns is never learned.",
+        "Detach between sequences, before the loop, and not within it.",
+        _apart,
     ),
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator
 from math import prod
 
 from autograph_cli.findings.records import Found, Rule, Seen
-from autograph_cli.findings.ways import shape_of
-from autograph_cli.graph import Edge
+from autograph_cli.findings.ways import saved_value, shape_of
+from autograph_cli.graph import Edge, Node
 from autograph_cli.graph.cuts import where
 
 
@@ -84,6 +85,47 @@ def _is_all_reduced(seen: Seen, edge: Edge) -> bool:
     return True
 
 
+def _divided(seen: Seen) -> Iterator[Found]:
+    """Square tables by the sums of their rows, or less their means, where these lie along the columns."""
+    for node in seen.graph:
+        if node.op not in _ALONG or node.order or len(node.args) != 2:
+            continue
+        table, made = node.args[0], seen.graph[node.args[1].node]
+        while made.op in ("add", "clamp", "clamp_min") and made.args:
+            made = seen.graph[made.args[0].node]
+        shape = shape_of(seen, table)
+        square = len(shape) > 1 and shape[-1] == shape[-2] > 1 and shape_of(seen, node.args[1]) == shape[:-1]
+        last = saved_value(made, "dim").strip("(,)") in ("-1", str(len(shape) - 1))
+        if not square or not last or made.op != _ALONG[node.op] or made.args != (table,):
+            continue
+        numbers = _exact(node)
+        side, meant = shape[-1], float(node.op == "div")
+        rows = [sum(numbers[at : at + side]) for at in range(0, len(numbers), side)]
+        columns = [sum(numbers[at::side]) for at in range(side)] if len(shape) == 2 else []
+        if rows and not _all_are(rows, meant) and not (columns and _all_are(columns, meant)):
+            said = f"{where(node)} takes {seen.shown(table)} and {made.op} of its rows, {seen.shown(node.args[1])}, "
+            said += "which goes along the columns"
+            fact = f"the rows of the result add up to {min(rows):.3g} to {max(rows):.3g}, and not to {meant:g}"
+            yield Found(said, node.source, (fact,), (node.id, made.id), _KEEP, _LAST)
+
+
+_ALONG = {"div": "sum", "sub": "mean"}
+_KEEP = "Keep the dimension: x / x.sum(1, keepdim=True)."
+_LAST = "Shapes are put side by side from the last dimension on: the first number is that of the first column."
+
+
+def _exact(node: Node) -> tuple[float, ...]:
+    """The numbers of a result, where all were kept."""
+    exact = node.measured.exact[0] if node.measured is not None and node.measured.exact else None
+    if exact is None or not exact.data or exact.kind not in ("f4", "f8"):
+        return ()
+    return struct.unpack(f"<{exact.count}{'f' if exact.kind == 'f4' else 'd'}", exact.data)
+
+
+def _all_are(sums: list[float], meant: float) -> bool:
+    return all(abs(each - meant) < 1e-3 for each in sums)
+
+
 _FUSED = ("mse_loss", "smooth_l1_loss", "huber_loss")
 _REPEATED = "Losses take both of one shape: what is missing of one is repeated for it, as PyTorch warns."
 _ONE_SHAPE = "Give both the same shape."
@@ -94,5 +136,13 @@ RULES = (
         "Each prediction is compared with the target of every example, so the gradient is a sum over all of them.",
         "Give both the same shape: prediction.squeeze(1), or target.unsqueeze(1).",
         _outer,
+    ),
+    Rule(
+        "AG516",
+        "a table is divided by sums that lie the other way",
+        "Each column is divided by the sum of a row.",
+        "Keep the dimension that is summed.",
+        _divided,
+        ("values",),
     ),
 )

@@ -25,6 +25,7 @@ _FLAT = frozenset(
     "log_softmax elu gelu silu erf softshrink celu".split()
 )
 """Activations that are flat somewhere, or nearly so: far from zero, the derivative is rounded to zero."""
+_LIMITS = ("clamp", "hardtanh", "relu", "threshold")
 _SMALLEST = {"float16": 6.1e-5}
 """The smallest normal numbers of these types: smaller ones lose digits, and then become zero."""
 
@@ -199,6 +200,11 @@ def _why(seen: Seen, node: Node) -> tuple[str, str]:
     if op in _DIFFERENCES and not any(passed) and len({repr(value_of(seen, edge)) for edge in node.args}) == 1:
         return "The two that it compares are the same, number by number, in each step.", _OTHERS
     if op in _FLAT and not any(passed) and not over_one(seen, node):
+        if op.startswith(_LIMITS) and seen.graph[behind_moves(seen, node.args[0]).node].kind == "leaf":
+            return (
+                "It is outside of these limits, where the result is the same whatever it is: it never comes back.",
+                _INSIDE,
+            )
         return "All that it is given is where it is flat, so what is before it gets no gradient, and stays.", _STEEP
     if node.is_custom and not any(passed):
         return f"The backward of {node.op} was given a gradient, and returned zeros.", _CUSTOM
@@ -271,6 +277,10 @@ _KEEP = "Give it the part that is to be dropped, 1 - keep_prob."
 _OTHERS = "Compare with what is made otherwise: of a copy (copy.deepcopy), or of other data."
 _NOT_ZERO = "Begin with other values: small random ones."
 _STEEP = "Bring what it is given nearer to zero: smaller weights or data, normalization, other initial biases."
+_INSIDE = (
+    "Begin within the limits, and keep it there after each step, under no_grad (x.clamp_(0, 1)); or let it be any "
+    "number, and map that by sigmoid or softplus."
+)
 _CUSTOM = "Return the gradient times the derivative; torch.autograd.gradcheck compares it with finite differences."
 _VALUES = ("values",)
 RULES = (

@@ -7,9 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from autograph_cli.findings.book import OFTEN, Book, at, book_of, line_that
-from autograph_cli.findings.calls import called, made_at, parts_of
+from autograph_cli.findings.calls import called, made_at, parts_of, script_parts
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.unheld import FREED, in_none
 from autograph_cli.graph import Source
@@ -53,34 +54,45 @@ def _holds_frozen(seen: Seen) -> Iterator[Found]:
         steps = book.steps_of(number)
         frozen = frozenset.intersection(*(book.sets[each.frozen] & book.given(each) for each in steps))
         names = {n: book.ledger.parameters[n].name for n in book.held[number]}
-        for source, owner in _given_alone(seen) if frozen else ():
-            own = {n for n, name in names.items() if re.match(rf"(\w+\.)?{re.escape(owner)}\.", name)}
+        frozen = frozenset(n for n in frozen if not book.ledger.parameters[n].written)
+        for source, owner, whole in _given_alone(seen, book.ledger.optimizers[number].cls) if frozen else ():
+            end = r"\." if whole else "$"
+            own = {n for n, name in names.items() if re.match(rf"(\w+\.)?{re.escape(owner)}{end}", name)}
             if own and own <= frozen and len(steps) >= OFTEN:
-                made = made_at(seen, names[min(own)].rpartition(".")[0])
+                made = made_at(seen, names[min(own)].rpartition(".")[0]) if whole else None
                 why = (f"it is made{at(made)}: {made.text}",) if made and "from_pretrained" in made.text else ()
+                given = f"{owner}.parameters(), which require" if whole else f"{owner}, which requires"
                 yield Found(
-                    f"an optimizer is given {owner}.parameters(), which require no gradient and are never changed",
+                    f"an optimizer is given {given} no gradient and {'are' if whole else 'is'} never changed",
                     source, why, covers=tuple(names[n] for n in own),
                     reason="A step moves parameters by their gradients, and frozen ones have none.",
-                    remedy=_UNFREEZE if why else "Leave them out, or call requires_grad_() of what is to be trained.",
+                    remedy=_AS_PARAMETER if not whole else _UNFREEZE if why else _LEAVE_OUT,
                 )  # fmt: skip
 
 
+_LEAVE_OUT = "Leave them out, or call requires_grad_() of what is to be trained."
+_AS_PARAMETER = "Make it an nn.Parameter, or give it requires_grad=True, before the optimizer is made; or leave it out."
 _UNFREEZE = "Pass freeze=False where it is to be trained: from_pretrained freezes what it makes."
 
 
-def _given_alone(seen: Seen) -> Iterator[tuple[Source, str]]:
-    """The lines that make a group of the parameters of one part of a model, and that part."""
+def _given_alone(seen: Seen, cls: str) -> Iterator[tuple[Source, str, bool]]:
+    """The lines that give an optimizer of a class the parameters of one part of a model, and that part; or one tensor
+    by its name, then False."""
     for file, script in seen.scripts.items():
         groups = [
             (key, x) for one in parts_of(script.tree, ast.Dict) for key, x in zip(one.keys, one.values, strict=True)
         ]
         given = [x for key, x in groups if getattr(key, "value", None) == "params"]
         given += [word.value for word in parts_of(script.tree, ast.keyword) if word.arg == "params"]
+        alone = list(given)
+        given += [call.args[0] for call in parts_of(script.tree, ast.Call) if call.args and called(call) == cls]
         for value in given:
-            if isinstance(value, ast.Call) and called(value) == "parameters" and isinstance(value.func, ast.Attribute):
-                owner = ast.unparse(value.func.value).removeprefix("self.")
-                yield Source(file, value.lineno, script.line(value.lineno)), owner
+            line = Source(file, value.lineno, script.line(value.lineno))
+            if value in alone and isinstance(value, ast.Call) and called(value) == "parameters":
+                yield line, ast.unparse(value.func).rpartition(".")[0].removeprefix("self."), True
+            for one in value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]:
+                if isinstance(one, (ast.Name, ast.Attribute)):
+                    yield line, ast.unparse(one).removeprefix("self."), False
 
 
 def _others(book: Book, number: int, known: Optimizer, steps: list[Happening], others: frozenset[int]) -> Found:
@@ -182,6 +194,48 @@ def _schedules_another(seen: Seen) -> Iterator[Found]:
             )
 
 
+def _moved_by_several(seen: Seen) -> Iterator[Found]:
+    yield from _moved_twice(seen)
+    book = book_of(seen)
+    for source, updated, other in _follows(seen) if book else ():
+        assert book is not None
+        for number in book.moving:
+            moved = frozenset[int]().union(*(book.sets[each.moved] for each in book.steps_of(number)))
+            one, two = (
+                {n for n in moved if name in book.ledger.parameters[n].name.split(".")} for name in (updated, other)
+            )
+            if one and two and not one & two:
+                name, known = book.optimizer(number), book.ledger.optimizers[number].source
+                yield Found(
+                    f"{name}, made{at(known)}, also trains {updated}, which follows {other}{at(source)}",
+                    known, (f"both move {book.shown(one)}", source.text),
+                    reason=f"{updated} is to be made of {other} alone, and here it learns by itself as well.",
+                    remedy=f"Give the optimizer the parameters of {other} alone, and call {updated} within no_grad().",
+                )  # fmt: skip
+
+
+def _follows(seen: Seen) -> Iterator[tuple[Source, str, str]]:
+    """The loops over two models that change the parameters of one, in place, by those of the other: their names."""
+    for source, loop in script_parts(seen, ast.For):
+        names = [part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)]
+        models = [ast.unparse(call.func.value).rpartition(".")[2] for call in parts_of(loop.iter, ast.Call)
+                  if isinstance(call.func, ast.Attribute) and call.func.attr == "parameters"]  # fmt: skip
+        if len(names) == 2 and len(models) == 2:
+            changed = {name for each in loop.body for name in names if _changes(each, name)}
+            for name in changed if len(changed) == 1 else ():
+                first = names.index(name)
+                yield source, models[first], models[1 - first]
+
+
+def _changes(part: ast.stmt, name: str) -> bool:
+    """Return whether a statement changes a tensor in place by a method, or sets its data."""
+    own = re.compile(rf"{re.escape(name)}(\.data)?")
+    calls = [call.func for call in parts_of(part, ast.Call) if isinstance(call.func, ast.Attribute)]
+    by_method = any(f.attr.endswith("_") and own.fullmatch(ast.unparse(f.value).split(".mul_")[0]) for f in calls)
+    targets = part.targets if isinstance(part, ast.Assign) else []
+    return by_method or any(ast.unparse(target) == f"{name}.data" for target in targets)
+
+
 def _moved_twice(seen: Seen) -> Iterator[Found]:
     """Two optimizers that step one after the other by the same gradients on the same parameters."""
     book = book_of(seen)
@@ -200,6 +254,24 @@ def _moved_twice(seen: Seen) -> Iterator[Found]:
             shared = book.held[one] & book.held[other]
             said = f"{book.optimizer(one)} and {book.optimizer(other)} both move {book.shown(shared)} by one gradient"
             yield Found(said, book.ledger.optimizers[other].source, (f"both hold {book.shown(shared)}",))
+
+
+def _its_own_weights(seen: Seen) -> Iterator[Found]:
+    """A model is given back weights that were no copy: they went on with training."""
+    book = book_of(seen)
+    loads = book.of("load") if book else []
+    for each in [each for each in loads if each.words == "nothing"]:
+        yield Found(
+            f"load_state_dict{at(each.source)} loads nothing: no name in what it is given is one of the model's",
+            each.source, reason="With strict=False names that do not fit are passed over.",
+            remedy="Take off what is before the names, such as `module.`, and look at missing_keys of what it returns.",
+        )  # fmt: skip
+    told = list(pairwise(book.of("state", "load"))) if book else []
+    for state, load in dict.fromkeys((one.source, two.source) for one, two in told if two.words == "own"):
+        said = (
+            f"state_dict(){at(state)} gives the weights themselves, and load_state_dict{at(load)} gives the model what "
+        )
+        yield Found(f"{said}it has already", state)
 
 
 RULES = (
@@ -245,10 +317,18 @@ RULES = (
     ),
     Rule(
         "AG809",
-        "two optimizers move the same parameters",
+        "the same parameters are moved by two",
         "Each of them takes a full step by the same gradient.",
         "Give each parameter to one optimizer.",
-        _moved_twice,
+        _moved_by_several,
+        ledger=True,
+    ),
+    Rule(
+        "AG817",
+        "weights are kept by reference, or not loaded",
+        "The dict of state_dict() holds the tensors of the model, which each step changes in place.",
+        "Keep a copy: copy.deepcopy(model.state_dict()).",
+        _its_own_weights,
         ledger=True,
     ),
 )

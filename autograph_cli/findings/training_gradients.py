@@ -233,6 +233,32 @@ def _hooks(seen: Seen) -> Iterator[Found]:
         name = f"the hook {function}" if function and function != "<lambda>" else "the hook"
         listed = ", ".join(list(named)[:LISTED]) + (", ..." if len(named) > LISTED else "")
         yield Found(f"{name} on {listed} {said}", source, tuple(dict.fromkeys(facts)))
+    yield from _never_run(seen, book)
+
+
+def _never_run(seen: Seen, book: Book | None) -> Iterator[Found]:
+    """Hooks of modules that are not called, though operations take their parameters."""
+    called = {call.path for step in seen.trace.steps for call in step.graph.calls}
+    used = {seen.name(edge).rpartition(".")[0]: users[0] for edge, users in seen.users.items()}
+    for hook in book.ledger.hooks if book and seen.is_last else ():
+        user = used.get(hook.on)
+        if hook.kind in _OF_MODULES and not hook.calls and user is not None and hook.on not in called:
+            yield Found(
+                f"the hook on {hook.on} never runs: {line_of(user.source)} uses its parameters, and does not call it",
+                hook.source, (f"{hook.kind} at {line_of(hook.source)}",), (user.id,),
+                "Call the module itself, layer(x), and not layer.forward(x).",
+                "Hooks are run by the call of a module; its forward method, and functions that take its weights, know "
+                "of none.",
+            )  # fmt: skip
+
+
+_OF_MODULES = (
+    "register_forward_hook",
+    "register_forward_pre_hook",
+    "register_full_backward_hook",
+    "register_full_backward_pre_hook",
+    "register_backward_hook",
+)
 
 
 def _on(book: Book, hook: Hook) -> str:
@@ -300,6 +326,14 @@ def _constant_term(seen: Seen) -> Iterator[Found]:
                 said + "the term that is computed from it adds nothing to the gradient",
                 node.source, (f"{where(term)} adds it to what backward starts from, and it has no history",),
                 (node.id, term.id),
+            )  # fmt: skip
+            continue
+        alone = next((user for user, edge in takers(seen, node) if _is_held_by_none(seen, user, edge)), None)
+        if alone is not None:
+            yield Found(
+                f"{said}{where(alone)}, which takes it, hangs on no parameter: this part of the loss trains nothing",
+                node.source, (f"it goes into what backward starts from by way of {seen.shown(Edge(alone.id))}",),
+                (node.id, alone.id),
             )  # fmt: skip
             continue
         # An equation that a function and its derivative are to fulfil takes both.
@@ -440,6 +474,19 @@ def _without_graph(seen: Seen) -> Iterator[Found]:
     yield from _constant_part(seen)
 
 
+def _is_held_by_none(seen: Seen, user: Node, given: Edge) -> bool:
+    """Return whether what an operation adds to a derivative without history hangs on no parameter, though the loss that
+    it goes into hangs on some."""
+    book = book_of(seen)
+    held = {book.ledger.parameters[n].name for n in book.in_some} if book else set()
+    leaves = [
+        {name for n in seen.behind([e]) for name in seen.graph[n].outputs[0].names}
+        for e in (Edge(user.id), *seen.outcome())
+    ]
+    adds = plain_op(user) in _TERMS and user.id in seen.reached and given not in backward_edges(user)
+    return adds and not leaves[0] & held and any(other & held for other in leaves[1:])
+
+
 def _terms(seen: Seen, start: Node) -> Iterator[Node]:
     """The operations with a gradient that take a number in which is computed from a derivative, as a term."""
     return (user for user, edge in takers(seen, start, _MEANT) if _is_term(seen, user, edge))
@@ -556,7 +603,7 @@ RULES = (
     ),
     Rule(
         "AG814",
-        "a hook takes gradients away, or changes them more than once",
+        "a hook takes gradients away, changes them more than once, or never runs",
         "A hook's result takes the place of the gradient, for all that comes behind it.",
         "Return nothing from a hook that looks only, and register it once.",
         _hooks,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise, takewhile
 
@@ -109,7 +110,9 @@ def _nothing(seen: Seen, book: Book, number: int, turns: list[Turn]) -> Found | 
             step.source, (fact, *_zeroed_before(book, step, held)), covers=covers,
         )  # fmt: skip
     cut = next((each for each in book.of("cut") if book.given(each) & held), None)
-    strange = book.reached - book.in_some  # what is trained is held by none: AG801
+    # What is trained is held by none: AG801. A leaf that is made in each turn is nothing to be trained.
+    often = Counter(n for each in book.backward for n in book.given(each))
+    strange = [n for n in book.reached - book.in_some if often[n] >= OFTEN]
     if cut is not None and not later and not held & book.reached and not strange:
         facts = (fact, f"{cut.words}{at(cut.source)} cuts what was computed from {book.shown(book.given(cut))}")
         through, remedy = _through(cut.words)
@@ -222,6 +225,17 @@ def _behind(book: Book, number: int, turns: list[Turn]) -> Found | None:
     )  # fmt: skip
 
 
+def _expected(seen: Seen, book: Book, rates: list[float]) -> float:
+    """The learning rate of the last step, where it has fallen by the same factor in each of those that were heard."""
+    falls = {round(two / one, 4) for one, two in pairwise(rates) if one}
+    if not book.ledger.more or len(rates) < _STEADY or len(falls) != 1:
+        return float("inf")
+    return rates[-1] * falls.pop() ** (seen.trace.total_steps - len(rates))
+
+
+_STEADY = 8
+
+
 def _moves_nothing(seen: Seen) -> Iterator[Found]:
     book = book_of(seen)
     for number, known in enumerate(book.ledger.optimizers) if book else ():
@@ -234,9 +248,11 @@ def _moves_nothing(seen: Seen) -> Iterator[Found]:
         gone = [rate for nr, rate in enumerate(rates) if max(rates[nr:]) < least]
         name, source = book.optimizer(number), steps[-1].source if steps else None
         facts = [f"{len(still)} steps had gradients, and moved no parameter"] if still else []
-        if len(gone) > OFTEN and scheduled:
-            said = f"{name}.step() changes hardly anything any more: the scheduler{at(scheduled[-1].source)} has "
-            said += f"brought its learning rate from {max(rates):g} to {rates[-1]:g}"
+        if scheduled and (len(gone) > OFTEN or _expected(seen, book, rates) < least):
+            later = len(gone) <= OFTEN
+            said = f"{name}.step() changes hardly anything {'soon' if later else 'any more'}: the scheduler"
+            said += f"{at(scheduled[-1].source)} has brought its learning rate from {max(rates):g} to {rates[-1]:g}"
+            said += f" in {len(rates)} of {seen.trace.total_steps} steps" if later else ""
             remedy = "Call the scheduler's step as often as it is made for, which is mostly once in an epoch."
             facts.append(f"it was called {len(scheduled)} times in {len(steps)} steps")
             yield Found(said, scheduled[-1].source, tuple(facts), remedy=remedy)
@@ -256,6 +272,45 @@ def _moves_nothing(seen: Seen) -> Iterator[Found]:
             yield Found(said, source, tuple(facts), about=tuple(book.ledger.names(book.ready(steps[-1]))))
 
 
+def _options(seen: Seen) -> Iterator[Found]:
+    """Optimizers with numbers by which they cannot train: momentum that never fades, decay that outweighs a step."""
+    book = book_of(seen)
+    for number, known in enumerate(book.ledger.optimizers) if book else ():
+        assert book is not None
+        given, steps = dict(known.options), book.steps_of(number)
+        decay, rate = given.get("weight_decay", 0.0), max((step.rate for step in steps), default=0.0)
+        shrinks = decay * rate if known.cls in ("SGD", "AdamW") else decay if known.cls == "Adam" else 0.0
+        wrong = [words for name, words in _LIMITS.items() if name in given and given[name] >= 1]
+        if given.get("beta1", 0.0) > given.get("beta2", 1.0):
+            wrong.append(_TURNED)
+        if shrinks >= (1 if known.cls == "Adam" else MUCH):
+            wrong.append(_EATS)
+        if wrong and len(steps) > OFTEN:
+            words = {name: f"{value:g}" for name, value in given.items()} | {"rate": f"{rate:g}"}
+            said, reason, remedy = wrong[0]
+            yield Found(
+                f"{book.optimizer(number)}, made{at(known.source)}, has {said.format_map(words)}", known.source,
+                remedy=remedy, reason=reason,
+            )  # fmt: skip
+
+
+_FADES = "What is kept of earlier steps is to fade: else it grows with each step, and the parameters run away."
+_LIMITS = {
+    "momentum": ("momentum={momentum}", _FADES, "Use less than 1, mostly 0.9."),
+    "beta1": ("a first beta of {beta1}", _FADES, "Use less than 1, mostly 0.9."),
+}
+_TURNED = (
+    "betas=({beta1}, {beta2}), of which the first is the larger",
+    "Squares are averaged over fewer steps than the gradients: what a step is divided by is noise.",
+    "Turn them round: the first, mostly 0.9, is of the gradients, the second, mostly 0.999, of their squares.",
+)
+_EATS = (
+    "weight_decay={weight_decay} at a learning rate of {rate}, which outweighs the gradients",
+    "Decay takes a part of each weight in each step: with so much of it they go to zero, whatever the loss says.",
+    "Use a decay that is smaller by orders of magnitude, such as 1e-2 for AdamW or 1e-4 for others.",
+)
+MUCH = 0.1
+"""The part of each weight that is too much for decay to take in one step."""
 GONE = 1e-5
 """The part of itself to which a learning rate falls that ends training."""
 
@@ -284,6 +339,14 @@ RULES = (
         "Give the optimizer a learning rate above 0; keep parameters in float32, and compute in half precision by "
         "autocast.",
         _moves_nothing,
+        ledger=True,
+    ),
+    Rule(
+        "AG818",
+        "an optimizer with numbers by which it cannot train",
+        "The step that it takes is not one along the gradient any more.",
+        "Begin with the defaults of the optimizer.",
+        _options,
         ledger=True,
     ),
 )

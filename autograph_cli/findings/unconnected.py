@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from autograph_cli.findings.book import Book, lines_that
 from autograph_cli.findings.calls import (
     argument,
     around,
@@ -15,12 +16,14 @@ from autograph_cli.findings.calls import (
     failed_script,
     parts_of,
     plain_grad,
+    script_parts,
 )
 from autograph_cli.findings.endings import is_whole
-from autograph_cli.findings.records import Found, Seen
+from autograph_cli.findings.records import Found, Seen, line_of
 from autograph_cli.graph.cuts import LISTED, where
 from autograph_cli.record.names.bindings import Binding, Script
 
+_FROZEN = re.compile(r"\.requires_grad(_\(\s*False|\s*=|_\(\w+\))")
 BACKWARD = re.compile(r"([\w.\[\]]+?)\.backward\(")
 _WHOLE = (
     "Compute the loss of the scores themselves, or weigh what may be picked by softmax: whole numbers have no gradient."
@@ -34,13 +37,20 @@ def without_history(seen: Seen) -> Iterator[Found]:
     match = BACKWARD.search(at.text) if at else None
     roots = [ast.unparse(part) for call in failed_calls(seen, "grad") for part in argument(call, 0, "outputs")]
     name = match[1] if match else roots[0] if roots else "the tensor"
-    cuts = list(cuts_above(seen, name))
+    ledger = seen.trace.ledger
+    before = [each for each in Book(ledger).backward if each.source == at] if ledger else []
+    frozen = lines_that(seen, _FROZEN.search) if before else []
+    cuts = [] if frozen else list(cuts_above(seen, name))  # they were there when it went well
     facts = [
         f"{file}:{one.line} `{one.text}`: {', '.join(dict.fromkeys(cause.words for cause in one.causes))}"
         for file, one in cuts
     ]
     facts = facts or list(dict.fromkeys(_whole_above(seen, name))) or list(dict.fromkeys(_compared_above(seen, name)))
     remedy = _WHOLE if facts and not cuts else ""
+    if frozen:
+        facts = [f"the same line went well {len(before)} time{'s' * (len(before) != 1)} before"]
+        facts += [f"{line_of(one)} `{one.text}`: what was frozen since is to be learned here" for one in frozen[:1]]
+        remedy = "Let its parameters require gradients again before this pass."
     late = None if facts else _required_late(seen, name)
     if at is not None and late is not None:
         variable, one, told = late
@@ -54,6 +64,10 @@ def without_history(seen: Seen) -> Iterator[Found]:
     if at is not None and made is not None and plain_grad(made) is not None:
         facts.append(f"{at.file}:{made.lineno} makes it by grad without create_graph, which records nothing")
         remedy = "Make the first derivative with create_graph=True."
+    off = [] if facts else [line for line, part in script_parts(seen, ast.Call) if _switches_off(seen, part)]
+    if off:
+        facts.append(f"{line_of(off[0])} `{off[0].text}` switches recording off, for all that comes after it")
+        remedy = "Write `with torch.no_grad():`, which ends by itself, or switch recording on again."
     said = f"{name} has no history: nothing that requires grad leads to it"
     yield Found(said, at, tuple(facts[:LISTED]), (), remedy)
 
@@ -71,6 +85,18 @@ def cuts_above(seen: Seen, name: str) -> Iterator[tuple[str, Binding]]:
         before = [earlier for use in operands for earlier in script.reaching(use, one.line)]
         if one.causes and (not before or any(id(earlier) not in whole for earlier in before)):
             yield file, one
+
+
+def _switches_off(seen: Seen, call: ast.Call) -> bool:
+    """Return whether a call switches recording off, and stands in no `with`, which would switch it on again."""
+    off = ast.unparse(call).endswith("set_grad_enabled(False)")
+    within = (
+        item.context_expr
+        for script in seen.scripts.values()
+        for w in parts_of(script.tree, ast.With)
+        for item in w.items
+    )
+    return off and not any(call is each for each in within)
 
 
 def _statements(script: Script, name: str, line: int, *, cut: bool = False) -> Iterator[Binding]:

@@ -54,6 +54,8 @@ class Optimizer(Record, frozen=True, rename={"cls": "class"}):
     name: str = ""
     holds: int = 0
     """The parameters that it was made with, as a set; those of groups that were added later are with its steps."""
+    options: tuple[tuple[str, float], ...] = ()
+    """The numbers that it was made with: `weight_decay`, `momentum`; `beta1` and `beta2` of `betas`."""
 
 
 class Hook(Record, frozen=True):
@@ -107,7 +109,8 @@ class Happening(Record, frozen=True):
     """One thing that was heard."""
 
     kind: str
-    """`backward`, `grad`, `zero_grad`, `step`, `clip`, `unscale`, `schedule`, `mode`, `checkpoint`; `call`: the first
+    """`backward`, `grad`, `zero_grad`, `step`, `clip`, `unscale`, `schedule`, `mode`, `checkpoint`; `state` and
+    `load`: a model is given weights that are its own, and no copy, or `nothing` by its names; `call`: the first
     of a model with gradients and without; `cut`: where the history of what was computed from parameters ends that a
     step found no gradient of."""
     at: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import sys
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,12 +23,15 @@ from autograph_cli.record.log.events import LEAF, OPERATION, UNTRACKED, Backward
 from autograph_cli.record.log.ledger_hearing import Hearing
 from autograph_cli.record.log.ledger_hooks import Hooks, modules_in, product, rounded
 from autograph_cli.record.log.ledger_keepers import Keepers, Line
-from autograph_cli.record.log.ledger_parameters import Parameters
+from autograph_cli.record.log.ledger_parameters import Parameters, options_of
 from autograph_cli.record.names.source_locations import Site, script_frames, site_of
 from autograph_cli.record.names.variables import attributes_of, variables_of
 
 WHOLE = 16
 """The steps in which everything is heard: faults of training show from the first steps on."""
+_TO_THE_END = ("state", "load")  # weights are mostly put back when training is over
+_AMONG_FIRST = ("call", *_TO_THE_END)
+"""Happenings that are written down among the first ones whenever they are heard."""
 MOST = 800
 """The most happenings of those, and of all others."""
 _NO_HOLDERS = (ModuleType, FunctionType, type)
@@ -42,6 +46,7 @@ class _Optimizer:
     at: int
     site: Site | None
     holds: int
+    options: tuple[tuple[str, float], ...]
     name: str = ""
 
 
@@ -97,6 +102,8 @@ class Books:
         self._hearing.steps = self._before_step, self._after_step
         self._called: set[tuple[str, bool]] = set()
         """The models that were called, and whether with gradients."""
+        self._states: list[tuple[weakref.ref[Any], Site | None, int]] = []
+        """The last dicts of weights that models gave, with the number of backward calls before each."""
         self._is_tracked: Callable[[], bool] | None = None
         log.modules.entered.append(self._enters)
 
@@ -134,7 +141,7 @@ class Books:
     def _tell(self, kind: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A function that is heard is about to be called."""
         nothing = args, None
-        if not self.hears or self._within:
+        if not (self.hears or kind in _TO_THE_END) or self._within:
             self._more += not self._within
             return nothing
         return self.guarded(getattr(self, f"_{kind}"), function, args, kwargs) or nothing
@@ -146,7 +153,7 @@ class Books:
 
     def _note(self, kind: str, site: Site | None, at: int | None = None, **facts: Any) -> None:
         at = self._tick() if at is None else at
-        happenings = self._happenings if self._is_early or kind == "call" else self._later
+        happenings = self._happenings if self._is_early or kind in _AMONG_FIRST else self._later
         happenings.append((site, Happening(kind, at, self._number(), **facts)))
 
     # -- optimizers
@@ -157,7 +164,8 @@ class Books:
 
     def _made(self, optimizer: Any, site: Site | None) -> int:
         holds = self.parameters.set_of(self.parameters.held(optimizer))
-        made = _Optimizer(weakref.ref(optimizer), type(optimizer).__name__, self._tick() if site else 0, site, holds)
+        at, options = self._tick() if site else 0, options_of(optimizer)
+        made = _Optimizer(weakref.ref(optimizer), type(optimizer).__name__, at, site, holds, options)
         self._optimizers.append(made)
         return len(self._optimizers) - 1
 
@@ -299,6 +307,31 @@ class Books:
         self._note("mode", site_of(_caller()), given=given, words="train" if on else "eval")
         return self._inside(args)
 
+    def _state(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        site, calls, done = site_of(_caller()), self._calls, self._inside(args)[1]
+
+        def given(state: Any) -> None:
+            done(state)
+            if isinstance(state, OrderedDict):  # which a weak reference may be made to
+                self._states = [*self._states[-WHOLE:], (weakref.ref(state), site, calls)]
+
+        return args, given
+
+    def _load(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A model is given weights: note it where they are its own, which training changed, or have other names."""
+        state = args[1] if len(args) > 1 else kwargs.get("state_dict")
+        sites = [made for ref, made, _ in self._states if ref() is state]
+        again = any(made in sites and calls != self._calls for _, made, calls in self._states)
+        site, done, what = site_of(_caller()), self._inside(args)[1], self.parameters.loads(args[0], state)
+
+        def loaded(result: Any) -> None:
+            done(result)
+            if len(self._happenings) < MOST and result is not None and (what == "nothing" or (what == "own" and again)):
+                self._note("state", next(iter(sites), None))
+                self._note("load", site, words=what)
+
+        return args, loaded
+
     def _inside(self, args: tuple[Any, ...]) -> Any:
         """Return what is called within this call is not heard."""
         self._within += 1
@@ -331,10 +364,10 @@ class Books:
     def begins(self, call: BackwardCall, running: Sequence[BackwardEvent]) -> None:
         """A backward call is about to run, within those that are going on."""
         self.keepers.last = self._log.count
+        self._calls += 1
         if not self.hears:
             self._running.clear()
             return
-        self._calls += 1
         self._hooks.begin()
         if not running and self._is_early:
             self.keepers.begins(call.kind)
@@ -395,15 +428,8 @@ class Books:
             ready = [number for number in self.parameters.of_set(before) if number in numbers]
             found = None if result is None else self.parameters.plain(result)
             norm = -1.0 if found is None else rounded(found)
-            self._note(
-                "clip",
-                site,
-                at,
-                given=self.parameters.set_of(numbers),
-                ready=self.parameters.set_of(ready),
-                norm=norm,
-                words=name,
-            )
+            of, had = self.parameters.set_of(numbers), self.parameters.set_of(ready)
+            self._note("clip", site, at, given=of, ready=had, norm=norm, words=name)
 
         return args, lambda result: self.guarded(note, result)
 
@@ -462,7 +488,8 @@ class Books:
         line = self._line
         self._name_variables([scope])
         parameters, modules = self.parameters.finish(line)
-        optimizers = [Optimizer(each.cls, each.at, line(each.site), each.name, each.holds) for each in self._optimizers]
+        made = [(each, line(each.site)) for each in self._optimizers]
+        optimizers = [Optimizer(each.cls, each.at, at, each.name, each.holds, each.options) for each, at in made]
         happenings, later = (
             tuple(sorted((replace(each, source=line(site)) for site, each in those), key=lambda each: each.at))
             for those in (self._happenings, [one for one in self._later if one[1].step in kept])

@@ -32,6 +32,8 @@ _HOOKS = (
     "register_full_backward_hook",
     "register_full_backward_pre_hook",
     "register_backward_hook",
+    "register_forward_hook",
+    "register_forward_pre_hook",
 )
 _PLACES = (
     _Place("optimizer", "optim.optimizer", "Optimizer", "__init__"),
@@ -39,6 +41,8 @@ _PLACES = (
     _Place("zero_grad", "nn.modules.module", "Module", "zero_grad"),
     _Place("module", "nn.modules.module", "Module", "__init__"),
     _Place("copy", "nn.modules.module", "Module", "__setstate__"),
+    _Place("state", "nn.modules.module", "Module", "state_dict"),
+    _Place("load", "nn.modules.module", "Module", "load_state_dict"),
     _Place("mode", "nn.modules.module", "Module", "train"),
     _Place("clip", "nn.utils.clip_grad", "", "clip_grad_norm_"),
     _Place("clip", "nn.utils.clip_grad", "", "clip_grad_value_"),

@@ -162,12 +162,20 @@ class Hooks:
         numbers = self._parameters.read(x) if isinstance(x, self._log.engine.tensor) else None
         return None if numbers is None else numbers[:_NUMBERS].astype(np.complex128)
 
+    def _path(self, known: _Hook) -> str:
+        """The path of the module that a hook is on, where the names of its parameters tell it; else what it is on."""
+        own = {} if (on := known.ref()) is None else attributes_of(on).get("_parameters")
+        first = next((x for x in own.values() if x is not None), None) if isinstance(own, dict) else None
+        number = None if first is None else self._parameters.known(first)
+        name = "" if number is None else self._parameters.path(number)
+        return name.rpartition(".")[0] or known.on
+
     def finish(self, line: Line) -> tuple[Hook, ...]:
         """All of them."""
         return tuple(
             Hook(
                 each.kind,
-                each.on,
+                self._path(each),
                 each.at,
                 line(each.site),
                 each.function,

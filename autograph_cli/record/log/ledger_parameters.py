@@ -102,6 +102,15 @@ class Parameters:
         every = [x for _, part in parts(module) for x in getattr(part, "_parameters", {}).values() if x is not None]
         return [self.number_of(x) for x in every if x.requires_grad]
 
+    def loads(self, module: Any, state: Any) -> str:
+        """Return `nothing` where a dict has no name of a module's parameters, `own` where its tensors are those of the
+        module, or in their memory; else an empty string."""
+        names = dict(module.named_parameters()) if isinstance(state, dict) and state else {}
+        pairs = [(x, state[name]) for name, x in names.items() if name in state]
+        if names and not pairs:
+            return "nothing"
+        return "own" if pairs and all(len(set(self._log.engine.storages(pair))) == 1 for pair in pairs) else ""
+
     # -- numbers
 
     def read(self, x: Any) -> Any:
@@ -174,7 +183,7 @@ class Parameters:
             if number is not None and not self._known[number].name:
                 self._known[number].name = f"{name}{inner}"
 
-    def _path(self, number: int) -> str:
+    def path(self, number: int) -> str:
         known = self._known[number]
         x = known.ref()
         if known.name or x is None:
@@ -234,7 +243,7 @@ class Parameters:
         ]
         parameters = [
             Parameter(
-                self._path(number),
+                self.path(number),
                 index.get(self._owners.get(number, -1)),
                 known.numbers,
                 known.dtype,
@@ -263,3 +272,12 @@ def _listed(living: list[tuple[int, Any]]) -> dict[int, str]:
                     if id(part) in positions:
                         found[positions[id(part)]] = f"{type(module).__name__}.{name}"
     return found
+
+
+def options_of(optimizer: Any) -> tuple[tuple[str, float], ...]:
+    """The plain numbers that an optimizer was made with, by name."""
+    given = dict(optimizer.defaults)
+    betas = given.pop("betas", ())
+    given |= {f"beta{at}": beta for at, beta in enumerate(betas, 1)} if isinstance(betas, (tuple, list)) else {}
+    plain = {name: value for name, value in given.items() if type(value) in (int, float)}
+    return tuple((name, float(value)) for name, value in sorted(plain.items()))
