@@ -11,6 +11,7 @@ from autograph_cli.findings import (
     asides,
     derivatives,
     failures,
+    hooks,
     independence,
     last_layer,
     linear,
@@ -28,6 +29,7 @@ from autograph_cli.findings import (
     steps,
     stuck,
     targets,
+    terms,
     training,
     training_gradients,
     training_steps,
@@ -37,38 +39,13 @@ from autograph_cli.findings.records import Finding, Found, Rule, Seen
 from autograph_cli.graph import Graph, Step, Trace
 from autograph_cli.record.names.bindings import Script
 
+_MODULES = (
+    asides, derivatives, failures, hooks, independence, last_layer, linear, losses, masks, missing, modes, numbers,
+    over_time, raised, reshaped, scales, shapes, stages, steps, stuck, targets, terms, training, training_gradients,
+    training_steps, waste,
+)  # fmt: skip
 RULES: tuple[Rule, ...] = tuple(
-    sorted(
-        (
-            *failures.RULES,
-            *raised.RULES,
-            *derivatives.RULES,
-            *missing.RULES,
-            *targets.SAMPLES,
-            *numbers.RULES,
-            *over_time.RULES,
-            *stuck.RULES,
-            *scales.RULES,
-            *masks.RULES,
-            *steps.RULES,
-            *waste.RULES,
-            *shapes.RULES,
-            *losses.RULES,
-            *last_layer.RULES,
-            *linear.RULES,
-            *reshaped.RULES,
-            *independence.RULES,
-            *targets.RULES,
-            *modes.RULES,
-            *stages.RULES,
-            *waste.MEMORY,
-            *asides.RULES,
-            *training.RULES,
-            *training_steps.RULES,
-            *training_gradients.RULES,
-        ),
-        key=lambda rule: rule.code,
-    )
+    sorted((rule for module in _MODULES for rule in module.RULES), key=lambda rule: rule.code)
 )
 """By importance; the first digit of a code is its family."""
 _NUMBERS = re.compile(r"%\d+|(?<=\d)\[[\d, ]*\]|(?<![\w.:\[])-?\d[\d.]*(?:e[+-]?\d+)?")

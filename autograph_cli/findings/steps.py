@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from autograph_cli.findings.book import not_called
+from autograph_cli.findings.kept import kept_graphs
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
-from autograph_cli.findings.training_gradients import kept_graphs
 from autograph_cli.graph import Edge, Node, Pass, Source
 from autograph_cli.graph.cuts import LISTED, behind
 from autograph_cli.record.names.bindings import Script

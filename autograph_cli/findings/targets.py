@@ -258,7 +258,7 @@ def _of_statement(seen: Seen, name: str, shown: str, nodes: list[Node]) -> Itera
 
 _WEIGHED = "What weighs is to be a number: else the weighed term pushes it to where that term is smallest."
 _WEIGHT = "Detach the difference where it multiplies: log_prob * advantage.detach()."
-SAMPLES = (
+RULES = (
     Rule(
         "AG205",
         "a sample without a gradient",
@@ -267,8 +267,6 @@ SAMPLES = (
         "Draw with rsample(), or as mean + deviation * torch.randn_like(deviation).",
         _drawn,
     ),
-)
-RULES = (
     Rule(
         "AG512",
         "a target that the loss moves as well",

@@ -107,8 +107,6 @@ RULES = (
         _repeated,
         ("values",),
     ),
-)
-MEMORY = (
     Rule(
         "AG701",
         "more is kept for backward than needed",
