@@ -31,11 +31,10 @@ from autograph_cli.cli.options import (
 )
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
-from autograph_cli.formulas import formulas_of
+from autograph_cli.formulas import formulas_of, why_none
 from autograph_cli.graph import facts
 from autograph_cli.graph.ledger_text import ledger_text
 from autograph_cli.graph.names import told_apart
-from autograph_cli.record.log.data import DATA
 
 _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | None], graph.Graph]] = {
     None: lambda whole, roots, order: graph.slice_to_roots(whole, roots),
@@ -99,7 +98,7 @@ def show(
     """
     if as_json and not ledger:
         raise UsageError("--json is for --ledger; `autograph render -f json` writes the graph.")
-    opened = open_trace(source, step, quiet_stdout=True, record=(*to_record(shown, opened_node), *[DATA] * formula))
+    opened = open_trace(source, step, quiet_stdout=True, record=(*to_record(shown, opened_node), *["data"] * formula))
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     say_ranks(opened)
@@ -115,7 +114,7 @@ def show(
     if formula:
         formulas = formulas_of(chosen.double if view == "double-backward" and chosen.double else chosen.graph)
         if not formulas:
-            raise click.ClickException("no formula gives the numbers of this graph, as far as it can be run again")
+            raise click.ClickException(why_none(chosen.graph))
         for line in formulas:
             say(f"order {line.order}  {line}")
         if picked := next((match[1] for line in formulas if (match := _PLACED.search(line.text))), ""):

@@ -104,6 +104,7 @@ def _changed(seen: Seen) -> Iterator[Found]:
     if match is None:
         return
     shape = tuple(int(part) for part in match[2].split(",") if part.strip())
+    here, seen = seen, _that_saved(seen, shape)
     maker = (match[4] or "").rpartition(":")[2]
     made = {n.id for n in seen.graph if maker and n.name.startswith(maker) and n.outputs[0].type.shape == shape}
     changers = [node for node in seen.graph if node.op.endswith("_") and node.outputs[0].type.shape == shape]
@@ -129,7 +130,7 @@ def _changed(seen: Seen) -> Iterator[Found]:
     target = first.args[0] if first is not None else kept[0][1] if kept else None
     name = seen.name(target) if target is not None else f"{match[1]} [{match[2]}]"
     name = changed[0][0] if changed else _in_text(line, name)
-    nodes = (*[node.id for node, _ in kept], *([] if first is None else [first.id]))
+    nodes = (*[node.id for node, _ in kept], *([] if first is None else [first.id])) if seen is here else ()
     remedy = "Run all backward passes before the step, or compute the loss again after it." if by_optimizer else ""
     updated = bool(by_optimizer) or (target is not None and seen.graph[memory(seen, target).node].kind == "leaf")
     if updated and len({(node.source, node.op) for node in savers}) < len(savers):
@@ -137,6 +138,14 @@ def _changed(seen: Seen) -> Iterator[Found]:
         remedy += "one turn to the next (hidden = hidden.detach())."
     said = f"{name}, which a backward needs, was changed in place"
     yield Found(said, line or seen.trace.failed_at, tuple(facts), nodes, remedy)
+
+
+def _that_saved(seen: Seen, shape: tuple[int, ...]) -> Seen:
+    """The last step in which an operation saved a tensor of this shape: a retained graph may be of an earlier one."""
+    for step in (seen.step, *reversed(seen.trace.steps)):
+        if step.number <= seen.step.number and any(_saves(node, shape) for node in step.graph):
+            return seen if step is seen.step else Seen(seen.trace, step, seen.scripts)
+    return seen
 
 
 def _kept(seen: Seen, shape: tuple[int, ...], place: Edge | None) -> list[tuple[Node, Edge]]:

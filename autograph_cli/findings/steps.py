@@ -93,15 +93,20 @@ def _never_differentiated(seen: Seen) -> Iterator[Found]:
     for node in seen.graph:
         if node.pass_id is not None and node.kind == "operation":
             made.setdefault(node.pass_id, []).append(node.id)
+    ledger = seen.trace.ledger
+    every = (
+        Counter(each.source for each in ledger.happenings if each.kind == "backward" and each.made) if ledger else {}
+    )
     for source, entries in _calls(seen).items():
         asked = [entry for entry in entries if entry.create_graph and entry.call == "backward"]
+        count = max(len(asked), every.get(source, 0) if seen.is_last else 0)
         nodes = [number for entry in asked for number in made.get(entry.id, ())]
         outer = any(
             user.kind == "operation" and user.pass_id is None and _takes(user.args, set(nodes)) for user in seen.graph
         )
-        if len(asked) >= FEWEST and nodes and not used.intersection(nodes) and not outer:
+        if count >= FEWEST and nodes and not used.intersection(nodes) and not outer:
             yield Found(
-                f"{len(asked)} calls of backward with create_graph=True at {line_of(source)} made graphs that nothing "
+                f"{count} calls of backward with create_graph=True at {line_of(source)} made graphs that nothing "
                 "differentiates",
                 source,
                 (f"{len(nodes)} nodes of derivatives are kept",),

@@ -47,16 +47,9 @@ def derive(graph: Graph) -> tuple[Formula, ...]:
         raise FormulaError(
             f"formulas are checked with numbers, of up to {NUMBERS:,} in all tensors, and the graph has {numbers:,}"
         )
-    reading = _Reading(graph)
-    found = reading.formulas()
+    found = _Reading(graph).formulas()
     if not found and not any(output.names for node in graph if node.computes for output in node.outputs):
         raise FormulaError("there is no formula to write: the graph has no named value that was computed")
-    if not found and (unknown := reading.unknown()) is not None:
-        where = f" at {unknown.source.file}:{unknown.source.line}" if unknown.source is not None else ""
-        raise FormulaError(
-            f"a formula is checked by running its operations again, and {unknown.op or unknown.name}{where} cannot be: "
-            "it is a custom Function, it is random, or an argument of it is not recorded"
-        )
     return found
 
 
@@ -111,11 +104,6 @@ class _Reading:
         for root in self.graph.roots:
             self.value(Edge(root.node, root.nr))
         return tuple(self._written(line) for line in self._holding())
-
-    def unknown(self) -> Node | None:
-        """The first operation of the script that cannot be run again."""
-        own = (node for node in self.graph if node.kind == "operation" and node.pass_id is None)
-        return next((node for node in own if node.id not in self.operations), None)
 
     def _holding(self) -> list[_Line]:
         """The lines that give the graph's numbers and stand on such only."""

@@ -59,7 +59,7 @@ def wrong(tmp_path: Path) -> str:
 def test_what_was_not_looked_for_is_said(cli: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "expr.py").write_text("import torch\ntorch.ones(2, requires_grad=True).sum().backward()\n")
     cli("run", "expr.py", "-q")
-    said = "AG605 were not looked for; `autograph explain expr.py` records them."
+    said = "AG608 were not looked for; `autograph explain expr.py` records them."
     assert said in cli("explain").stderr
     assert said not in cli("explain", "expr.py").stderr
 

@@ -12,7 +12,7 @@ from autograph_cli.graph import Snapshot, compare
 from autograph_cli.record.run import runner
 from autograph_cli.testing import files, settings
 from autograph_cli.testing.recording import recorded
-from autograph_cli.testing.scripts import snapshot_path, trace_sections
+from autograph_cli.testing.scripts import snapshot_path, trace_hooks, trace_sections
 from tests.conftest import ROOT
 
 SETTINGS = settings.load(ROOT)
@@ -28,6 +28,7 @@ def test_the_graph_is_the_one_that_is_kept(script: Path) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         result, trace = recorded(runner.Target.of(str(script), arguments), SETTINGS.steps)
     assert result.exit_code == 0
-    made = Snapshot(script.name, trace_sections(trace, SETTINGS), SETTINGS.include, trace.total_steps)
+    sections, hooks = trace_sections(trace, SETTINGS), trace_hooks(trace, SETTINGS)
+    made = Snapshot(script.name, sections, SETTINGS.include, trace.total_steps, hooks=hooks)
     found = compare(files.load(snapshot_path(script)), made, SETTINGS.tolerance)
     assert not found, "\n".join([*found.sentences, "", found.to_text()])

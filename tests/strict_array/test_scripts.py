@@ -57,7 +57,8 @@ def test_a_script_differs_by_the_device_alone(script: str, capsys: pytest.Captur
     torch.set_default_device("cuda")
     printed_there, snapshot = ran(script, capsys)
     assert same_text(in_a_row(as_on_the_cpu(printed_there)), in_a_row(as_on_the_cpu(printed)))
-    assert as_on_the_cpu(snapshot) == snapshot_path(ROOT / script).read_text("utf-8")
+    kept = snapshot_path(ROOT / script).read_text("utf-8").partition("\n[hooks]\n")[0]
+    assert as_on_the_cpu(snapshot).rstrip() == kept.rstrip()  # what hooks change is looked at on the CPU alone
 
 
 @pytest.mark.usefixtures("on_gpu")

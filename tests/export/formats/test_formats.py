@@ -43,7 +43,7 @@ def one_leaf(name: str) -> Graph:
 def test_a_flowchart_has_shapes_labels_bands_and_dashes(traces: dict[str, Trace]) -> None:
     picture = render(traces["higher_order"].steps[0], "double-backward", "mermaid", order=2, title="a.py")
     lines = picture.decode().splitlines()
-    assert lines[:4] == ["---", 'title: "a.py · double-backward · value, following, …, penalty"', "---", "flowchart TD"]
+    assert lines[:4] == ["---", 'title: "a.py · double-backward · value, scores, …, penalty"', "---", "flowchart TD"]
     assert [line.strip() for line in lines if "subgraph" in line] == [
         'subgraph band_4["order 2 · double backward"]',
         'subgraph band_3["order 0 · made from gradients"]',

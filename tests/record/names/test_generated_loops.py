@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from autograph_cli import torch
 from autograph_cli.graph import Trace, to_json
+from autograph_cli.record.log.ledger import WHOLE
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.torch import nn
 
@@ -174,10 +175,18 @@ def trace_of(source: str, steps: str) -> tuple[Trace, str]:
     return trace, error
 
 
+def early(trace: Trace) -> Trace:
+    """The trace with what the ledger heard while it hears everything: later, it hears the steps that are kept."""
+    assert trace.ledger is not None
+    heard = tuple(each for each in trace.ledger.happenings if each.step < WHOLE)
+    return replace(trace, ledger=replace(trace.ledger, happenings=heard, later=(), more=0))
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_a_step_of_a_generated_loop_is_the_same_whichever_are_kept(seed: int) -> None:
     source, steps = script_of(seed), ["first,last", "first,last,4"][seed % 2]
     (some, error), (every, same_error) = trace_of(source, steps), trace_of(source, "all")
+    some, every = early(some), early(every)
     assert error == same_error
     assert some.total_steps == every.total_steps
     for step in some.steps:

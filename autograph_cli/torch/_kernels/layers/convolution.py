@@ -278,9 +278,11 @@ class Convolution:
         return columns.reshape(n, groups, c // groups * k, length)
 
     def im2col(self, a: Array, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
-        columns = self.columns(a if a.ndim == 4 else a[None], kernel, stride, padding, dilation)
-        c, k, length = columns.shape[1:]
-        return columns.reshape(*a.shape[:-3], c * k, length).copy()
+        batch = a.ndim == len(kernel) + 2
+        columns = self.columns(a if batch else a[None], kernel, stride, padding, dilation)
+        n, c, k, length = columns.shape
+        found = columns.reshape(n, c * k, length).copy()
+        return found if batch else found[0]
 
     def col2im(self, a: Array, size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
         rows, length = a.shape[-2:]
