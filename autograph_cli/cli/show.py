@@ -51,12 +51,7 @@ _PLACED = re.compile(r"\bat\(((?:[^(),]|\([^()]*\))+),")
 @click.command(cls=ConfiguredCommand)
 @click.option("--forward", "view", flag_value="forward", help="Only the tensors and operations in the order of data.")
 @click.option("--backward", "view", flag_value="backward", help="Only the grad_fn chain.")
-@click.option(
-    "--double-backward",
-    "view",
-    flag_value="double-backward",
-    help="Only the grad_fn chains of all orders.",
-)
+@click.option("--double-backward", "view", flag_value="double-backward", help="Only the grad_fn chains of all orders.")
 @click.option("--order", type=Whole(1), help="Only the orders up to this one.")
 @step_option
 @root_option

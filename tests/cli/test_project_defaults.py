@@ -45,10 +45,7 @@ def test_show_has_a_table_of_its_own(cli: Callable[..., Result], tmp_path: Path)
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        (
-            "formad = 'dot'",
-            "tool.autograph.render has no setting 'formad'; known ones: ",
-        ),
+        ("formad = 'dot'", "tool.autograph.render has no setting 'formad'; known ones: "),
         ("backward = true", "tool.autograph.render has no setting 'backward'"),
         ("format = 'gif'", "tool.autograph.render.format: 'gif' is not one of"),
         ("max-nodes = -1", "tool.autograph.render.max-nodes: -1 is not in the range"),

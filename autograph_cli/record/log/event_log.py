@@ -17,14 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from autograph_cli.engines.held import ById, Drawn, Held
-from autograph_cli.engines.protocol import (
-    BackwardCall,
-    CollectiveCall,
-    Engine,
-    Listener,
-    ModuleCall,
-    Output,
-)
+from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Engine, Listener, ModuleCall, Output
 from autograph_cli.graph import Saved
 from autograph_cli.record.log import forgetting, gradients
 from autograph_cli.record.log.changes import (

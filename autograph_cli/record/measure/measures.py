@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from autograph_cli.engines.protocol import BackwardCall, Inside, NodeFacts, key_of, number_of
-from autograph_cli.graph.records import (
-    Exact,
-    Flow,
-    Graph,
-    Measured,
-    Number,
-    Run,
-    Values,
-)
+from autograph_cli.graph.records import Exact, Flow, Graph, Measured, Number, Run, Values
 from autograph_cli.graph.trace import Profile
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import INPUT, LEAF, BackwardEvent, Event

@@ -6,14 +6,7 @@ import contextlib
 import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from types import (
-    BuiltinFunctionType,
-    FrameType,
-    FunctionType,
-    GetSetDescriptorType,
-    MemberDescriptorType,
-    ModuleType,
-)
+from types import BuiltinFunctionType, FrameType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from autograph_cli.record.names.source_locations import USER, kind_of
