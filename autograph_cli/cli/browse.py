@@ -11,7 +11,7 @@ from autograph_cli import export
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import CommandError
 from autograph_cli.cli.opening import Source, choose, open_trace, say_derived, say_rank, source_options
-from autograph_cli.cli.options import RECORDABLE, RecordType, step_option
+from autograph_cli.cli.options import RECORDABLE, WordsType, step_option
 from autograph_cli.cli.panels import panels_of
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.render import script_texts
@@ -23,7 +23,7 @@ from autograph_cli.record.run.store import FOLDER, write
 @step_option
 @click.option(
     "--record",
-    type=RecordType(),
+    type=WordsType(RECORDABLE),
     default="values,time,flops,formula",
     show_default=True,
     shell_complete=completion.some_of(*RECORDABLE),

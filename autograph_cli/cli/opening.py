@@ -145,10 +145,7 @@ def _say_run(trace: Trace, path: Path) -> None:
     except (OSError, ValueError):
         return
     if trace.digest and store.digest_of(text) != trace.digest:
-        say(
-            f"{trace.script} has changed since this was recorded; again: autograph run {trace.script}",
-            err=True,
-        )
+        say(f"{trace.script} has changed since this was recorded; again: autograph run {trace.script}", err=True)
 
 
 def named_rank(name: str) -> tuple[Path, int | None]:

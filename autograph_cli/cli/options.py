@@ -237,10 +237,12 @@ class ShownType(click.ParamType[tuple[str, ...]]):
 
 
 class WordsType(click.ParamType[tuple[str, ...]]):
-    """Words with commas."""
+    """Words with commas, of those that are known."""
 
     name = "list"
-    known: tuple[str, ...]
+
+    def __init__(self, known: tuple[str, ...]) -> None:
+        self.known = known
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         if isinstance(value, tuple):
@@ -254,18 +256,6 @@ class WordsType(click.ParamType[tuple[str, ...]]):
 
 RECORDABLE = ("values", "time", "flops", "memory", "formula", "inside", "check")
 WATCHABLE = ("gradients", "values", "updates")
-
-
-class RecordType(WordsType):
-    """The facts recorded beside the graph: words with commas."""
-
-    known = RECORDABLE
-
-
-class WatchType(WordsType):
-    """The numbers watched of each parameter: words with commas."""
-
-    known = WATCHABLE
 
 
 show_option = click.option(

@@ -20,10 +20,9 @@ from autograph_cli.cli.options import (
     RECORDABLE,
     WATCHABLE,
     Real,
-    RecordType,
     StepsType,
-    WatchType,
     Whole,
+    WordsType,
     engine_of,
     engine_option,
 )
@@ -54,7 +53,7 @@ FAILURES = ("AG0",)
 )
 @click.option(
     "--record",
-    type=RecordType(),
+    type=WordsType(RECORDABLE),
     default="",
     shell_complete=completion.some_of(*RECORDABLE),
     metavar="LIST",
@@ -62,7 +61,7 @@ FAILURES = ("AG0",)
 )
 @click.option(
     "--watch",
-    type=WatchType(),
+    type=WordsType(WATCHABLE),
     default="",
     metavar="LIST",
     shell_complete=completion.some_of(*WATCHABLE),

@@ -50,12 +50,7 @@ _PLACED = re.compile(r"\bat\(((?:[^(),]|\([^()]*\))+),")
 @click.command(cls=ConfiguredCommand)
 @click.option("--forward", "view", flag_value="forward", help="Only the tensors and operations in the order of data.")
 @click.option("--backward", "view", flag_value="backward", help="Only the grad_fn chain.")
-@click.option(
-    "--double-backward",
-    "view",
-    flag_value="double-backward",
-    help="Only the grad_fn chains of all orders.",
-)
+@click.option("--double-backward", "view", flag_value="double-backward", help="Only the grad_fn chains of all orders.")
 @click.option("--order", type=Whole(1), help="Only the orders up to this one.")
 @step_option
 @root_option
@@ -111,16 +106,11 @@ def show(
     if view in (None, "double-backward"):
         say_derived(chosen)
         say_missing_order(chosen, order)
+    shown_graph = chosen.double if view == "double-backward" and chosen.double else chosen.graph
     if formula:
-        formulas = formulas_of(chosen.double if view == "double-backward" and chosen.double else chosen.graph)
-        if not formulas:
-            raise click.ClickException(why_none(chosen.graph))
-        for line in formulas:
-            say(f"order {line.order}  {line}")
-        if picked := next((match[1] for line in formulas if (match := _PLACED.search(line.text))), ""):
-            say(f"at({picked}, g): zeros, but g at the places where {picked} was taken", err=True)
+        _say_formulas(shown_graph)
         ctx.exit(opened.exit_code)
-    whole = told_apart(chosen.double if view == "double-backward" and chosen.double else chosen.graph)
+    whole = told_apart(shown_graph)
     whole = graph.tracked(whole) if tracked_only else whole
     cut = _CUTS[view](whole, roots or None, order) if view or roots else whole
     if opened_node is not None:
@@ -136,6 +126,17 @@ def show(
         cut = graph.close_modules(cut, depth)
     say(graph.to_text(cut, details=details, shown=shown), end="")
     ctx.exit(opened.exit_code)
+
+
+def _say_formulas(whole: graph.Graph) -> None:
+    """The derivatives of a graph, and on stderr what `at` means in them."""
+    formulas = formulas_of(whole)
+    if not formulas:
+        raise click.ClickException(why_none(whole))
+    for line in formulas:
+        say(f"order {line.order}  {line}")
+    if picked := next((match[1] for line in formulas if (match := _PLACED.search(line.text))), ""):
+        say(f"at({picked}, g): zeros, but g at the places where {picked} was taken", err=True)
 
 
 def _say_ledger(trace: graph.Trace, as_json: bool) -> None:

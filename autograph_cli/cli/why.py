@@ -52,13 +52,7 @@ _NEAR, _LISTED, _PATHS, _DEEPEST, _SHOWN = 5, 20, 10, 8, 3
 @source_options
 @click.pass_context
 def why(
-    ctx: click.Context,
-    loss: str,
-    leaf: str,
-    source: Source,
-    step: str | None,
-    limit: int | None,
-    as_json: bool,
+    ctx: click.Context, loss: str, leaf: str, source: Source, step: str | None, limit: int | None, as_json: bool
 ) -> None:
     """Print the paths of a gradient from LOSS to LEAF, in the last run, a TRACE, or FILE.py, which is run first.
 

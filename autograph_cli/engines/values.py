@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -49,3 +50,11 @@ def saved_value(name: str, item: Any) -> Saved:
 @lru_cache(1 << 10)
 def _saved_text(name: str, text: str) -> Saved:
     return Saved(name, None, text)
+
+
+def shared_bytes(memory: Iterable[tuple[int, int]]) -> int:
+    """The bytes of memory, each with its id; what comes several times counts once."""
+    sizes: dict[int, int] = {}
+    for key, size in memory:
+        sizes[key] = max(sizes.get(key, 0), size)
+    return sum(sizes.values())

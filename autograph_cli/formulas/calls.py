@@ -355,27 +355,7 @@ _WRITTEN: dict[str, Callable[[Given], Expr | None]] = {
     "trace": _trace,
 }
 _PICKING = frozenset(
-    [
-        "gather",
-        "take",
-        "diagonal",
-        "roll",
-        "unfold",
-        "as_strided",
-        "rot90",
-        "max",
-        "min",
-        "topk",
-        "sort",
-        "kthvalue",
-        "median",
-        "mode",
-        "cummax",
-        "cummin",
-        "max_pool2d_with_indices",
-        "max_pool3d_with_indices",
-        "amax",
-        "amin",
-    ]
+    "gather take diagonal roll unfold as_strided rot90 max min topk sort kthvalue median mode cummax cummin "
+    "max_pool2d_with_indices max_pool3d_with_indices amax amin".split()
 )
 """Operations whose numbers are some of their first tensor's."""

@@ -23,7 +23,14 @@ def factored(expr: Expr) -> tuple[Expr, Expr]:
     return number * inner, body
 
 
-class ZeroOrOne(sympy.Function):  # type: ignore[misc]
+class Flat(sympy.Function):  # type: ignore[misc]
+    """A function whose derivative is 0 wherever it has one."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        return sympy.Integer(0)
+
+
+class ZeroOrOne(Flat):
     """A function that is 1 or 0, as each of its powers is then."""
 
     def _eval_power(self, exponent: Expr) -> Expr | None:
@@ -33,15 +40,9 @@ class ZeroOrOne(sympy.Function):  # type: ignore[misc]
 class step(ZeroOrOne):
     """1 where its argument is positive, else 0."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        return sympy.Integer(0)
 
-
-class sign(sympy.Function):  # type: ignore[misc]
+class sign(Flat):
     """-1, 0 or 1."""
-
-    def fdiff(self, argindex: int = 1) -> Expr:
-        return sympy.Integer(0)
 
 
 class relu(sympy.Function):  # type: ignore[misc]
@@ -83,24 +84,21 @@ class where(sympy.Function):  # type: ignore[misc]
 class compared(ZeroOrOne):
     """1 where a comparison holds, else 0: a sign and its two sides."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        return sympy.Integer(0)
-
 
 class larger(sympy.Function):  # type: ignore[misc]
     """The larger of two numbers; both share the gradient where they are equal."""
 
+    wins = ">"
+
     def fdiff(self, argindex: int = 1) -> Expr:
         own, other = self.args[argindex - 1], self.args[2 - argindex]
-        return compared(sympy.Symbol(">"), own, other) + compared(sympy.Symbol("="), own, other) / 2
+        return compared(sympy.Symbol(self.wins), own, other) + compared(sympy.Symbol("="), own, other) / 2
 
 
-class smaller(sympy.Function):  # type: ignore[misc]
+class smaller(larger):
     """The smaller of two numbers; both share the gradient where they are equal."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        own, other = self.args[argindex - 1], self.args[2 - argindex]
-        return compared(sympy.Symbol("<"), own, other) + compared(sympy.Symbol("="), own, other) / 2
+    wins = "<"
 
 
 class clamp(sympy.Function):  # type: ignore[misc]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import sympy
@@ -73,18 +73,13 @@ class _Text(_PositiveFirst, StrPrinter):  # type: ignore[misc]
         written = str(self._print(exponent))
         return f"{inner}^{written}" if exponent.is_Symbol else f"{inner}^({written})"
 
-    def _print_matmul(self, expr: Any) -> str:
-        return " @ ".join(self._inner(arg) for arg in expr.args)
-
     def _inner(self, expr: Any) -> str:
         written = self._print(expr)
         return f"({written})" if expr.is_Add or expr.is_Mul or isinstance(expr, pulled) else written
 
-    def _print_dot(self, expr: Any) -> str:
-        return self._print_matmul(expr)
-
-    def _print_outer(self, expr: Any) -> str:
-        return f"outer({', '.join(map(self._print, expr.args))})"
+    def _print_Function(self, expr: Any) -> str:
+        write = _TEXT.get(type(expr).__name__)
+        return str(super()._print_Function(expr) if write is None else write(self, *expr.args))
 
     def _print_transpose(self, expr: Any) -> str:
         written = self._print(expr.args[0])
@@ -98,45 +93,16 @@ class _Text(_PositiveFirst, StrPrinter):  # type: ignore[misc]
         alone = expr.is_Symbol or (expr.is_Function and " @ " not in _outside(written))
         return written if alone else f"({written})"
 
-    def _print_total(self, expr: Any) -> str:
-        return f"sum({self._print(expr.args[0])}{_over(expr)})"
-
-    def _print_mean(self, expr: Any) -> str:
-        return f"mean({self._print(expr.args[0])}{_over(expr)})"
-
     def _print_norm(self, expr: Any) -> str:
-        written = self._print(expr.args[0])
-        return f"norm({written}{_over(expr)})" if expr.args[1] or "‖" in written else f"‖{written}‖"
-
-    def _print_reshape(self, expr: Any) -> str:
-        return f"reshape({self._print(expr.args[0])}, {'×'.join(map(str, expr.args[1])) or '()'})"
-
-    def _print_softmax(self, expr: Any) -> str:
-        return f"{type(expr).__name__}({self._print(expr.args[0])}, dim={expr.args[1]})"
-
-    _print_log_softmax = _print_softmax
-
-    def _print_ones(self, expr: Any) -> str:
-        return f"ones({', '.join(map(str, expr.args[0]))})"
-
-    def _print_step(self, expr: Any) -> str:
-        return f"[{self._print(expr.args[0])} > 0]"
-
-    def _print_compared(self, expr: Any) -> str:
-        sign, left, right = map(self._print, expr.args)
-        return f"[{left} {sign} {right}]"
+        x, dims, kept = expr.args
+        written = self._print(x)
+        return f"norm({written}{_over(dims, kept)})" if dims or "‖" in written else f"‖{written}‖"
 
     def _print_absolute(self, expr: Any) -> str:
         written = self._print(expr.args[0])
         return f"abs({written})" if "|" in written else f"|{written}|"
 
     _print_Abs = _print_absolute
-
-    def _print_larger(self, expr: Any) -> str:
-        return f"maximum({', '.join(map(self._print, expr.args))})"
-
-    def _print_smaller(self, expr: Any) -> str:
-        return f"minimum({', '.join(map(self._print, expr.args))})"
 
     def _print_clamp(self, expr: Any) -> str:
         x, low, high = expr.args
@@ -165,11 +131,28 @@ class _Text(_PositiveFirst, StrPrinter):  # type: ignore[misc]
         return head if grad == 1 else f"({head})·{self._factor(grad)}"
 
 
-def _over(expr: Any) -> str:
+def _over(dims: Any, stay: Any) -> str:
     """The dimensions of a reduction, as PyTorch calls them."""
-    dims, kept = tuple(map(int, expr.args[1])), bool(expr.args[2])
-    told = f", dim={dims[0] if len(dims) == 1 else dims}" if dims else ""
-    return told + (", keepdim=True" if kept else "")
+    numbers = tuple(map(int, dims))
+    told = f", dim={numbers[0] if len(numbers) == 1 else numbers}" if numbers else ""
+    return told + (", keepdim=True" if stay else "")
+
+
+_TEXT: dict[str, Callable[..., str]] = {
+    "matmul": lambda to, *factors: " @ ".join(map(to._inner, factors)),
+    "dot": lambda to, *factors: " @ ".join(map(to._inner, factors)),
+    "total": lambda to, x, *over: f"sum({to._print(x)}{_over(*over)})",
+    "mean": lambda to, x, *over: f"mean({to._print(x)}{_over(*over)})",
+    "reshape": lambda to, x, shape: f"reshape({to._print(x)}, {'×'.join(map(str, shape)) or '()'})",
+    "softmax": lambda to, x, dim: f"softmax({to._print(x)}, dim={dim})",
+    "log_softmax": lambda to, x, dim: f"log_softmax({to._print(x)}, dim={dim})",
+    "ones": lambda to, shape: f"ones({', '.join(map(str, shape))})",
+    "step": lambda to, x: f"[{to._print(x)} > 0]",
+    "compared": lambda to, sign, left, right: f"[{to._print(left)} {to._print(sign)} {to._print(right)}]",
+    "larger": lambda to, *two: f"maximum({', '.join(map(to._print, two))})",
+    "smaller": lambda to, *two: f"minimum({', '.join(map(to._print, two))})",
+}
+"""The text of a function, by its name, from the printer and the arguments."""
 
 
 def _outside(written: str) -> str:
@@ -203,91 +186,75 @@ class _Latex(_PositiveFirst, LatexPrinter):  # type: ignore[misc]
             return True
         return bool(super()._needs_mul_brackets(expr, first, last))
 
-    def _print_matmul(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(r" \, ".join(map(self._side, expr.args)), exp)
-
-    def _print_dot(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(r" \cdot ".join(map(self._side, expr.args)), exp)
-
-    def _print_outer(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(r" \otimes ".join(map(self._side, expr.args)), exp)
-
-    def _print_transpose(self, expr: Any, exp: str | None = None) -> str:
-        if len(expr.args) > 1:
-            return self._raised(self._call("transpose", *expr.args), exp)
-        return self._raised(rf"{{{self._side(expr.args[0], matmul | dot | outer)}}}^{{\top}}", exp)
-
-    def _print_total(self, expr: Any, exp: str | None = None) -> str:
-        below = f"_{{{', '.join(map(str, expr.args[1]))}}}" if expr.args[1] else ""
-        return self._raised(rf"\sum{below} {self._side(expr.args[0])}", exp)
-
-    def _print_mean(self, expr: Any, exp: str | None = None) -> str:
-        below = f"_{{{', '.join(map(str, expr.args[1]))}}}" if expr.args[1] else ""
-        return self._raised(rf"\operatorname{{mean}}{below} {self._side(expr.args[0])}", exp)
-
-    def _print_norm(self, expr: Any, exp: str | None = None) -> str:
-        below = f"_{{{', '.join(map(str, expr.args[1]))}}}" if expr.args[1] else ""
-        return self._raised(rf"\left\|{self._print(expr.args[0])}\right\|{below}", exp)
-
-    def _print_reshape(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(self._call("reshape", expr.args[0]), exp)
-
-    def _print_softmax(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(self._call(_escaped(type(expr).__name__), expr.args[0]), exp)
-
-    _print_log_softmax = _print_softmax
+    def _print_Function(self, expr: Any, exp: str | None = None) -> str:
+        write = _LATEX.get(type(expr).__name__)
+        if write is None:
+            return str(super()._print_Function(expr, exp))
+        written = write(self, *expr.args)
+        return written if exp is None else rf"\left({written}\right)^{{{exp}}}"
 
     def _print_ones(self, expr: Any, exp: str | None = None) -> str:
-        return r"\mathbf{1}"
+        return r"\mathbf{1}"  # as each of its powers is
 
-    def _print_step(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(rf"\left[{self._print(expr.args[0])} > 0\right]", exp)
-
-    def _print_compared(self, expr: Any, exp: str | None = None) -> str:
-        sign = {"≥": r"\ge", "≤": r"\le", "≠": r"\ne"}.get(expr.args[0].name, expr.args[0].name)
-        return self._raised(rf"\left[{self._print(expr.args[1])} {sign} {self._print(expr.args[2])}\right]", exp)
-
-    def _print_absolute(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(rf"\left|{self._print(expr.args[0])}\right|", exp)
-
-    def _print_larger(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(self._call("maximum", *expr.args), exp)
-
-    def _print_smaller(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(self._call("minimum", *expr.args), exp)
-
-    def _print_clamp(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(self._call("clamp", *expr.args), exp)
-
-    _print_bounded = _print_clamp
-
-    def _print_called(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(self._filled(expr.args[0].name, expr.args[1:]), exp)
-
-    _print_picked = _print_called
+    def _whole(self, expr: Any) -> str:
+        return self._side(expr, matmul | dot | outer)
 
     def _filled(self, written: str, args: Sequence[Any]) -> str:
         side = written.startswith("{0}")
-        first = [self._side(each, matmul | dot | outer) if side else self._print(each) for each in args[:1]]
+        first = [self._whole(each) if side else self._print(each) for each in args[:1]]
         name, bracket, rest = written.partition("(")
         head = rf"\operatorname{{{_escaped(name)}}}" if bracket and name.isidentifier() else name
         braces = re.sub(r"(?<!{)_", r"\_", bracket + rest)
         return (head.replace("{0}", first[0]) if side else head) + braces.format(*first, *map(self._print, args[1:]))
 
-    def _print_placed(self, expr: Any, exp: str | None = None) -> str:
-        written, *args, grad = expr.args
-        inside = f"{self._filled(written.name, args)}, {self._print(grad)}"
-        return self._raised(rf"\operatorname{{at}}\left({inside}\right)", exp)
 
-    def _print_pulled(self, expr: Any, exp: str | None = None) -> str:
-        written, position, *args, grad = expr.args
-        over = rf"\partial {self._filled(written.name, args)}"
-        head = rf"\frac{{{over}}}{{\partial {self._print(args[int(position)])}}}"
-        return self._raised(rf"{head} {self._side(grad)}", exp)
+def _below(dims: Any) -> str:
+    """The dimensions of a reduction, below its sign."""
+    return f"_{{{', '.join(map(str, dims))}}}" if dims else ""
 
-    @staticmethod
-    def _raised(written: str, exp: str | None) -> str:
-        return written if exp is None else rf"\left({written}\right)^{{{exp}}}"
+
+def _transposed(to: _Latex, x: Any, *dims: Any) -> str:
+    return to._call("transpose", x, *dims) if dims else rf"{{{to._whole(x)}}}^{{\top}}"
+
+
+def _placed(to: _Latex, written: Any, *rest: Any) -> str:
+    *args, grad = rest
+    return rf"\operatorname{{at}}\left({to._filled(written.name, args)}, {to._print(grad)}\right)"
+
+
+def _pulled(to: _Latex, written: Any, position: Any, *rest: Any) -> str:
+    *args, grad = rest
+    over = rf"\partial {to._filled(written.name, args)}"
+    return rf"\frac{{{over}}}{{\partial {to._print(args[int(position)])}}} {to._side(grad)}"
+
+
+_SIGNS = {"≥": r"\ge", "≤": r"\le", "≠": r"\ne"}
+_LATEX: dict[str, Callable[..., str]] = {
+    "matmul": lambda to, *factors: r" \, ".join(map(to._side, factors)),
+    "dot": lambda to, *factors: r" \cdot ".join(map(to._side, factors)),
+    "outer": lambda to, *factors: r" \otimes ".join(map(to._side, factors)),
+    "transpose": _transposed,
+    "total": lambda to, x, dims, _: rf"\sum{_below(dims)} {to._side(x)}",
+    "mean": lambda to, x, dims, _: rf"\operatorname{{mean}}{_below(dims)} {to._side(x)}",
+    "norm": lambda to, x, dims, _: rf"\left\|{to._print(x)}\right\|{_below(dims)}",
+    "reshape": lambda to, x, _: to._call("reshape", x),
+    "softmax": lambda to, x, _: to._call("softmax", x),
+    "log_softmax": lambda to, x, _: to._call(r"log\_softmax", x),
+    "step": lambda to, x: rf"\left[{to._print(x)} > 0\right]",
+    "compared": lambda to, sign, left, right: (
+        rf"\left[{to._print(left)} {_SIGNS.get(sign.name, sign.name)} {to._print(right)}\right]"
+    ),
+    "absolute": lambda to, x: rf"\left|{to._print(x)}\right|",
+    "larger": lambda to, *two: to._call("maximum", *two),
+    "smaller": lambda to, *two: to._call("minimum", *two),
+    "clamp": lambda to, *args: to._call("clamp", *args),
+    "bounded": lambda to, *args: to._call("clamp", *args),
+    "called": lambda to, written, *args: to._filled(written.name, args),
+    "picked": lambda to, written, *args: to._filled(written.name, args),
+    "placed": _placed,
+    "pulled": _pulled,
+}
+"""The same as LaTeX."""
 
 
 def _escaped(name: str) -> str:

@@ -10,10 +10,7 @@ from msgspec.structs import replace
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.facts import stored
 from autograph_cli.graph.records import Graph, Node
-from autograph_cli.graph.trace import (
-    Allocation,
-    Step,
-)
+from autograph_cli.graph.trace import Allocation, Step
 
 
 class Cost(Struct, frozen=True):

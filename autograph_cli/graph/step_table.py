@@ -10,11 +10,7 @@ from autograph_cli.graph.facts import nanoseconds_text
 from autograph_cli.graph.ledger import Ledger
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Pass, Source
-from autograph_cli.graph.trace import (
-    Step,
-    StepKind,
-    Trace,
-)
+from autograph_cli.graph.trace import Step, StepKind, Trace
 
 _HEAD = ("step", "line", "call", "roots", "nodes", "passes", "time", "")
 _KINDS = ("steps", "line", "call", "roots", "nodes", "first", "last", "")

@@ -16,9 +16,7 @@ from msgspec.structs import force_setattr
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.errors import GraphError, TraceError
 from autograph_cli.graph.records import Graph, Node
-from autograph_cli.graph.trace import (
-    Trace,
-)
+from autograph_cli.graph.trace import Trace
 from autograph_cli.graph.trace_json import checked, decoded, from_json, trace_of
 from autograph_cli.graph.trace_writer import BATCH, FORMAT, pieces
 from autograph_cli.graph.verifier import verify

@@ -13,10 +13,7 @@ import msgspec
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.errors import GraphError, TraceError
 from autograph_cli.graph.records import Number, TensorType
-from autograph_cli.graph.trace import (
-    Step,
-    Trace,
-)
+from autograph_cli.graph.trace import Step, Trace
 from autograph_cli.graph.trace_writer import FORMAT, HEADER, VERSION
 from autograph_cli.graph.verifier import KINDS, verify
 

@@ -13,11 +13,7 @@ from msgspec.structs import replace
 
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.records import Graph, Record
-from autograph_cli.graph.trace import (
-    Profile,
-    Step,
-    Trace,
-)
+from autograph_cli.graph.trace import Profile, Step, Trace
 
 BATCH = 1_000
 """Rows that are written, or read, at once."""

@@ -25,30 +25,21 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("target", [["old.py"], ["-m", "old"], ["old.py", "--epochs", "3"]])
-def test_what_is_missing_is_listed_and_nothing_is_run(cli: Cli, target: list[str]) -> None:
-    result = cli("run", "--check-only", *target)
-    assert (result.exit_code, result.stdout, result.stderr) == (1, LISTED, "")
-
-
-def test_standard_input_is_read(cli: Cli) -> None:
-    result = cli("run", "--check-only", "-", input=OLD)
-    assert (result.exit_code, result.stdout) == (1, LISTED.replace("old.py", "<stdin>"))
-
-
-def test_script_that_lacks_nothing_ends_with_0(cli: Cli) -> None:
-    result = cli("run", "--check-only", "good.py")
-    assert (result.exit_code, result.stdout) == (0, "good.py uses nothing that autograph's engine lacks.\n")
-
-
-def test_what_may_be_missing_is_no_failure(cli: Cli) -> None:
-    result = cli("run", "--check-only", "maybe.py")
-    assert (result.exit_code, result.stdout) == (0, "maybe.py:2: .to_mkldnn may be missing: tensors lack it\n")
-
-
-def test_quiet_leaves_the_exit_code(cli: Cli) -> None:
-    result = cli("run", "-q", "--check-only", "old.py")
-    assert (result.exit_code, result.output) == (1, "")
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["old.py"], 1, LISTED),
+        (["-m", "old"], 1, LISTED),
+        (["old.py", "--epochs", "3"], 1, LISTED),
+        (["-"], 1, LISTED.replace("old.py", "<stdin>")),
+        (["good.py"], 0, "good.py uses nothing that autograph's engine lacks.\n"),
+        (["maybe.py"], 0, "maybe.py:2: .to_mkldnn may be missing: tensors lack it\n"),
+        (["-q", "old.py"], 1, ""),
+    ],
+)
+def test_what_is_missing_is_listed_and_nothing_is_run(cli: Cli, words: list[str], code: int, said: str) -> None:
+    result = cli("run", "--check-only", *words, input=OLD)
+    assert (result.exit_code, result.stdout, result.stderr) == (code, said, "")
 
 
 @pytest.mark.parametrize(

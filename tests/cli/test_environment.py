@@ -23,14 +23,7 @@ ROOT = Path(__file__).parent.parent.parent
 EXPR = "import torch\nx = torch.ones(2, requires_grad=True)\ny = (x * 2).sum()\n"
 Done = subprocess.CompletedProcess[bytes]
 needs_unix = pytest.mark.skipif(os.name == "nt", reason="there are no such devices and signals")
-COMMANDS = [
-    "show",
-    "info",
-    "render -o -",
-    "render -f text -o /dev/stdout",
-    "why y x",
-    "snapshot expr.py",
-]
+COMMANDS = ["show", "info", "render -o -", "render -f text -o /dev/stdout", "why y x", "snapshot expr.py"]
 
 
 @pytest.fixture(scope="module")

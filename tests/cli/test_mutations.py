@@ -56,11 +56,7 @@ MUTATIONS: dict[str, tuple[str, str, list[str]]] = {
         "hidden.sum()",
         ["`hidden` gets a gradient this way too: no detach any more (model.py:22)"],
     ),
-    "add a detach": (
-        "@ w2",
-        "@ w2.detach()",
-        ["`w2` no longer gets a gradient: detach at line 23 of model.py"],
-    ),
+    "add a detach": ("@ w2", "@ w2.detach()", ["`w2` no longer gets a gradient: detach at line 23 of model.py"]),
     "freeze a leaf": (
         "w2 = torch.ones(3, requires_grad=True)",
         "w2 = torch.ones(3)",
@@ -81,26 +77,14 @@ MUTATIONS: dict[str, tuple[str, str, list[str]]] = {
         "torch.tanh(torch.relu(x @ w1))",
         ["forward gained a `relu` (model.py:21), on `mm`"],
     ),
-    "leave an operation out": (
-        "torch.tanh(x @ w1)",
-        "x @ w1",
-        ["forward lost a `tanh`"],
-    ),
-    "take another operation": (
-        "torch.tanh(x",
-        "torch.sigmoid(x",
-        ["`tanh` became `sigmoid` (model.py:21)"],
-    ),
+    "leave an operation out": ("torch.tanh(x @ w1)", "x @ w1", ["forward lost a `tanh`"]),
+    "take another operation": ("torch.tanh(x", "torch.sigmoid(x", ["`tanh` became `sigmoid` (model.py:21)"]),
     "add an operation inside the custom backward": (
         "return grad_output * 3 * x ** 2",
         "return (grad_output * 3 * x ** 2).exp()",
         ["backward of `Cube` (model.py:24) gained an `exp`"],
     ),
-    "softmax along another dimension": (
-        "dim=1",
-        "dim=0",
-        ["`softmax` (model.py:23) is called with dim=0, not dim=1"],
-    ),
+    "softmax along another dimension": ("dim=1", "dim=0", ["`softmax` (model.py:23) is called with dim=0, not dim=1"]),
     "another exponent": (
         "slope.pow(2)",
         "slope.pow(4)",
@@ -121,11 +105,7 @@ MUTATIONS: dict[str, tuple[str, str, list[str]]] = {
         "loss.backward(inputs=[w1, x])",
         ["`w2` no longer gets a gradient"],
     ),
-    "another reduction": (
-        "cubed.mean()",
-        "cubed.sum()",
-        ["`mean` became `sum` (model.py:26)"],
-    ),
+    "another reduction": ("cubed.mean()", "cubed.sum()", ["`mean` became `sum` (model.py:26)"]),
     "another step": (
         "loss.backward()",
         "loss.backward()\n(w2 * 2).sum().backward()",
@@ -163,11 +143,7 @@ loss.backward()
 """
 
 UNRECORDED: dict[str, tuple[str, str, list[str]]] = {
-    "add a detach": (
-        "* h)",
-        "* h.detach())",
-        ["`h` no longer gets a gradient this way: detach at line 7 of model.py"],
-    ),
+    "add a detach": ("* h)", "* h.detach())", ["`h` no longer gets a gradient this way: detach at line 7 of model.py"]),
     "compute with what was detached": (
         "* h)",
         "* (h.detach() + 1))",
@@ -224,11 +200,7 @@ UNRECORDED: dict[str, tuple[str, str, list[str]]] = {
         "torch.set_grad_enabled(True)",
         ["`h` no longer gets a gradient: no_grad at line 9 of model.py"],
     ),
-    "a mask elsewhere": (
-        "drop(h) * h",
-        "drop(h) * h + drop(w)",
-        ["forward gained a `mul` and an `add` (model.py:7)"],
-    ),
+    "a mask elsewhere": ("drop(h) * h", "drop(h) * h + drop(w)", ["forward gained a `mul` and an `add` (model.py:7)"]),
     "a second mask": (
         "drop(h)",
         "drop(drop(h))",

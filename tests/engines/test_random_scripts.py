@@ -24,11 +24,7 @@ SETTINGS = replace(
     views=VIEWS,
     include=tuple(part for part in HOLDS if part not in ("values", "formulas", "untracked")),
 )
-EVERYTHING = replace(
-    SETTINGS,
-    views=VIEWS[:3],
-    include=(*SETTINGS.include, "untracked"),
-)
+EVERYTHING = replace(SETTINGS, views=VIEWS[:3], include=(*SETTINGS.include, "untracked"))
 COUNT, PART = 200, 25
 ROUTED = int(os.environ.get("AUTOGRAPH_ROUTED", "25"))
 """So many scripts of integers, masks and routing."""

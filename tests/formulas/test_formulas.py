@@ -63,10 +63,7 @@ READ = {
             "dloss/db = mean(softmax(z, dim=1) - onehot(t, 4), dim=0)",
         ],
     ),
-    "the gradient that a script gives": (
-        VECTOR + "y = x * 3\ny.backward(torch.ones(3))",
-        ["y = 3x", "dy/dx = 3v"],
-    ),
+    "the gradient that a script gives": (VECTOR + "y = x * 3\ny.backward(torch.ones(3))", ["y = 3x", "dy/dx = 3v"]),
 }
 
 

@@ -76,31 +76,31 @@ def _is_custom(cls: type[Node]) -> bool:
     return function is not None and function.__module__.partition(".")[0] not in _SERVED
 
 
+_MODES: dict[str, Any] = {
+    "grad": True,
+    "inference": False,
+    "saved_hooks": (),
+    "anomaly": False,
+    "current": None,
+    "autocast": None,
+    "rehearses": True,
+}
+"""The modes that the thread has within `unseen`."""
+
+
 @contextlib.contextmanager
 def unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
     """Within the block: this observer, no hooks, default modes; nothing printed, and all put back afterwards."""
-    modes = ("grad", "inference", "saved_hooks", "anomaly", "current", "autocast", "rehearses")
-    before = (
-        process_state.observer,
-        process_state.special,
-        process_state.passed,
-        {name: getattr(thread_state, name) for name in modes},
-    )
+    before = process_state.observer, process_state.special, process_state.passed
+    modes = {name: getattr(thread_state, name) for name in _MODES}
     extras = [(node, node._ag_extra) for node in nodes if node._ag_extra is not None]
     metas = [(meta, meta.hooks) for meta in _leaf_metas(nodes) if meta.hooks]
     quiet = io.StringIO()
     try:
         process_state.observer, process_state.special = observer, int(process_state.float8)
         process_state.passed = None  # what runs here ends no step
-        (
-            thread_state.grad,
-            thread_state.inference,
-            thread_state.saved_hooks,
-            thread_state.anomaly,
-            thread_state.current,
-            thread_state.autocast,
-            thread_state.rehearses,
-        ) = True, False, (), False, None, None, True
+        for name, value in _MODES.items():
+            setattr(thread_state, name, value)
         for node, extra in extras:
             node._ag_extra = Extra()
             node._ag_extra.versions = extra.versions
@@ -117,9 +117,8 @@ def unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     finally:
-        process_state.observer, special, process_state.passed, kept = before
-        process_state.special = special
-        for name, value in kept.items():
+        process_state.observer, process_state.special, process_state.passed = before
+        for name, value in modes.items():
             setattr(thread_state, name, value)
         for node, extra in extras:
             node._ag_extra = extra

@@ -11,7 +11,7 @@ import numpy as np
 
 from autograph_cli.engines.checkpoints import held_by
 from autograph_cli.engines.protocol import Output
-from autograph_cli.engines.values import Text, places, saved_value, shown
+from autograph_cli.engines.values import Text, places, saved_value, shared_bytes, shown
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.graph.records import HELD, PACKED
 from autograph_cli.torch._arrays import storages as memory
@@ -397,24 +397,15 @@ def leaf_bytes(leaves: Iterable[Tensor]) -> tuple[int, int]:
 
 def bytes_of(tensors: Iterable[Tensor]) -> int:
     """The bytes of tensors; memory that several of them share counts once."""
-    sizes: dict[int, int] = {}
-    for tensor in tensors:
-        raw = tensor._ag_raw
-        position = id(owner(raw))
-        size = raw.nbytes if hasattr(raw, "nbytes") else raw.values.nbytes + raw.positions.nbytes
-        if size > sizes.get(position, -1):
-            sizes[position] = size
-    return sum(sizes.values())
+    arrays = [tensor._ag_raw for tensor in tensors]
+    return shared_bytes(
+        (id(owner(raw)), raw.nbytes if hasattr(raw, "nbytes") else raw.values.nbytes + raw.positions.nbytes)
+        for raw in arrays
+    )
 
 
 def bytes_kept(nodes: Iterable[Node]) -> int:
     """The bytes that these nodes keep; memory that several of them share counts once, what is on `meta` not at all."""
-    sizes: dict[int, int] = {}
-    for node in nodes:
-        for _, item, _ in _items(node):
-            item = without_hooks(item)
-            raw = None if isinstance(item, Packed) else getattr(item, "_ag_raw", None)
-            if raw is not None and raw.__class__ is not Meta:
-                position = id(owner(raw))
-                sizes[position] = max(sizes.get(position, 0), raw.nbytes)
-    return sum(sizes.values())
+    items = (without_hooks(item) for node in nodes for _, item, _ in _items(node))
+    arrays = [getattr(item, "_ag_raw", None) for item in items if not isinstance(item, Packed)]
+    return shared_bytes((id(owner(raw)), raw.nbytes) for raw in arrays if raw is not None and raw.__class__ is not Meta)

@@ -33,17 +33,16 @@ from autograph_cli.engines.pytorch.nodes import Given, Nodes
 from autograph_cli.engines.pytorch.notes import asked, note_of
 from autograph_cli.engines.pytorch.order import nodes_run
 from autograph_cli.engines.pytorch.private import (
-    PARAMETER,
     batch_of,
     current_node,
     history,
     is_recomputing,
     is_within_transform,
-    own_methods,
     sequence_number,
     untouched,
 )
 from autograph_cli.engines.pytorch.private_compiler import graph_breaks, uncounted
+from autograph_cli.engines.pytorch.private_replaced import PARAMETER, own_methods
 from autograph_cli.graph import Source
 
 _NOT_OF_NUMBERS = ("size", "dtype", "layout", "device", "pin_memory")
@@ -254,7 +253,7 @@ class PyTorch(Nodes, Measuring):
             self.listener.untracked("copy_", NodeType("", "copy_"), [whole], (before, self._take(source)), None, ())
 
     def aliased(self, operation: str, tensor: Any, result: Any) -> None:
-        """An alias of a tensor was made, which is seen at the method: see `private.watch_methods`."""
+        """An alias of a tensor was made, which is seen at the method: see `private_replaced.watch_methods`."""
         if operation == PARAMETER:
             if self.listener.noting:
                 self.listener.becomes(result, tensor)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from autograph_cli.engines.protocol import Applied
-from autograph_cli.engines.pytorch import collectives, private, private_compiler
+from autograph_cli.engines.pytorch import collectives, private, private_compiler, private_replaced
 from autograph_cli.engines.pytorch.notes import asked
 from autograph_cli.engines.values import places
 
@@ -104,11 +104,11 @@ def follow(engine: PyTorch, on: bool) -> None:
         return
     if on:
         _process.follows = True
-        private.replace_apply(_apply)
-        private.replace_call(_call)
-        private.watch_methods(_hooked, _aliased)
-        private.replace_apart(_apart, _carrying)
-        private.replace_delayed_error(_refused)
+        private_replaced.replace_apply(_apply)
+        private_replaced.replace_call(_call)
+        private_replaced.watch_methods(_hooked, _aliased)
+        private_replaced.replace_apart(_apart, _carrying)
+        private_replaced.replace_delayed_error(_refused)
         _thread.engine = None
         here()
     else:
@@ -118,11 +118,11 @@ def follow(engine: PyTorch, on: bool) -> None:
 
 def _stop() -> None:
     _process.follows, _process.exchanges = False, ()
-    private.replace_apply(None)
-    private.replace_call(private.call_module)
-    private.watch_methods(None, None)
-    private.replace_apart(None, None)
-    private.replace_delayed_error(None)
+    private_replaced.replace_apply(None)
+    private_replaced.replace_call(private_replaced.call_module)
+    private_replaced.watch_methods(None, None)
+    private_replaced.replace_apart(None, None)
+    private_replaced.replace_delayed_error(None)
     _thread.engine = None
     private.intercepted(False)
 
@@ -383,7 +383,7 @@ def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
     engine = here()
     applies = None if engine is None else _applies(engine, (*args, *kwargs.values()))
     with unheard() if private_compiler.is_compiled(cls) else contextlib.nullcontext():
-        result = private.apply_function(cls, *args, **kwargs)
+        result = private_replaced.apply_function(cls, *args, **kwargs)
     if engine is not None and applies is not None and _process.follows:
         with unheard():
             engine.tell(engine.applied, cls.__name__, applies, result)
@@ -403,12 +403,12 @@ def _applies(engine: PyTorch, values: Iterable[Any]) -> Applied | None:
 def _call(module: Any, *args: Any, **kwargs: Any) -> Any:
     """Calls a module, and notes that it is being called."""
     if _is_compiling():
-        return private.call_module(module, *args, **kwargs)
+        return private_replaced.call_module(module, *args, **kwargs)
     here()
     calls = _thread.calls
     depth = len(calls)
     calls.append(Call(next(_call_numbers), module, args, kwargs))
     try:
-        return private.call_module(module, *args, **kwargs)
+        return private_replaced.call_module(module, *args, **kwargs)
     finally:
         del calls[depth:]

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from autograph_cli.engines.pytorch import hooks, private, private_compiler
+from autograph_cli.engines.pytorch import hooks, private, private_compiler, private_replaced
 from autograph_cli.engines.pytorch.saved import is_custom, is_packed, until_broken
 
 
@@ -31,12 +31,12 @@ def listen() -> None:
     """Hear of every pass from now on."""
     global _original
     _original = private.run_backward()
-    private.replace_run_backward(_run_backward)
+    private_replaced.replace_run_backward(_run_backward)
 
 
 def listen_no_more() -> None:
     """Hear of none."""
-    private.replace_run_backward(_original)
+    private_replaced.replace_run_backward(_original)
 
 
 def attach(engine: Any) -> Any:

@@ -12,7 +12,7 @@ import torch
 from autograph_cli.engines.checkpoints import held_by
 from autograph_cli.engines.protocol import Output
 from autograph_cli.engines.pytorch.private import opened, packing
-from autograph_cli.engines.values import Text, saved_value
+from autograph_cli.engines.values import Text, saved_value, shared_bytes
 from autograph_cli.graph import Saved, TensorType, records
 from autograph_cli.graph.records import HELD
 
@@ -239,11 +239,7 @@ def storages(tensors: Iterable[Any]) -> list[int]:
 
 def bytes_of(tensors: Iterable[Any]) -> int:
     """The bytes of tensors; memory that several of them share counts once."""
-    sizes: dict[int, int] = {}
-    for tensor in tensors:
-        place = storage_of(tensor)
-        sizes[place] = max(sizes.get(place, 0), size_of(tensor))
-    return sum(sizes.values())
+    return shared_bytes((storage_of(tensor), size_of(tensor)) for tensor in tensors)
 
 
 def leaf_bytes(leaves: Iterable[Any]) -> tuple[int, int]:

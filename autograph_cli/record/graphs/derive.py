@@ -59,13 +59,7 @@ class Derivations:
     custom Functions are in the graph."""
 
     def __init__(
-        self,
-        log: EventLog,
-        sources: Sources,
-        look_back: Callable[[], None],
-        measures: Measures | None,
-        *,
-        custom: bool,
+        self, log: EventLog, sources: Sources, look_back: Callable[[], None], measures: Measures | None, *, custom: bool
     ) -> None:
         self._log, self._sources, self._look_back, self._measures = log, sources, look_back, measures
         self._custom = custom

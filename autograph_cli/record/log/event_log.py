@@ -17,28 +17,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from autograph_cli.engines.held import ById, Drawn, Held
-from autograph_cli.engines.protocol import (
-    BackwardCall,
-    CollectiveCall,
-    Engine,
-    Listener,
-    ModuleCall,
-    Output,
-)
+from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Engine, Listener, ModuleCall, Output
 from autograph_cli.graph import Saved
-from autograph_cli.record.log import forgetting, gradients
-from autograph_cli.record.log.changes import (
-    Alias,
-    changed_through,
-    current,
-    free_base,
-    last,
-    latest,
-    mark_changed,
-    output_of,
-    shares,
-    whole_of,
-)
+from autograph_cli.record.log import changes, forgetting, gradients
+from autograph_cli.record.log.changes import Alias, free_base, output_of
 from autograph_cli.record.log.data import Data, Facts
 from autograph_cli.record.log.events import (
     INPUT,
@@ -198,7 +180,7 @@ class EventLog:
             same = len(known) == len(calls) and known[-1].serial == calls[-1].number
             call = known[-1] if same else self.modules.enter(known, calls)
         if self.changed:
-            args = tuple([last(self, output) for output in args])
+            args = tuple([changes.last(self, output) for output in args])
         site = site_of(_getframe(2), None if within is None else within.site)
         self.count = count = self.count + 1
         self.newest_key = number
@@ -242,22 +224,10 @@ class EventLog:
         call, owner = self._belongs(variable)
         drawn = self._origin(variable)
         at = () if drawn is None else drawn.sites
-        self.add(
-            Event(
-                self.count,
-                number,
-                LEAF,
-                ref,
-                cls,
-                like,
-                parent=parent,
-                made_by=made_by,
-                made_at=at,
-                call=call,
-                owner=owner,
-            ),
-            drawn,
+        event = Event(
+            self.count, number, LEAF, ref, cls, like, parent=parent, made_by=made_by, made_at=at, call=call, owner=owner
         )
+        self.add(event, drawn)
         self.newest_key = max(number, self.newest_key)
         if held is not None and held.number < 0:
             self.leaves[held.number] = number
@@ -297,9 +267,8 @@ class EventLog:
             self.drawn.pop(id(tensor), None)
         op, at = ("", ()) if drawn is None else (drawn.op, drawn.sites)
         like = engine.like(tensor)
-        self.add(
-            Event(self.count, key, kind, ref, None, like, op=op, made_at=at, call=call, owner=owner, base=output), drawn
-        )
+        event = Event(self.count, key, kind, ref, None, like, op=op, made_at=at, call=call, owner=owner, base=output)
+        self.add(event, drawn)
         self.tensors[id(tensor)] = Held(ref, key)
         if owner:
             self.borrowed.add(key, self.modules.name(tensor))
@@ -378,7 +347,7 @@ class EventLog:
         engine, thread = self.engine, self.thread
         step = thread.step
         if self.shared:
-            outputs = [output if (whole := whole_of(self, output)) is None else whole for output in outputs]
+            outputs = [output if (whole := changes.whole_of(self, output)) is None else whole for output in outputs]
         given, args = args, gradients.of_this_step(self, args)
         first = outputs[0]
         base = given[0] if given and not args and free_base(self, first) is not None else None
@@ -401,11 +370,11 @@ class EventLog:
         in_place = name.endswith("_")
         for nr, output in enumerate(outputs):
             if in_place and engine.is_tracked(output):
-                mark_changed(self, output, output_of(-count, nr))
+                changes.mark_changed(self, output, output_of(-count, nr))
             else:
                 self._hold(step, output, -count, nr)
                 if in_place:
-                    changed_through(self, output, output_of(-count, nr))
+                    changes.changed_through(self, output, output_of(-count, nr))
         if len(self.known) > self.limits.events:
             forgetting.sweep(self)
 
@@ -516,7 +485,7 @@ class EventLog:
     def known_as(self, tensor: Any, found: Held) -> Output:
         """Return what a tensor is known as now that was told of as `found`."""
         output = output_of(found.number, found.nr)
-        return output if found.number >= 0 or not self.thread.step.changed else latest(self, tensor, output)
+        return output if found.number >= 0 or not self.thread.step.changed else changes.latest(self, tensor, output)
 
     def minds(self, tensor: Any) -> bool:
         """Return whether a change of a tensor with a gradient, outside of autograd, is told: not of a leaf that the
@@ -526,13 +495,7 @@ class EventLog:
         held = self.held(tensor)
         return held is not None and self.step.uses(held)
 
-    def now(self, tensor: Any, output: Output) -> Output:
-        """Return what a tensor with a gradient, known as `output`, holds after changes outside of autograd."""
-        return current(self, tensor, output)
-
-    def shares(self, made: Any, tensor: Any) -> None:
-        """`made` is over the memory of `tensor`."""
-        shares(self, made, tensor)
+    now, shares = changes.current, changes.shares
 
     # -- names
 

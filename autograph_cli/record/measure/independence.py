@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import copy
 import io
 import linecache
 import re
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from types import FrameType
 from typing import Any
@@ -27,6 +25,7 @@ from msgspec import Struct
 from autograph_cli.engines.protocol import Engine, ModuleCall
 from autograph_cli.graph import Source
 from autograph_cli.graph.errors import message
+from autograph_cli.record.measure.called_again import Call, Model, copied, differs, exchanged, with_graph
 from autograph_cli.record.names.modules import parts
 from autograph_cli.record.names.source_locations import USER, is_of_script, kind_of
 
@@ -42,7 +41,6 @@ _SHIFTS = (("[:, :-1]", "[:, 1:]"), ("[:-1]", "[1:]"))
 LARGEST = 1 << 20
 """Inputs with more numbers are not kept."""
 TRIES = 3
-CLOSE = 1e-5
 
 
 class Influence(Struct, frozen=True):
@@ -53,16 +51,6 @@ class Influence(Struct, frozen=True):
     `in order` where it is not, `input`, `parameter`; or `unchecked`."""
     said: str
     source: Source | None = None
-
-
-@dataclass
-class Call:
-    """The first call of a model with gradients: it, and what it was given."""
-
-    module: Any
-    name: str
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any] = field(default_factory=dict)
 
 
 class Calls:
@@ -77,7 +65,7 @@ class Calls:
         module = call.module
         new = id(module) not in self._found and len(self._found) < MODELS
         if new and self._engine.namespace.is_grad_enabled() and _learns(module):
-            given = (_changed(each, self._engine.tensor, self._array) for each in (call.args, call.kwargs))
+            given = (exchanged(each, self._engine.tensor, self._array) for each in (call.args, call.kwargs))
             self._found[id(module)] = module, type(module).__name__, *given
 
     def _array(self, x: Any) -> _Array:
@@ -98,7 +86,7 @@ class Calls:
         for module, name, args, kwargs in self._found.values():
             quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
             try:
-                again = (_changed(given, _Array, lambda x: x.again(torch)) for given in (args, kwargs))
+                again = (exchanged(given, _Array, lambda x: x.again(torch)) for given in (args, kwargs))
                 call = Call(module, name, *again)
                 with quiet[0], quiet[1], warnings.catch_warnings(), _as_in_training(torch):
                     warnings.simplefilter("ignore")
@@ -136,15 +124,6 @@ class _Array:
         return torch.from_numpy(self.numbers.copy()).to(self.dtype)
 
 
-def _changed(value: Any, cls: type, change: Callable[[Any], Any]) -> Any:
-    """Return a value with all that is of a class changed, in plain containers as well."""
-    if isinstance(value, cls):
-        return change(value)
-    if type(value) in (tuple, list):
-        return type(value)(_changed(part, cls, change) for part in value)
-    return {key: _changed(part, cls, change) for key, part in value.items()} if type(value) is dict else value
-
-
 def _line(file: str, number: int) -> str:
     return linecache.getline(file, number).strip()
 
@@ -152,88 +131,6 @@ def _line(file: str, number: int) -> str:
 def _learns(module: Any) -> bool:
     every = (x for _, part in parts(module) for x in getattr(part, "_parameters", {}).values())
     return any(x is not None and x.requires_grad for x in every)
-
-
-def _copied(torch: Any, value: Any) -> Any:
-    return _changed(value, torch.Tensor, lambda x: x.detach().clone())
-
-
-class Model:
-    """A copy of a model in evaluation mode, to be called with changed inputs."""
-
-    def __init__(self, torch: Any, call: Call, text: Callable[[str, int], str]) -> None:
-        self.torch, self.call, self.text = torch, call, text
-        self.module = copy.deepcopy(call.module).eval()
-        given: list[tuple[int | str, Any]] = [*enumerate(call.args), *call.kwargs.items()]
-        self.given = [(n, arg) for n, arg in given if isinstance(arg, torch.Tensor) and arg.numel() > 1]
-        self.inner: list[Any] = []
-        """The results of its last part that are more than single numbers, in the last call."""
-        for part in self.module.modules():
-            if part is not self.module:
-                part.register_forward_hook(self._made)
-
-    def _made(self, module: Any, args: Any, result: Any) -> None:
-        self.inner = [one for one in tensors(self.torch, result) if one.dim() > 1] or self.inner
-
-    def run(self, position: int | str | None = None, value: Any = None, trace: Any = None) -> list[Any]:
-        """The tensors of its result, with one argument replaced; single numbers, as its loss, come last, and where it
-        returns nothing else, what its last part made comes first."""
-        self.inner = []
-        with self.torch.no_grad():
-            previous = sys.gettrace()
-            if trace is not None:
-                sys.settrace(trace)
-            try:
-                made = tensors(self.torch, self.call_with(position, value))
-                parts = self.inner if all(one.dim() == 0 for one in made) else []
-                return [*parts, *sorted(made, key=lambda one: one.dim() == 0)]
-            finally:
-                if trace is not None:
-                    sys.settrace(previous)
-
-    def call_with(self, position: int | str | None, value: Any) -> Any:
-        """Return what it makes, with one argument replaced."""
-        args = [value if n == position else _copied(self.torch, arg) for n, arg in enumerate(self.call.args)]
-        kwargs = {n: value if n == position else _copied(self.torch, arg) for n, arg in self.call.kwargs.items()}
-        self.torch.manual_seed(0)
-        return self.module(*args, **kwargs)
-
-    def changed(self, value: Any, dim: int, at: int) -> Any:
-        """The tensor with the part at this place of a dimension replaced by other numbers."""
-        other = value.clone()
-        part = other.select(dim, at)
-        part.copy_(self.others(value, part))
-        return other
-
-    def others(self, value: Any, part: Any) -> Any:
-        """Other numbers of the same kind for a part of a tensor."""
-        if value.dtype.is_floating_point:
-            return part * -1.5 + 0.7
-        if value.dtype == self.torch.bool:
-            return ~part
-        low, high = int(value.min()), int(value.max())
-        return (part - low + 1) % (high - low + 1) + low
-
-
-def tensors(torch: Any, value: Any) -> list[Any]:
-    """The tensors of floating point in a result."""
-    if isinstance(value, torch.Tensor):
-        return [value.detach()] if value.dtype.is_floating_point else []
-    return [found for part in _parts_of(value) for found in tensors(torch, part)]
-
-
-def _parts_of(value: Any) -> list[Any]:
-    """Return what a container holds, or the tensors in an object, as those of a distribution."""
-    if isinstance(value, (dict, tuple, list)):
-        return list(value.values() if isinstance(value, dict) else value)
-    own = getattr(value, "__dict__", None)
-    return [part for part in own.values() if hasattr(part, "grad_fn")] if type(own) is dict else []
-
-
-def differs(one: Any, other: Any) -> Any:
-    """Return where two tensors differ by more than rounding."""
-    scale = float(one.abs().max()) if one.numel() else 0.0
-    return (one - other).abs() > CLOSE * max(scale, 1e-30)
 
 
 def influences(torch: Any, call: Call, text: Callable[[str, int], str], slow: float = inf) -> Iterator[Influence]:
@@ -397,7 +294,7 @@ def _mixed_in(model: Model, number: int | str, given: Any, dim: int, over: int) 
         return 0
     value = given.clone().requires_grad_()
     with torch.enable_grad():
-        made = _with_graph(torch, model.call_with(number, value))
+        made = with_graph(torch, model.call_with(number, value))
         if not made or made[0].dim() <= over:
             return 0
         (grad,) = torch.autograd.grad(made[0].select(over, 0).sum(), value, allow_unused=True)
@@ -516,11 +413,11 @@ def _parameters(model: Model) -> Iterator[Influence]:
             args = [
                 arg * (1 + turn) + torch.randn_like(arg) * turn
                 if isinstance(arg, torch.Tensor) and arg.dtype.is_floating_point
-                else _copied(torch, arg)
+                else copied(torch, arg)
                 for arg in model.call.args
             ]
             with torch.enable_grad():
-                made = _with_graph(torch, model.module(*args, **_copied(torch, model.call.kwargs)))
+                made = with_graph(torch, model.module(*args, **copied(torch, model.call.kwargs)))
                 total = sum((one * torch.randn_like(one)).sum() for one in made)
                 if not silent or not made or not total.requires_grad:
                     continue
@@ -542,9 +439,3 @@ def _made(model: Model, name: str) -> Source | None:
         found = _written(model, module, part) or found
         module = getattr(module, part)
     return found
-
-
-def _with_graph(torch: Any, value: Any) -> list[Any]:
-    if isinstance(value, torch.Tensor):
-        return [value] if value.requires_grad else []
-    return [one for part in _parts_of(value) for one in _with_graph(torch, part)]

@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from autograph_cli.engines.protocol import BackwardCall, Inside, NodeFacts, key_of, number_of
-from autograph_cli.graph.records import (
-    Exact,
-    Flow,
-    Graph,
-    Measured,
-    Number,
-    Run,
-    Values,
-)
+from autograph_cli.graph.records import Exact, Flow, Graph, Measured, Number, Run, Values
 from autograph_cli.graph.trace import Profile
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import INPUT, LEAF, BackwardEvent, Event
@@ -154,6 +146,7 @@ class _Here(threading.local):
     took: tuple[Any, int, Time, int] = None, 0, 0, 0
     """The operation that was computed last, when it began, its nanoseconds, and its floating-point operations."""
     opened: Inside | None = None
+    """Gathers the operations of the node that is running."""
     fresh: Sequence[Held] = ()
     """The memory that it made."""
     watch: _Watch | None = None
@@ -207,15 +200,6 @@ class Measures:
         found: Found = step.found
         return found
 
-    @property
-    def opened(self) -> Inside | None:
-        """Return what gathers the operations of the node that is running."""
-        return self.here.opened
-
-    @opened.setter
-    def opened(self, inside: Inside | None) -> None:
-        self.here.opened = inside
-
     def start(self) -> None:
         """See every operation from now on, if that is needed."""
         if not self._hooked:
@@ -267,8 +251,9 @@ class Measures:
                 if self.checks is not None:
                     self.checks.computed(op, args, words or {}, outputs)
                 self._computed(op, args, outputs, nanoseconds)
-                if self.opened is not None and self.engine.runs() is self.opened.node:
-                    self.opened.computed(op, args, outputs)
+                inside = self.here.opened
+                if inside is not None and self.engine.runs() is inside.node:
+                    inside.computed(op, args, outputs)
             except Exception as error:
                 self.log.failed(error)
 
@@ -468,11 +453,11 @@ class _Watch:
             measures.allocations.see(several, "gradient", self.number)
         if "inside" in measures.kinds and not engine.adds_up(node) and self.number not in found.inside:
             said = summary if "values" in measures.kinds else None
-            self.opened, self.outer = engine.inside(node, grad, said), measures.opened
-            measures.opened = self.opened
+            self.opened, self.outer = engine.inside(node, grad, said), measures.here.opened
+            measures.here.opened = self.opened
             if self.opened is not None and engine.operation_of(node) is not None:
                 self.opened.run(grad)
-                measures.opened = self.outer
+                measures.here.opened = self.outer
         self.outer_watch, measures.here.watch = measures.here.watch, self
         self.mark = engine.mark(several) if "time" in measures.kinds else None
 
@@ -496,5 +481,5 @@ class _Watch:
             found.runs.setdefault(number, []).append((self.since, max(took, 0) if late is None else late, self.flops))
         if self.opened is not None:
             found.inside.setdefault(number, self.opened.graph())
-            measures.opened, self.opened = self.outer, None
+            measures.here.opened, self.opened = self.outer, None
         self.number = None

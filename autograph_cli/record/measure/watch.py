@@ -89,9 +89,7 @@ class Watch:
         """All that was seen, by parameter in the order in which they were met; what has no name is numbered."""
         return tuple(
             Watched(
-                known.name or f"parameter {number}",
-                kind,
-                tuple([tuple(map(Number, row)) for row in known.rows[kind]]),
+                known.name or f"parameter {number}", kind, tuple([tuple(map(Number, row)) for row in known.rows[kind]])
             )
             for number, known in enumerate(self._known.values())
             for kind in KINDS

@@ -239,8 +239,7 @@ class _Reader(ast.NodeVisitor):
         self._optionally(forgiven, (*node.body, *node.orelse))
         self.visit_all((*node.handlers, *node.finalbody))
 
-    def visit_TryStar(self, node: ast.TryStar) -> None:
-        self.visit_Try(node)
+    visit_TryStar = visit_Try
 
     def visit_If(self, node: ast.If) -> None:
         self.visit(node.test)

@@ -28,10 +28,7 @@ _LIBRARY = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib
 _PACKAGES = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("purelib", "platlib"))
 _RUNNER = os.path.join(_OURS, "record", "run", "runner.py")
 _NOTEBOOK = os.path.join("IPython", "core", "interactiveshell.py")
-_PASSES = (
-    os.path.join(_OURS, "torch", "_core", "backward.py"),
-    os.path.join(_OURS, "engines", "pytorch", "passes.py"),
-)
+_PASSES = (os.path.join(_OURS, "torch", "_core", "backward.py"), os.path.join(_OURS, "engines", "pytorch", "passes.py"))
 _engines: set[str] = set()
 """The folders of other engines' own code."""
 

@@ -6,14 +6,7 @@ import contextlib
 import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from types import (
-    BuiltinFunctionType,
-    FrameType,
-    FunctionType,
-    GetSetDescriptorType,
-    MemberDescriptorType,
-    ModuleType,
-)
+from types import BuiltinFunctionType, FrameType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from autograph_cli.record.names.source_locations import USER, kind_of
@@ -23,23 +16,8 @@ if TYPE_CHECKING:
     from autograph_cli.engines.protocol import Output
     from autograph_cli.record.log.event_log import EventLog
 
-OPAQUE = frozenset(
-    (
-        str,
-        bytes,
-        bool,
-        int,
-        float,
-        complex,
-        type(None),
-        range,
-        slice,
-        type,
-        ModuleType,
-        FunctionType,
-        BuiltinFunctionType,
-    )
-)
+_PLAIN = (str, bytes, bool, int, float, complex, type(None), range, slice)
+OPAQUE = frozenset((*_PLAIN, type, ModuleType, FunctionType, BuiltinFunctionType))
 """Types of values in which there is no tensor."""
 _DEPTH = 2
 """The most containers that are opened, one inside the other."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import importlib.util
 import io
 import linecache
@@ -16,7 +17,7 @@ from collections.abc import Callable, Collection, Generator, Iterator
 from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, Literal, NoReturn, Protocol, TypeVar
+from typing import Any, Literal, NoReturn, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -89,6 +90,7 @@ class RecorderLike(Protocol):
 Script = tuple[CodeType, dict[str, Any]]
 """The code to execute, and its globals."""
 Ended = TypeVar("Ended")
+Given = ParamSpec("Given")
 Session = Generator[Script, BaseException | None, Ended]
 """The run of a script: it yields the code to execute, so that this is done near the bottom of the stack."""
 
@@ -158,16 +160,14 @@ def driven(session: Session[Ended]) -> Ended:
     return found
 
 
-def run(
-    target: Target,
-    *,
-    before: Callable[[], None] | None = None,
-    after: Callable[[Result], None] | None = None,
-    until_exit: bool = False,
-    served: bool = True,
-) -> Result:
-    """Run the target as `__main__` and return how it ended; what it raises is printed, its own frames only."""
-    return driven(running(target, before=before, after=after, until_exit=until_exit, served=served))
+def _whole(session: Callable[Given, Session[Ended]]) -> Callable[Given, Ended]:
+    """Return a function that makes such a session and returns what it returns."""
+
+    @functools.wraps(session)
+    def whole(*args: Given.args, **kwargs: Given.kwargs) -> Ended:
+        return driven(session(*args, **kwargs))
+
+    return whole
 
 
 def running(
@@ -209,22 +209,8 @@ def running(
         return result
 
 
-def record(
-    target: Target,
-    steps: str = "first,last",
-    *,
-    recorder: RecorderLike | None = None,
-    until_exit: bool = False,
-    record: Collection[str] = (),
-    watch: Collection[str] = (),
-    engine: str = "builtin",
-    each: bool = True,
-) -> tuple[Result, Trace]:
-    """Run the target under a recorder; the trace holds what was recorded, up to the failure if there was one."""
-    session = recording(
-        target, steps, recorder=recorder, until_exit=until_exit, record=record, watch=watch, engine=engine, each=each
-    )
-    return driven(session)
+run = _whole(running)
+"""Run the target as `__main__` and return how it ended; what it raises is printed, its own frames only."""
 
 
 def recording(
@@ -252,15 +238,8 @@ def recording(
     finish = recorder.finish
 
     def after(result: Result) -> None:
-        traces.append(
-            replace(
-                finish(result.scope),
-                failure=result.failure,
-                failed_at=result.failed_at,
-                details=result.details,
-                digest=digest,
-            )
-        )
+        told = {name: getattr(result, name) for name in ("failure", "failed_at", "details")}
+        traces.append(replace(finish(result.scope), digest=digest, **told))
 
     if target.kind == "file" and target.source is None:
         target = replace(target, source=read(target))
@@ -269,6 +248,10 @@ def recording(
     with contextlib.nullcontext() if until_exit else connection.kept():
         result = yield from running(target, before=recorder.start, after=after, until_exit=until_exit, served=served)
     return result, traces[0]
+
+
+record = _whole(recording)
+"""Run the target under a recorder; the trace holds what was recorded, up to the failure if there was one."""
 
 
 def read(target: Target) -> bytes:

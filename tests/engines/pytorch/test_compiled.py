@@ -125,9 +125,7 @@ def test_operations_are_those_that_a_backend_is_given(function: Any, dynamic: bo
 
     plain = run(
         aot_autograd(
-            fw_compiler=backend,
-            partition_fn=min_cut_rematerialization_partition,
-            keep_inference_input_mutations=True,
+            fw_compiler=backend, partition_fn=min_cut_rematerialization_partition, keep_inference_input_mutations=True
         )
     )
     torch._dynamo.reset()

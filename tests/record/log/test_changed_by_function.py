@@ -27,10 +27,7 @@ w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 """
 """`Scale` changes its first input; the lines below are run after it."""
 CASES = {
-    "a result": (
-        "h = w * 2; Scale.apply(h, w); y = h.sum()",
-        ["h = mul(w)", "h~2 = Scale(h, w)", "y = sum(h~2)"],
-    ),
+    "a result": ("h = w * 2; Scale.apply(h, w); y = h.sum()", ["h = mul(w)", "h~2 = Scale(h, w)", "y = sum(h~2)"]),
     "a second output": (
         "h = w * 2; v, o = Scale.apply(h, w, True); y = h.sum() + v.sum()",
         ["h = mul(w)", "v, h~2 = Scale(h, w)", "%3 = sum(h~2)", "%4 = sum(v)", "y = add(%3, %4)"],

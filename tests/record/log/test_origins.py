@@ -39,15 +39,9 @@ CASES: dict[str, tuple[Callable[[], Any], dict[str, str]]] = {
         lambda: (torch.randn(4) * 2 * 3 + 1).requires_grad_(),
         {"drawn": "randn", "then": "mul(2), mul(3), add(1)"},
     ),
-    "filled": (
-        lambda: torch.empty(4).uniform_(-1, 1).requires_grad_(),
-        {"drawn": "uniform_", "from": "-1", "to": "1"},
-    ),
+    "filled": (lambda: torch.empty(4).uniform_(-1, 1).requires_grad_(), {"drawn": "uniform_", "from": "-1", "to": "1"}),
     "by an initializer": (filled, {"drawn": "normal_", "mean": "0", "std": "0.02"}),
-    "two draws": (
-        lambda: nn.Parameter(torch.rand(4) + torch.randn(4)),
-        {"drawn": "rand", "then": "randn(), add()"},
-    ),
+    "two draws": (lambda: nn.Parameter(torch.rand(4) + torch.randn(4)), {"drawn": "rand", "then": "randn(), add()"}),
     "numbers": (lambda: nn.Parameter(torch.tensor([1.0, 2.0])), {"values": "[1, 2]"}),
     "computed numbers": (lambda: nn.Parameter(torch.arange(3) / 10), {"values": "[0, 0.1, 0.2]"}),
     "one number": (lambda: nn.Parameter(torch.full((4,), 0.25)), {"values": "0.25"}),

@@ -168,28 +168,22 @@ def test_no_frame_of_ours_is_shown(python: Run, folder: Path) -> None:
     assert lines[-1].startswith("autograph_cli.graph.errors.TraceError: ")
 
 
-@pytest.mark.parametrize("source", [b"# coding: nonsense\n", b"print('\xe9')\n"])
-def test_what_is_no_python_is_a_syntax_error_without_frames(python: Run, folder: Path, source: bytes) -> None:
+@pytest.mark.parametrize(
+    ("source", "said", "frames"),
+    [
+        (b"# coding: nonsense\n", "SyntaxError: ", 1),
+        (b"print('\xe9')\n", "SyntaxError: ", 1),
+        (b"def f(): f()\nf()\n", "RecursionError: maximum recursion depth exceeded", 4),
+        (b"import torchaudio\n", "torchaudio is built on PyTorch itself", 1),
+    ],
+)
+def test_an_error_is_told_by_its_last_line(python: Run, folder: Path, source: bytes, said: str, frames: int) -> None:
     (folder / "script.py").write_bytes(source)
-    result = python("-c", RUNNER, "scripts/script.py")
-    assert "SyntaxError: " in result.stderr.splitlines()[-1]
-    assert "Traceback" not in result.stderr
-    assert result.returncode == 1
-
-
-def test_endless_recursion_is_an_exception_like_any_other(python: Run, folder: Path) -> None:
-    (folder / "script.py").write_text("def f(): f()\nf()\n")
-    result = python("-c", RUNNER, "scripts/script.py")
-    assert result.stderr.splitlines()[-1].startswith("RecursionError: maximum recursion depth exceeded")
-    assert result.returncode == 1
-
-
-def test_missing_torch_module_is_one_sentence_under_the_scripts_line(python: Run, folder: Path) -> None:
-    (folder / "script.py").write_text("import torchaudio\n")
     (folder / "torchaudio.py").touch()
     result = python("-c", RUNNER, "scripts/script.py")
-    assert result.stderr.count("File ") == 1
-    assert "torchaudio is built on PyTorch itself" in result.stderr
+    assert said in result.stderr.splitlines()[-1]
+    assert result.stderr.count("File ") == frames
+    assert ("Traceback" in result.stderr) == (said != "SyntaxError: ")
     assert result.returncode == 1
 
 

@@ -33,12 +33,7 @@ def test_the_summary_is_one_line_and_that_of_the_process_that_failed(message: st
     assert summary(RuntimeError(message)) == said
 
 
-FILES = {
-    "own": os.path.join(OURS, "x.py"),
-    "library": json.__file__,
-    "package": pytest.__file__,
-    "script": "train.py",
-}
+FILES = {"own": os.path.join(OURS, "x.py"), "library": json.__file__, "package": pytest.__file__, "script": "train.py"}
 
 
 @pytest.mark.parametrize(
@@ -89,9 +84,7 @@ def raising(*_: object) -> str:
     ],
     ids=lambda members: " ".join(members),
 )
-def test_an_exception_that_cannot_be_asked_is_told(
-    members: dict[str, object],
-) -> None:
+def test_an_exception_that_cannot_be_asked_is_told(members: dict[str, object]) -> None:
     error = type("Odd", (RuntimeError,), members)("words")
     print_exception(error)
     assert summary(error).startswith("Odd: ")
