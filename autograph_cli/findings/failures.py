@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from autograph_cli.findings.calls import around, parts_of, script_parts
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
@@ -59,7 +60,7 @@ def _freed(seen: Seen) -> Iterator[Found]:
         at,
         tuple(facts),
         tuple(node.id for node in shared),
-        _above_loop(seen, shared) or _CARRIED if again else "",
+        (_above_loop(seen, shared) or _CARRIED) if again else _of_another(seen, shared, freeing),
     )
 
 
@@ -67,6 +68,24 @@ _CARRIED = (
     "Detach what is carried from one turn of the loop to the next (hidden.detach()), or build the loss again in "
     "each turn."
 )
+
+
+def _of_another(seen: Seen, shared: Sequence[Node], freeing: Pass | None) -> str:
+    """Return what to do where the first backward was for an optimizer that holds nothing of what made the shared
+    result, as that of a discriminator beside its generator's."""
+    ledger = seen.trace.ledger
+    steps = [each for each in ledger.happenings if each.kind in ("step", "backward")] if ledger is not None else []
+    steps = [two for one, two in pairwise(steps) if (one.kind, two.kind) == ("backward", "step")][-1:]
+    for node, step in zip(shared, steps, strict=False):
+        held = set(ledger.names(ledger.sets[step.given])) if ledger is not None else set()
+        leaves = [seen.names[number] for number in seen.behind([Edge(node.id)]) if seen.graph[number].kind == "leaf"]
+        if held and leaves and not any(held.intersection(names) for names in leaves) and freeing is not None:
+            name = seen.name(Edge(node.id))
+            return (
+                f"The step at {line_of(step.source)} moves nothing that made {name}: give the loss of "
+                f"{line_of(freeing.source)} {name}.detach()."
+            )
+    return ""
 
 
 def _above_loop(seen: Seen, shared: Sequence[Node]) -> str:
@@ -133,7 +152,10 @@ def _changed(seen: Seen) -> Iterator[Found]:
     nodes = (*[node.id for node, _ in kept], *([] if first is None else [first.id])) if seen is here else ()
     remedy = "Run all backward passes before the step, or compute the loss again after it." if by_optimizer else ""
     updated = bool(by_optimizer) or (target is not None and seen.graph[memory(seen, target).node].kind == "leaf")
-    if updated and len({(node.source, node.op) for node in savers}) < len(savers):
+    if updated and (total := _running(here)):
+        remedy = f"{total} holds the graphs of the turns before: call backward of the loss of this turn alone, and add "
+        remedy += "up its number, loss.item()."
+    elif updated and len({(node.source, node.op) for node in savers}) < len(savers):
         remedy = "The graph goes back to the turn before, which began with other weights: detach what is carried from "
         remedy += "one turn to the next (hidden = hidden.detach())."
     said = f"{name}, which a backward needs, was changed in place"
@@ -146,6 +168,15 @@ def _that_saved(seen: Seen, shape: tuple[int, ...]) -> Seen:
         if step.number <= seen.step.number and any(_saves(node, shape) for node in step.graph):
             return seen if step is seen.step else Seen(seen.trace, step, seen.scripts)
     return seen
+
+
+def _running(seen: Seen) -> str:
+    """The sum over turns that the failed backward call started from: each turn adds to it; empty if it is none."""
+    failed = _failed_pass(seen)
+    sums = [seen.graph[edge.node] for edge in failed.roots] if failed is not None else []
+    pairs = [(node, seen.graph[edge.node]) for node in sums for edge in node.args]
+    ours = (node for node, other in pairs if {node.op, other.op} <= {"add", "add_"} and node.source == other.source)
+    return next((seen.name(Edge(node.id)).partition("~")[0] for node in ours), "")
 
 
 def _kept(seen: Seen, shape: tuple[int, ...], place: Edge | None) -> list[tuple[Node, Edge]]:

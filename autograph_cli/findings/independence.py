@@ -10,7 +10,7 @@ from autograph_cli.findings import last_layer, reshaped, targets
 from autograph_cli.findings.book import line_that
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import shape_of
-from autograph_cli.graph import Edge, Node
+from autograph_cli.graph import Edge, Node, Source
 
 _LOADER = re.compile(r"^[^#]*DataLoader\(")
 _CAUSAL = re.compile(r"^[^#]*(triu|tril|causal|square_subsequent_mask)")
@@ -30,7 +30,7 @@ def _influences(seen: Seen) -> Iterator[Found]:
     for notice in seen.trace.notices:
         # Rows are examples where a loader made them: else they may be one sequence, or a set.
         if (notice.kind == "examples" or (notice.kind == "rows" and loaded)) and not told:
-            yield Found(notice.name, notice.source)
+            yield Found(notice.name, notice.source, (), (), _first(seen, notice.source))
         elif notice.kind == "in order" and (loss := _predicts(seen, 0)) and not told:
             said = f"the loss at {line_of(loss.source)} compares each result with what was given at the same place"
             yield Found(said, loss.source, (notice.name,), (loss.id,), _NEXT, _COPIES)
@@ -38,6 +38,16 @@ def _influences(seen: Seen) -> Iterator[Found]:
             masked = line_that(seen, _CAUSAL.match)
             remedy = _MASK if masked else _ONE_WAY
             yield Found(notice.name, masked or notice.source, (), (), remedy, _LEAK)
+
+
+def _first(seen: Seen, source: Source | None) -> str:
+    """Return what to do where a recurrent layer takes dimension 0 for the times; empty where none does."""
+    here = (node for node in seen.graph if node.source and line_of(node.source) == line_of(source))
+    given = (edge for node in here for edge in node.args)
+    return _BATCH_FIRST if any(seen.name(edge).endswith("weight_hh_l0") for edge in given) else ""
+
+
+_BATCH_FIRST = "Make the layer with batch_first=True: else dimension 0 of what it is given is the times, not the batch."
 
 
 def _predicts(seen: Seen, later: int) -> Node | None:

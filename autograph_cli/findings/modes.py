@@ -231,7 +231,7 @@ def _repeats(part: ast.Call) -> str:
     return ""
 
 
-def _itself(seen: Seen) -> Iterator[Found]:
+def itself(seen: Seen) -> Iterator[Found]:
     """A model that is updated from another, and is that one by another name."""
     for file, script in seen.scripts.items() if seen.is_last and seen.trace.total_steps > 1 else ():
         parts = list(ast.walk(script.tree))
@@ -313,7 +313,7 @@ def _tables(seen: Seen) -> dict[str, tuple[Edge, bool]]:
 
 def _one_for_several(seen: Seen) -> Iterator[Found]:
     yield from _listed_twice(seen)
-    yield from _itself(seen)
+    yield from itself(seen)
 
 
 RULES = (

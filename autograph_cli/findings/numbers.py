@@ -9,7 +9,7 @@ from math import prod
 
 from autograph_cli.findings.book import Book
 from autograph_cli.findings.calls import called, script_parts
-from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.graph import Edge, Node, Source, Values
 from autograph_cli.graph.cuts import LISTED, where
 
@@ -18,6 +18,8 @@ _NUMBER = re.compile(r"-?(?:inf|nan|\d[\d.]*(?:e[+-]?\d+)?)")
 _LARGE = {"float16": 256.0, "bfloat16": 1e19, "float32": 1e19, "complex64": 1e19, "float64": 1e154, "complex128": 1e154}
 """The numbers, in round figures, above which a square is infinite in these types."""
 _PRODUCTS = ("mul", "mm", "addmm", "bmm")
+RUN_AWAY = 1e6
+"""The factor by which weights must have grown, and the size in which, for a step that was too large to be told."""
 MANY = 16
 """The fewest zeros of a dead layer."""
 
@@ -77,6 +79,9 @@ def _born_forward(seen: Seen) -> Iterator[Found]:
     results |= {edge.node for node in sick for edge in node.args}
     results |= {node.id for node in _senders(seen, {node.id for node in sick}) if _carries(seen, node)}
     if not results:
+        return
+    if (grown := _grown(seen)) is not None:
+        yield grown
         return
     placed = _placed(seen)
     for node in seen.graph:
@@ -180,6 +185,23 @@ def _there_before(seen: Seen, results: set[int]) -> Iterator[Found]:
         yield Found(f"{said}, and {far[1]}", far[0], told, nodes, SMALLER_RATE, TOO_FAR)
     else:
         yield Found(said, users[0].source if users else None, told, nodes, remedy)
+
+
+def _grown(seen: Seen) -> Found | None:
+    """Weights that grew by orders of magnitude since the first step, until the loss was not finite."""
+    first, optimizers = Seen(seen.trace, seen.of_kind[0]), list(_rates(seen))
+    leaves = [node for node in seen.graph if node.kind == "leaf" and node.outputs[0].names]
+    sizes = {n.outputs[0].names[0]: largest(value_of(first, Edge(n.id))) for n in first.graph if n.outputs[0].names}
+    for leaf in leaves if len(optimizers) == 1 and first.step is not seen.step else ():
+        name, now = leaf.outputs[0].names[0], largest(value_of(seen, Edge(leaf.id))) or 0.0
+        was = sizes.get(name) or 0.0
+        if now > RUN_AWAY * max(was, 1.0):
+            source, cls, rate, _ = optimizers[0]
+            far = first_update(seen)
+            said = f"the numbers of {name} went up to {was:.2g} in step {first.step.nth}, and to {now:.2g} in step "
+            facts = (f"{cls} at {line_of(source)} has lr={rate:g}",) if far is None else (far[1],)
+            return Found(f"{said}{seen.step.nth}", source, facts, (leaf.id,), SMALLER_RATE, TOO_FAR)
+    return None
 
 
 def first_update(seen: Seen) -> tuple[Source, str, str] | None:

@@ -10,7 +10,8 @@ from autograph_cli.findings.numbers import gradient_of, largest
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import moves
 from autograph_cli.graph import Edge, Node, Source
-from autograph_cli.graph.cuts import behind, where
+from autograph_cli.graph.cuts import behind, data_or_gradient, where
+from autograph_cli.graph.walk import reached
 
 VANISHED, EXPLODED = 1e-7, 1e4
 """The ratio of the largest gradients of two parameters in one chain below which, or the number above which, it is
@@ -102,15 +103,15 @@ def _apart(seen: Seen) -> Iterator[Found]:
     calls = {call.id: call.parent for call in seen.graph.calls}
     ending = seen.behind(seen.outcome(), untracked=True)
     for nodes in _turns(seen, reached=False).values() if seen.is_last_of_kind and not seen.trace.failure else ():
-        whole = [seen.behind([Edge(node.id)], untracked=True) for node in nodes]
-        pairs = list(pairwise(whole))
-        fresh = all(any(_is_read(seen.graph[number]) for number in after - before) for before, after in pairs)
-        if len(nodes) < FEW or nodes[-1].id not in seen.reached or not fresh:
+        if len(nodes) < FEW or nodes[-1].id not in seen.reached:
             continue
-        carried = [before.id in behind for before, behind in zip(nodes, whole[1:], strict=False)]
+        added = list(_added(seen, nodes))
+        carried = [before.id in each for before, each in zip(nodes, added[1:], strict=False)]
+        if not all(any(_is_read(seen.graph[number]) for number in each) for each in added[1:]):
+            continue
         way = where(nodes[-1])
         if all(carried) and not any(_leads(seen, *pair) for pair in pairwise(nodes)):
-            cuts = [seen.graph[number] for number in sorted(whole[-1] - whole[-2]) if seen.graph[number].cut]
+            cuts = [seen.graph[number] for number in sorted(added[-1]) if seen.graph[number].cut]
             if [cut.op for cut in cuts] == ["detach"]:
                 said = f"no gradient goes from one of {len(nodes)} turns of {way} to the one before: {where(cuts[0])} "
                 said += "cuts it off"
@@ -122,6 +123,22 @@ def _apart(seen: Seen) -> Iterator[Found]:
             )
             found.setdefault(nodes[-1].source, Found(said, nodes[-1].source, (), (nodes[-1].id,), _CARRY, _FORGETS))
     yield from found.values()
+
+
+def _added(seen: Seen, nodes: list[Node]) -> Iterator[set[int]]:
+    """Yield what each of some nodes hangs on and none before it does, and the one before it where it hangs on that; all
+    of the graph is gone through once."""
+    known: set[int] = set()
+
+    def following(number: int) -> list[int]:
+        return [] if number in known else [edge.node for edge in data_or_gradient(seen.graph[number])]
+
+    before = -1
+    for node in nodes:
+        found = set(reached([node.id], following))
+        yield {number for number in found if number == before or number not in known}
+        known |= found
+        before = node.id
 
 
 def _is_read(node: Node) -> bool:

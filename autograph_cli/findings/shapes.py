@@ -19,9 +19,11 @@ def _outer(seen: Seen) -> Iterator[Found]:
         row, column = sorted(map(_before_expanding(seen), node.args), key=lambda edge: len(shape_of(seen, edge)))
         given, other, made = (shape_of(seen, edge) for edge in (row, column, Edge(node.id)))
         table = broadcast(given, other)
+        if table is None or given == other:
+            continue
         # Of a pairwise table one meant to reduce one dimension; a loss is the sum or mean of everything.
         reduced = not made or (made == table and _is_all_reduced(seen, Edge(node.id)))
-        if not reduced or table is None or not _is_meant(seen, column, row):
+        if not reduced or not _is_meant(seen, column, row):
             continue
         if _without_ones(given) == _without_ones(other) and prod(table) > prod(given):
             numbers = " x ".join(map(str, table))
@@ -29,7 +31,7 @@ def _outer(seen: Seen) -> Iterator[Found]:
             said = f"{where(node)} {verb} {numbers} numbers of {seen.shown(column)} and {seen.shown(row)}"
             nodes = node.id, column.node, row.node
             yield Found(said, node.source, ("they are reduced to one number",), nodes, "", reason)
-        elif node.op in _FUSED and given != other and min(prod(given), prod(other)) > 1:
+        elif node.op in _FUSED and min(prod(given), prod(other)) > 1:
             said = f"{where(node)} compares {seen.shown(column)} and {seen.shown(row)}, whose shapes differ"
             fact = f"what is missing is repeated, and {prod(table)} pairs are compared"
             yield Found(said, node.source, (fact,), (node.id, column.node, row.node), _ONE_SHAPE, _REPEATED)

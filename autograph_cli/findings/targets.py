@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from autograph_cli.findings.book import book_of
 from autograph_cli.findings.calls import script_parts
 from autograph_cli.findings.last_layer import DIFFERENCES
 from autograph_cli.findings.numbers import largest, value_of
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import PRODUCTS, behind_moves, ends_in_loss, is_given, moves, shape_of, takers
 from autograph_cli.graph import Edge, Node, Source
-from autograph_cli.graph.cuts import where
-from autograph_cli.graph.views import backward_edges
+from autograph_cli.graph.cuts import LISTED, where
+from autograph_cli.graph.views import backward_edges, walk
 
 _SQUARES = ("pow", "square", "abs", *DIFFERENCES)
 _SIDED = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
@@ -43,6 +44,34 @@ def _moved_targets(seen: Seen) -> Iterator[Found]:
     if seen.is_last_of_kind:
         yield from _bootstrapped(seen)
         yield from _moved_by_a_product(seen)
+        yield from _taught(seen)
+
+
+def _taught(seen: Seen) -> Iterator[Found]:
+    """Yield divergences from the result of another network that is moved, and that no other term teaches anything."""
+    book = book_of(seen)
+    moved = frozenset().union(*(book.sets[each.moved] for each in book.of("step"))) if book else frozenset[int]()
+    names = set(book.ledger.names(moved)) if book else set[str]()
+    for node in seen.graph if names else ():
+        if node.op != "xlogy" or node.order or len(set(node.args)) > 1 or node.id not in seen.reached:
+            continue
+        own, made = _leaves(seen, node.args[0]), seen.graph[node.args[0].node]
+        held = [seen.name(Edge(number)) for number in sorted(own) if names.intersection(seen.names[number])]
+        others = _leaves_beside(seen, made)
+        if held and others and not own & others:
+            said = f"the divergence at {line_of(node.source)} also moves its target, which {where(made)} makes"
+            fact = f"{', '.join(held[:LISTED])}, which a step changes, {'get' if len(held) > 1 else 'gets'} a gradient "
+            yield Found(said, node.source, (f"{fact}from there alone",), (node.id, made.id))
+
+
+def _leaves_beside(seen: Seen, without: Node) -> set[int]:
+    """The leaves that get a gradient by other ways than through a node."""
+
+    def following(node: Node) -> Sequence[Edge]:
+        return [] if node is without else backward_edges(node)
+
+    found = walk(seen.graph, [edge.node for edge in seen.outcome()], following)
+    return {number for number in found if seen.graph[number].kind == "leaf"}
 
 
 def _bootstrapped(seen: Seen) -> Iterator[Found]:

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from autograph_cli.findings.book import OFTEN, Book, at, book_of, line_that
 from autograph_cli.findings.calls import called, made_at, parts_of, script_parts
+from autograph_cli.findings.modes import itself
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.unheld import FREED, in_none
 from autograph_cli.graph import Source
@@ -266,7 +267,7 @@ def _its_own_weights(seen: Seen) -> Iterator[Found]:
             each.source, reason="With strict=False names that do not fit are passed over.",
             remedy="Take off what is before the names, such as `module.`, and look at missing_keys of what it returns.",
         )  # fmt: skip
-    told = list(pairwise(book.of("state", "load"))) if book else []
+    told = list(pairwise(book.of("state", "load"))) if book and not any(itself(seen)) else []
     for state, load in dict.fromkeys((one.source, two.source) for one, two in told if two.words == "own"):
         said = (
             f"state_dict(){at(state)} gives the weights themselves, and load_state_dict{at(load)} gives the model what "

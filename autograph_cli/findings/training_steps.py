@@ -81,9 +81,11 @@ def _finds_nothing(seen: Seen) -> Iterator[Found]:
     for number in range(len(book.ledger.optimizers)) if book else ():
         assert book is not None
         turns = book.turns(number)
-        if len(turns) < OFTEN or any(turn.step.closure for turn in turns):
+        if any(turn.step.closure for turn in turns):
             continue
-        if not any(turn.step.ready for turn in turns):
+        if len(turns) < OFTEN:
+            found = _thrown_away(seen, book, number)
+        elif not any(turn.step.ready for turn in turns):
             found = _nothing(seen, book, number, turns)
         else:
             found = _taken_away(seen, book, number) or _behind(book, number, turns) or _thrown_away(seen, book, number)
@@ -193,15 +195,19 @@ def _thrown_away(seen: Seen, book: Book, number: int) -> Found | None:
         elif each.kind == "zero_grad" and before.kind == "backward" and book.ready(each) >= held & book.given(before):
             thrown.append(each)
         lines |= {each.source} if each.kind == "backward" else set()
+    taken = [each for each in (*book.of("step"), *book.ledger.later) if each.kind == "step"]
     steady = len(counts) >= OFTEN and len(set(counts)) == 1 and len(thrown) > OFTEN
-    if not steady or len(lines) != 1 or any(each.optimizer != number for each in book.of("step")):
+    # Of long epochs the first alone is written down, or not all of that.
+    steady = steady or (len(counts) < OFTEN and len(thrown) >= _STEADY and bool(taken))
+    if not steady or len(lines) != 1 or any(each.optimizer != number for each in taken):
         return None
+    some = f"{counts[0]} of {counts[0] + 1} backward calls" if counts else f"{len(thrown)} backward calls or more"
     # Who reads or writes gradients has kept them elsewhere.
     if lines_that(seen, re.compile(r"\.grad\b").search):
         return None
     return Found(
-        f"zero_grad{at(thrown[0].source)} throws away the gradients of {counts[0]} of {counts[0] + 1} backward calls "
-        f"before each {book.optimizer(number)}.step()",
+        f"zero_grad{at(thrown[0].source)} throws away the gradients of {some} before each "
+        f"{book.optimizer(number)}.step()",
         thrown[0].source,
         (f"backward{at(about[-1].source if about[-1].kind == 'backward' else lines.pop())} gave them",),
         remedy="To add up gradients of several batches, call zero_grad after step alone.",
@@ -225,15 +231,17 @@ def _behind(book: Book, number: int, turns: list[Turn]) -> Found | None:
     )  # fmt: skip
 
 
-def _expected(seen: Seen, book: Book, rates: list[float]) -> float:
-    """The learning rate of the last step, where it has fallen by the same factor in each of those that were heard."""
-    falls = {round(two / one, 4) for one, two in pairwise(rates) if one}
-    if not book.ledger.more or len(rates) < _STEADY or len(falls) != 1:
+def _at_the_end(seen: Seen, book: Book, number: int, rates: list[float]) -> float:
+    """The learning rate of the last kept step, as far as it goes on falling as it did in the first steps: else it has
+    fallen for the end of training alone."""
+    later = [each.rate for each in book.ledger.later if each.kind == "step" and each.optimizer == number]
+    if not later or not rates or not rates[0]:
         return float("inf")
-    return rates[-1] * falls.pop() ** (seen.trace.total_steps - len(rates))
+    return max(later[-1], rates[0] * float((rates[-1] / rates[0]) ** (seen.trace.total_steps / len(rates))))
 
 
 _STEADY = 8
+"""The backward calls that must have lost their gradients where their step may come much later."""
 
 
 def _moves_nothing(seen: Seen) -> Iterator[Found]:
@@ -248,7 +256,7 @@ def _moves_nothing(seen: Seen) -> Iterator[Found]:
         gone = [rate for nr, rate in enumerate(rates) if max(rates[nr:]) < least]
         name, source = book.optimizer(number), steps[-1].source if steps else None
         facts = [f"{len(still)} steps had gradients, and moved no parameter"] if still else []
-        if scheduled and (len(gone) > OFTEN or _expected(seen, book, rates) < least):
+        if scheduled and (len(gone) > OFTEN or _at_the_end(seen, book, number, rates) < least):
             later = len(gone) <= OFTEN
             said = f"{name}.step() changes hardly anything {'soon' if later else 'any more'}: the scheduler"
             said += f"{at(scheduled[-1].source)} has brought its learning rate from {max(rates):g} to {rates[-1]:g}"

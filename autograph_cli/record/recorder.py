@@ -123,6 +123,8 @@ class Recorder:
         if self.models is not None:
             self.log.modules.entered.append(self.models.enters)
         self.kept: list[Step] = []
+        self._spoilt = False
+        """True if the step is kept before which no leaf had NaN, and after which one had."""
         self.total = 0
         self._next = 0
         """The next step that is kept by its number."""
@@ -482,6 +484,9 @@ class Recorder:
             kind.newest = done if self.selection.last else None
             kind.opening = done if self.selection.first and kind.seen == 1 else None
         if before is not None and before is not opening:
+            if not self._spoilt and done.step.found is not None and done.step.found.spoilt:
+                self._spoilt = True
+                self.kept.append(self._step(before))
             self.log.over.append(before.step)
             held = {id(each.step): each.step for each in (*self.kinds.held(), done)}
             del before, opening

@@ -221,15 +221,16 @@ for i in range(6):
 
 
 def test_a_nan_of_a_step_that_was_not_kept_is_of_no_operation_of_this_one(found: Explain) -> None:
-    (finding,) = found(LOST)
+    (finding,) = found(LOST, steps="1,6")
     assert (finding.code, finding.step) == ("AG301", 5)
     assert finding.said.startswith("w: float32[3] had NaN when step 6 began")
     assert finding.facts == ("4 steps before it were not kept",)
     assert "`autograph explain --steps all expr.py`" in finding.remedy
 
 
-def test_a_nan_is_told_of_the_step_that_made_it_where_all_are_kept(found: Explain) -> None:
-    (finding,) = found(LOST, steps="all")
+@pytest.mark.parametrize("steps", ["all", "first,last"])
+def test_a_nan_is_told_of_the_step_that_made_it(found: Explain, steps: str) -> None:
+    (finding,) = found(LOST, steps=steps)
     assert (finding.code, finding.step) == ("AG301", 3)
     assert finding.said.startswith("the first NaN is made by div")
 

@@ -73,6 +73,8 @@ class Found:
     exact: dict[tuple[int, int], Exact] = field(default_factory=dict)
     passing: dict[int, int] = field(default_factory=dict)
     """The versions at which leaves and inputs were met by what has no gradient."""
+    spoilt: bool = False
+    """True if a leaf had NaN."""
     flows: dict[int, dict[int, Flow]] = field(default_factory=dict)
     """By the number of the backward call, what it gave a node and this one sent on."""
 
@@ -360,8 +362,11 @@ class Measures:
         if tensor is not None and not any(tensor is output for output in made):
             array = self.engine.array(tensor)
             self._note(event, (event.number, 0), array)
-            if event.kind == LEAF and (same := alike(array)):
-                self.found.values[event.number, 0] = replace(self.found.values[event.number, 0], alike=same)
+            values = self.found.values.get((event.number, 0)) if event.kind == LEAF else None
+            if values is not None:
+                self.found.spoilt |= values.nans > 0 or any("nan" in line for line in values.whole)
+                if same := alike(array):
+                    self.found.values[event.number, 0] = replace(values, alike=same)
 
     def _note(self, event: Event, position: tuple[int, int], array: Any) -> None:
         values = summary(array)
