@@ -80,7 +80,7 @@ class Divergence(Struct, frozen=True):
     notes: tuple[tuple[str, str], ...] = ()
     """Findings from running both again: a word, and the sentence that goes with it."""
     options: str = ""
-    """The options of an optimizer that are not the same in both runs: a sentence."""
+    """The options of an optimizer, or its rates, that are not the same in both runs: a sentence."""
     exchanged: Parted | None = None
     """The collective at which the ranks part first, if that is no consequence of `parting`."""
     gap: tuple[int, int] | None = None
@@ -163,16 +163,22 @@ def _hooked(parting: Parting, step: Step, traces: tuple[Trace, Trace]) -> Partin
     return replace(parting, kind="hook" if any(both) else parting.kind, hooks=lines)
 
 
-def _stepped(traces: tuple[Trace, Trace], number: int) -> Source | None:
-    """The line at which gradients were clipped in another way in this step of a run, or else the optimizer stepped."""
+def _stepped(traces: tuple[Trace, Trace], number: int) -> tuple[Source | None, str]:
+    """The line at which gradients were clipped in another way in this step of a run, or else the optimizer stepped;
+    and a sentence on the rates, where these are other ones."""
     ledgers = [trace.ledger for trace in traces]
     both = [() if each is None else (*each.happenings, *each.later) for each in ledgers]
     mine, its = ([each for each in heard if each.step == number and each.kind in _STEPPED] for heard in both)
-    others = (one for one, other in zip(mine, its, strict=False) if _told(one) != _told(other))
+    apart = [(one, other) for one, other in zip(mine, its, strict=False) if _told(one) != _told(other)]
+    others = [one for one, _ in apart]
+    rates = next(((one.rate, other.rate) for one, other in apart if one.rate != other.rate), None)
+    told = (
+        "" if rates is None else f"the step before had lr={rates[0]:g} in the first and lr={rates[1]:g} in the second"
+    )
     steps = (each for each in mine if each.kind == "step")
     lines = {each.source for each in both[0] if each.kind == "step"}  # of a step in which nothing was heard
     only = lines.pop() if len(lines) == 1 else None
-    return next((each.source for each in (*others, *steps) if each.source is not None), only)
+    return next((each.source for each in (*others, *steps) if each.source is not None), only), told
 
 
 def _options(old: Trace, new: Trace) -> str:
@@ -239,7 +245,8 @@ def _parted(
     elif parting.kind == "state":
         verdict, why = _of_state(aligned, parting, one, before)
         if one.graph[parting.old or 0].kind == "leaf" and before is not None and before == one.number - 1:
-            stepped = _stepped(traces, before)
+            stepped, rates = _stepped(traces, before)
+            compared = replace(compared, options=rates or compared.options)
         if verdict == "parted" and last < one.number - 1:
             gap = last, one.number
     return replace(

@@ -536,6 +536,12 @@ def test_another_optimizer_is_told_and_no_rounding(case: str, tmp_path: Path) ->
 
 def test_a_late_step_of_the_optimizer_is_named_by_its_line(tmp_path: Path) -> None:
     made = [trace(TRAINED.format("SGD(net.parameters())", rate), tmp_path, f"{rate}.py") for rate in (0.01, 0.5)]
+    early = [
+        trace(TRAINED.replace("19", "9").format("SGD(net.parameters())", rate), tmp_path, "a.py")
+        for rate in (0.01, 0.5)
+    ]
+    rates = "  optimizer the step before had lr=0.01 in the first and lr=0.5 in the second"
+    assert rates in text(divergence(*early), ("a.py", "b.py"))
     told = sentence(divergence(*made), ("a.py", "b.py"))
     assert "0.01.py:11 in step 21" in told
     assert told.endswith("begins with other numbers, though its gradient in the step before is the same.")
