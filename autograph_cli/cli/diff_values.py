@@ -235,7 +235,18 @@ def _side(name: str, revision: str | None, way: Way) -> Side:
 
 def _of_step(trace: Trace, wanted: str) -> Trace:
     """The trace of one step alone, if one is wanted: it counts as the first, as that of the other side does."""
-    return replace(trace, steps=(replace(choose(trace, wanted), number=0),), total_steps=1) if wanted else trace
+    if not wanted:
+        return trace
+    step = choose(trace, wanted)
+    nodes = [_changed_since(node) if step.number else node for node in step.graph]
+    alone = replace(step, number=0, graph=replace(step.graph, nodes=tuple(nodes)))
+    return replace(trace, steps=(alone,), total_steps=1)
+
+
+def _changed_since(node: Node) -> Node:
+    """The node of a later step without the lines that made its numbers: these are others by now."""
+    measured = node.measured
+    return replace(node, measured=replace(measured, made=())) if measured is not None and measured.made else node
 
 
 def _said(text: str) -> str:

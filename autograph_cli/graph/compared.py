@@ -48,6 +48,18 @@ def _data_first(pair: tuple[str, str]) -> tuple[bool, str]:
     return pair[0] not in DATA, pair[0]
 
 
+def drawn(node: Node) -> dict[str, str]:
+    """The kind of the random numbers in a leaf or an input, with their bounds; nothing of other data."""
+    facts = constants(node)
+    return facts if "drawn" in facts else {}
+
+
+def drawn_otherwise(old: Node, new: Node) -> bool:
+    """Return whether both are random numbers, of another kind or within other bounds."""
+    facts = drawn(old), drawn(new)
+    return all(facts) and facts[0] != facts[1]
+
+
 def _is_shape(name: str) -> bool:
     """Return whether an argument tells the shape of a tensor, which its type tells."""
     if name in ("size", "split_sizes"):

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograph_cli.graph.aligned import Aligned, Compared, at, flow_in
+from autograph_cli.graph.compared import drawn_otherwise
 from autograph_cli.graph.ledger import Happening
 from autograph_cli.graph.numbers import Apart, numbers
 from autograph_cli.graph.parting import Parting
@@ -78,6 +79,8 @@ class Divergence(Struct, frozen=True):
     """The line that stepped the optimizer before a step that begins with other numbers."""
     notes: tuple[tuple[str, str], ...] = ()
     """Findings from running both again: a word, and the sentence that goes with it."""
+    options: str = ""
+    """The options of an optimizer, or its rates, that are not the same in both runs: a sentence."""
     exchanged: Parted | None = None
     """The collective at which the ranks part first, if that is no consequence of `parting`."""
     gap: tuple[int, int] | None = None
@@ -137,10 +140,13 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
         largest=worst,
         total=min(old.total_steps, new.total_steps),
         exact=same and bool(found or not (counts["rounding"] or blurred)),
+        options=_options(old, new),
     )
     if found:
         return _parted(compared, (old, new), (one, other), aligned, found[0], before)
     ended = _other_lengths(old, new, pairs)
+    if compared.options and compared.verdict == "rounding":
+        ended = f"{compared.options}, and what differs may be rounding or come of that"
     return replace(compared, verdict="incomparable", why=ended) if ended else compared
 
 
@@ -157,13 +163,37 @@ def _hooked(parting: Parting, step: Step, traces: tuple[Trace, Trace]) -> Partin
     return replace(parting, kind="hook" if any(both) else parting.kind, hooks=lines)
 
 
-def _stepped(traces: tuple[Trace, Trace], number: int) -> Source | None:
-    """The line at which gradients were clipped in another way in this step of a run, or else the optimizer stepped."""
-    both = [() if trace.ledger is None else trace.ledger.happenings for trace in traces]
+def _stepped(traces: tuple[Trace, Trace], number: int) -> tuple[Source | None, str]:
+    """The line at which gradients were clipped in another way in this step of a run, or else the optimizer stepped;
+    and a sentence on the rates, where these are other ones."""
+    ledgers = [trace.ledger for trace in traces]
+    both = [() if each is None else (*each.happenings, *each.later) for each in ledgers]
     mine, its = ([each for each in heard if each.step == number and each.kind in _STEPPED] for heard in both)
-    others = (one for one, other in zip(mine, its, strict=False) if _told(one) != _told(other))
+    apart = [(one, other) for one, other in zip(mine, its, strict=False) if _told(one) != _told(other)]
+    others = [one for one, _ in apart]
+    rates = next(((one.rate, other.rate) for one, other in apart if one.rate != other.rate), None)
+    told = (
+        "" if rates is None else f"the step before had lr={rates[0]:g} in the first and lr={rates[1]:g} in the second"
+    )
     steps = (each for each in mine if each.kind == "step")
-    return next((each.source for each in (*others, *steps) if each.source is not None), None)
+    lines = {each.source for each in both[0] if each.kind == "step"}  # of a step in which nothing was heard
+    only = lines.pop() if len(lines) == 1 else None
+    return next((each.source for each in (*others, *steps) if each.source is not None), only), told
+
+
+def _options(old: Trace, new: Trace) -> str:
+    """Return the options of the first optimizer that has others in the second run; empty where none has."""
+    made = [() if trace.ledger is None else trace.ledger.optimizers for trace in (old, new)]
+    for one, other in zip(*made, strict=False):
+        mine, its = dict(one.options), dict(other.options)
+        names = [name for name, value in mine.items() if its.get(name, value) != value]
+        told = [", ".join(f"{name}={each[name]:g}" for name in names) for each in (mine, its)]
+        if one.cls != other.cls:
+            return f"the optimizer is {one.cls} in the first and {other.cls} in the second"
+        if names:
+            at = f" ({one.source.file}:{one.source.line})" if one.source is not None else ""
+            return f"the optimizer {one.cls}{at} has {told[0]} in the first and {told[1]} in the second"
+    return ""
 
 
 def _told(one: Happening) -> tuple[str, str, float]:
@@ -214,8 +244,9 @@ def _parted(
         parting = _hooked(parting, one, traces)
     elif parting.kind == "state":
         verdict, why = _of_state(aligned, parting, one, before)
-        if one.graph[parting.old or 0].kind == "leaf" and before == one.number - 1:
-            stepped = _stepped(traces, before)
+        if one.graph[parting.old or 0].kind == "leaf" and before is not None and before == one.number - 1:
+            stepped, rates = _stepped(traces, before)
+            compared = replace(compared, options=rates or compared.options)
         if verdict == "parted" and last < one.number - 1:
             gap = last, one.number
     return replace(
@@ -245,15 +276,25 @@ def _of_state(aligned: Aligned, parting: Parting, step: Step, before: int | None
     parted = [number for number in states if aligned.results[number, 0].level == "parted"]
     others = [number for number in parted if _unrelated(aligned, number)]
     given = [number for number in others if aligned.old[number].kind != "leaf"]
+    if before is None and drawn_otherwise(one, other):
+        return "parted", ""
+    leaves = [number for number in states if aligned.old[number].kind == "leaf"]
+    if before is None and not given and len(others) > 1 and 2 * len(others) >= len(leaves):
+        return "incomparable", f"the runs began with other random numbers: {len(others)} of {len(leaves)} leaves differ"
+    given += [number for number in others if _made_alike(aligned, number)]
     if before is None and given:
         return "incomparable", f"{_name(aligned, given[0])} is other data, or the runs drew other random numbers"
-    leaves = [number for number in states if aligned.old[number].kind == "leaf"]
-    if before is None and len(others) > 1 and 2 * len(others) >= len(leaves):
-        return "incomparable", f"the runs began with other random numbers: {len(others)} of {len(leaves)} leaves differ"
     if step.number and before != step.number - 1:
         kept = f"the steps between {before + 1} and {step.nth}" if before is not None else f"those before {step.nth}"
         return "parted", f"{kept} were not kept: record with --steps all"
     return "parted", ""
+
+
+def _made_alike(aligned: Aligned, number: int) -> bool:
+    """Return whether lines that say the same made a leaf in both runs."""
+    measured = aligned.old[number].measured, aligned.new[aligned.pairs[number]].measured
+    lines = [() if each is None else tuple([source.text for source in each.made]) for each in measured]
+    return lines[0] == lines[1] != ()
 
 
 def _name(aligned: Aligned, number: int) -> str:

@@ -203,11 +203,13 @@ class Forward:
         time = olds[0] if olds else user - 0.5
         before = max((aligned.likes[number] for number in equal.values() if news and number < news[0]), default=-1)
         compared = aligned.compare(*ends)
+        sides = (self.old, olds, ends[0]), (self.new, news, ends[1])
+        on_line = [bool(made) and graph[made[-1]].source == graph[end.node].source for graph, made, end in sides]
         return Parting(
             "part",
             time,
-            olds[0] if olds else mine.node if news else user,
-            news[0] if news else its.node if olds else aligned.pairs.get(user, its.node),
+            olds[0] if olds else mine.node if news and not on_line[1] else user,
+            news[0] if news else its.node if olds and not on_line[0] else aligned.pairs.get(user, its.node),
             compared.apart,
             compared.eps,
             olds=tuple(olds),

@@ -26,8 +26,10 @@ def front(found: Divergence) -> tuple[Marks, Marks]:
     parted = {number for (number, _), each in aligned.results.items() if each.level == "parted"}
     for one in aligned.strayed if parting.backward else parted:
         old[one] = new[aligned.pairs[one]] = "other"
+    # A collective is no node of the graph: what follows from it is not the first.
+    first: Mark = "first" if found.exchanged is None else "other"
     for marks, numbers in zip((old, new), _first(parting), strict=True):
-        marks.update(dict.fromkeys(numbers, "first"))
+        marks.update(dict.fromkeys(numbers, first))
     return old, new
 
 

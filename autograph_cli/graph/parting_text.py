@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from autograph_cli.graph.aligned import OTHER, USUAL, Aligned
-from autograph_cli.graph.compared import constants, labelled
+from autograph_cli.graph.compared import constants, drawn, drawn_otherwise, labelled
 from autograph_cli.graph.divergence import Divergence
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.parting_collectives import Parted, details as exchange_details, said
 from autograph_cli.graph.records import Edge, Graph, Measured, Node, Source
+from autograph_cli.graph.review_words import data
 from autograph_cli.graph.views import walk
 
 MOST = 8
@@ -37,7 +38,8 @@ def text(found: Divergence, names: Names) -> Iterator[str]:
         of = f" of {found.total}" if found.steps < found.total and found.verdict != "parted" else ""
         steps = f"in {found.steps}{of} step{'s' * (found.steps != 1 or bool(of))}"
         unseen = f"; {found.unseen} could not be" if found.unseen else ""
-        alone = f"; {found.alone} operations and inputs have no like in the other run" if found.alone else ""
+        are = "operations and inputs have" if found.alone > 1 else "operation or input has"
+        alone = f"; {found.alone} {are} no like in the other run" if found.alone else ""
         yield f"  compared  {found.looked:,} tensors, gradients included, {steps}{unseen}{alone}"
 
 
@@ -147,6 +149,10 @@ def _what(found: Divergence, parting: Parting) -> str:
     if parting.kind == "state":
         if found.stepped is not None:
             return f"{called} begins with other numbers, though its gradient in the step before is the same"
+        if one is not None and other is not None and drawn_otherwise(one, other):
+            named = called if one.outputs[0].names or one.module else "an input"
+            by = data(other).removeprefix("is drawn ")
+            return f"{named} {data(one)} in the first run, and {by} in the second"
         return f"{_state(found, parting)}{called} begins with other numbers"
     if parting.kind == "operation" and one is not None and other is not None:
         if _op(one) != _op(other):
@@ -179,8 +185,8 @@ def _state(found: Divergence, parting: Parting) -> str:
     behind = [node for graph, one in nodes for node in map(graph.__getitem__, walk(graph, [one.id], _given_by))]
     if any(node.kind == "leaf" or node.next for node in behind):
         return ""
-    drawn = not nodes[0][1].computes and all("drawn" in constants(one) for _, one in nodes)
-    return "the random numbers differ: " if drawn else "the data differ: "
+    random = not nodes[0][1].computes and all(drawn(one) for _, one in nodes)
+    return "the random numbers differ: " if random else "the data differ: "
 
 
 def _given_by(node: Node) -> tuple[Edge, ...]:
@@ -317,19 +323,24 @@ def _details(found: Divergence) -> Iterator[tuple[str, str]]:
         yield "given", given
     if parting.hooks:
         yield "hook", "registered at " + " and ".join(f"{each.file}:{each.line}, {each.text}" for each in parting.hooks)
+    if found.options and parting.kind == "state":
+        yield "optimizer", found.options.removeprefix("the optimizer ")
     yield from found.notes
     yield from _spread(found)
 
 
 def _constants(found: Divergence, parting: Parting) -> str:
-    """The plain arguments of both nodes; of the same operation those that differ."""
+    """The plain arguments of both nodes; of the same operation those that differ; of one without a like its own."""
     nodes = [(graph, graph[number]) for graph, number in _nodes(found, parting) if number is not None]
+    if bool(parting.olds) != bool(parting.news):  # what stands on the other side is another operation
+        nodes = [(graph, node) for graph, node in nodes if graph is _graph(found, int(bool(parting.news)))]
     told = [dict(labelled(graph, node)) if node.is_operation else constants(node) for graph, node in nodes]
-    if len({node.op for _, node in nodes}) == 1:
+    if len({node.op for _, node in nodes}) < len(nodes):
         shared = set.intersection(*[set(each.items()) for each in told])
         told = [{name: value for name, value in each.items() if (name, value) not in shared} for each in told]
     said = [", ".join(f"{name}={value}" for name, value in each.items()) for each in told]
-    return " and ".join(words or "none" for words in said) if len(set(said)) > 1 else ""
+    told_apart = len(set(said)) > 1 or (len(nodes) == 1 and said[0])
+    return " and ".join(words or "none" for words in said) if told_apart else ""
 
 
 def _by_word(found: Divergence, parting: Parting) -> dict[str, str]:

@@ -13,6 +13,7 @@ from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node, Source
 from autograph_cli.graph.review_cuts import Cuts
 from autograph_cli.graph.review_folding import folded
 from autograph_cli.graph.review_modules import Modules
+from autograph_cli.graph.review_naming import Naming, within
 from autograph_cli.graph.review_words import (
     FEW,
     article,
@@ -43,11 +44,9 @@ def sentences(diff: GraphDiff) -> list[str]:
     return list(folded(dict.fromkeys(review.sentences()))) or list(review.roots())
 
 
-class _Review:
+class _Review(Naming):
     def __init__(self, diff: GraphDiff) -> None:
-        self.diff, self.old, self.new = diff, diff.old, diff.new
-        self.image = diff.pairs
-        self.origin = {other: one for one, other in diff.pairs.items()}
+        super().__init__(diff)
         self.told: set[int] = set()
         """Old leaves that a sentence was said about."""
         self.met: set[int] = set()
@@ -93,53 +92,6 @@ class _Review:
         for edge in self.diff.new_roots:
             yield f"{self.what(self.new, edge)} is a result now"
 
-    # -- words
-
-    def name(self, graph: Graph, edge: Edge) -> str:
-        """A tensor's variable, else the operation that made it."""
-        node = graph[edge.node]
-        names = node.outputs[edge.nr].names if edge.nr < len(node.outputs) else ()
-        if not names and graph is self.new and edge.node in self.origin:
-            before = self.old[self.origin[edge.node]].outputs
-            names = before[edge.nr].names if edge.nr < len(before) else ()
-        if names:
-            return f"`{visible(names[0])}`"
-        if not node.is_operation:
-            return f"{article(node.kind)} {shown_type(node.outputs[0].type, self.diff.parts)}".rstrip()
-        return f"`{self.word(node)}`"
-
-    def word(self, node: Node) -> str:
-        return visible(node.op or node.name)
-
-    def where(self, node: Node) -> str:
-        """` (model.py:12)`, where it is known."""
-        other = node
-        if not node.source and node.id in self.image and self.old.nodes[node.id : node.id + 1] == (node,):
-            other = self.new[self.image[node.id]]
-        return f" ({visible(other.source.file)}:{other.source.line})" if other.source else ""
-
-    def what(self, graph: Graph, edge: Edge) -> str:
-        """A tensor, or an operation with its line."""
-        name = self.name(graph, edge)
-        node = graph[edge.node]
-        return f"{name}{self.where(node)}" if node.is_operation else name
-
-    def module(self, graph: Graph, node: Node) -> str:
-        """The module that an operation belongs to, if only by the parameters that it takes: `model.conv1`."""
-        if node.module or node.order:
-            return node.module
-        names = (
-            name
-            for edge in (node.args or node.next)
-            if edge is not None and graph[edge.node].kind == "leaf"
-            for name in graph[edge.node].outputs[0].names
-        )
-        return next((name.rpartition(".")[0] for name in names if name.endswith((".weight", ".bias"))), "")
-
-    def operation(self, node: Node) -> str:
-        module = f"`{visible(node.module)}` " if node.module else ""
-        return f"{module}`{self.word(node)}`{self.where(node)}"
-
     # -- gradients
 
     def _ends(self) -> Iterator[str]:
@@ -180,12 +132,6 @@ class _Review:
                     f"{self.subject(self.old, one)} no longer gets a gradient: "
                     f"{self.operation(new)} takes an input in its place"
                 )
-
-    def subject(self, graph: Graph, edge: Edge) -> str:
-        """A tensor by its name, else the module or the operation that made it."""
-        node = graph[edge.node]
-        module = "" if node.outputs[edge.nr].names or not node.is_operation else self.module(graph, node)
-        return f"`{visible(module)}`" if module else self.name(graph, edge)
 
     def _gradients(self) -> Iterator[str]:
         old, new = _with_gradient(self.old), _with_gradient(self.new)
@@ -271,18 +217,19 @@ class _Review:
             return
         was, now = [[f"{name}={value}" for name, value in constants(node).items()] for node in (old, new)]
         gone, came = [c for c in was if c not in now], [c for c in now if c not in was]
+        called = f"{in_order(new.order)}{self.operation(new, within(new))}"
         if gone and came:
-            yield f"{in_order(new.order)}{self.operation(new)} is called with {joined(came)}, not {joined(gone)}"
+            yield f"{called} is called with {joined(came)}, not {joined(gone)}"
         elif gone or came:
             how = f"is called with {joined(came)}" if came else f"is no longer called with {joined(gone)}"
-            yield f"{in_order(new.order)}{self.operation(new)} {how}"
+            yield f"{called} {how}"
 
     def _given(self, new: Node) -> str:
         """A leaf or an input, by its name, else by the module that drew it, or by what takes it."""
-        if new.outputs[0].names:
-            return f"{new.kind} {self._leaf(self.new, new.id)}"
         users = [node for node in self.new if any(edge.node == new.id for edge in node.args)]
         where = self.where(new) or "".join(map(self.where, users[:1]))
+        if new.outputs[0].names:
+            return f"{new.kind} {self._leaf(self.new, new.id)}{where * (new.kind == 'input')}"
         if new.module:
             return f"{article(new.kind)} of `{visible(new.module)}`{where}"
         return f"{article(new.kind)} of {self.operation(users[0])}" if users else f"{article(new.kind)}{where}"
@@ -383,7 +330,7 @@ class _Review:
             if node.order and top != number and top not in known:
                 derived[top] += 1
                 continue
-            line = "" if node.order else f"{_within(node)}{self.where(node)}"
+            line = "" if node.order else f"{within(node)}{self.where(node)}"
             if not line and graph is self.old and not node.order and number in self.onward:
                 line = f"{_BEFORE}{self.operation(self.new[self.onward[number]])}"
             unrecorded = ", not recorded by autograd" if node.kind == "untracked" else ""
@@ -512,12 +459,6 @@ _TELL: dict[Aspect, Callable[[_Review, Node, Node], Iterator[str]]] = {
 def _is_alike(old: Node, new: Node) -> bool:
     """Return whether both have outputs of the same shapes."""
     return [output.type.shape for output in old.outputs] == [output.type.shape for output in new.outputs]
-
-
-def _within(node: Node) -> str:
-    """Return the function that the script called where that did more than one operation of its name."""
-    word = node.written[1].partition(" ")[0] if node.written else ""
-    return f" in `{visible(word)}`" if word.isidentifier() and word not in (node.op, node.op.strip("_")) else ""
 
 
 def _with_gradient(graph: Graph) -> set[int]:

@@ -33,6 +33,13 @@ def trace(text: str, folder: Path, name: str) -> Trace:
     return record(Target.of(str(path)), "all", record=("values",), engine=ENGINE)[1]
 
 
+def with_data(text: str, folder: Path, name: str) -> Trace:
+    """The trace of a script as the command records it, with what is known of its data."""
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return recorded(Target.of(str(path)), "all", ENGINE, ("values",))[1]
+
+
 def found(change: Planted, folder: Path) -> tuple[Divergence, tuple[Trace, Trace]]:
     old, new = trace(change.old, folder, "a.py"), trace(change.new, folder, "b.py")
     return divergence(old, new), (old, new)
@@ -89,6 +96,11 @@ INCOMPARABLE = {
         ("1", "2"),
         "x is other data, or the runs drew other random numbers",
     ),
+    "a leaf of other random numbers": (
+        "import torch\ntorch.manual_seed({})\nw = torch.randn(6, requires_grad=True)\n(w * w).sum().backward()\n",
+        ("1", "2"),
+        "w is other data, or the runs drew other random numbers",
+    ),
     "other lengths": (
         SMALL + "for _ in range({}):\n    (w * w).sum().backward()\n",
         ("2", "3"),
@@ -110,7 +122,7 @@ INCOMPARABLE = {
 @pytest.mark.parametrize("case", INCOMPARABLE)
 def test_what_cannot_be_compared_is_told_in_a_sentence(case: str, tmp_path: Path) -> None:
     text, filled, told = INCOMPARABLE[case]
-    old, new = (trace(text.format(each), tmp_path, f"{each}.py") for each in filled)
+    old, new = (with_data(text.format(each), tmp_path, f"{each}.py") for each in filled)
     result = divergence(old, new)
     assert (result.verdict, told in result.why) == ("incomparable", True), result.why
 
@@ -476,8 +488,81 @@ ARGUMENTS = {
     "a word": ('F.gelu(x, approximate="none")', 'F.gelu(x, approximate="tanh")', "approximate='none' and approximate='tanh'"),
     "a number": ("F.layer_norm(x, (4,), eps=1e-5)", "F.layer_norm(x, (4,), eps=0.01)", "eps=1e-05 and eps=0.01"),
     "a dimension": ("x.softmax(-1)", "x.softmax(0)", "dim=1 and dim=0"),
-    "another operation": ("x.softmax(-1)", "x.softmax(1) * 1.5", "other=1.5 and dim=1"),
+    "another operation": ("x.softmax(-1)", "x.softmax(1) * 1.5", "other=1.5"),
 }  # fmt: skip
+
+
+def test_what_is_alone_stands_beside_the_line_that_it_is_on(tmp_path: Path) -> None:
+    text_of = (
+        "import torch\nw = torch.ones(4, requires_grad=True)\nl = w.tanh()\nh = torch.exp({})\nh.sum().backward()\n"
+    )
+    ways = [trace(text_of.format(way), tmp_path, name) for way, name in (("l * 0.5", "a.py"), ("l", "b.py"))]
+    for pair, first, second in ((ways, "a", "b"), (ways[::-1], "a", "b")):
+        told = [*text(divergence(*pair), ("one", "other"))]
+        assert told[0].startswith(f"The runs part at {first}.py:4 and {second}.py:4, forward: ")
+        assert "  constants other=0.5" in told
+        assert told[-1].endswith("; 1 operation or input has no like in the other run")
+
+
+TRAINED = """\
+import torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.Tanh(), torch.nn.Linear(5, 2))
+opt = torch.optim.{}
+x = torch.randn(8, 4)
+for step in range(24):
+    loss = net(x).square().mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.param_groups[0]["lr"] = {} if step == 19 else 0.01
+    opt.step()
+"""
+OPTIONS = {
+    "beta": ("AdamW(net.parameters())", "AdamW(net.parameters(), betas=(0.9, 0.99))", "beta2=0.999 in ", "beta2=0.99 in "),
+    "decay": ("SGD(net.parameters())", "SGD(net.parameters(), weight_decay=0.5)", "weight_decay=0 in ", "weight_decay=0.5 in "),
+    "another": ("SGD(net.parameters())", "Adam(net.parameters())", "is SGD in ", " and Adam in "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+def test_another_optimizer_is_told_and_no_rounding(case: str, tmp_path: Path) -> None:
+    *ways, old, new = OPTIONS[case]
+    result = divergence(*(trace(TRAINED.format(way, 0.01), tmp_path, f"{way[:3]}{len(way)}.py") for way in ways))
+    assert result.verdict in ("parted", "incomparable")
+    told = "\n".join(text(result, ("a.py", "b.py")))
+    assert old in told
+    assert new in told
+
+
+def test_a_late_step_of_the_optimizer_is_named_by_its_line(tmp_path: Path) -> None:
+    made = [trace(TRAINED.format("SGD(net.parameters())", rate), tmp_path, f"{rate}.py") for rate in (0.01, 0.5)]
+    early = [
+        trace(TRAINED.replace("19", "9").format("SGD(net.parameters())", rate), tmp_path, "a.py")
+        for rate in (0.01, 0.5)
+    ]
+    rates = "  optimizer the step before had lr=0.01 in the first and lr=0.5 in the second"
+    assert rates in text(divergence(*early), ("a.py", "b.py"))
+    told = sentence(divergence(*made), ("a.py", "b.py"))
+    assert "0.01.py:11 in step 21" in told
+    assert told.endswith("begins with other numbers, though its gradient in the step before is the same.")
+
+
+DRAWN = {
+    "another bound": ("randint(0, 5, (9,))", "randint(0, 7, (9,))", "by randint(high=5, low=0)", "by randint(high=7, low=0)"),
+    "another kind": ("randn(9)", "rand(9)", "by randn()", "by rand()"),
+    "of dropout": ("nn.functional.dropout(w, 0.4)", "nn.functional.dropout(w, 0.5)", "by bernoulli(p=0.4)", "by bernoulli(p=0.5)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DRAWN)
+def test_another_way_to_draw_is_no_other_seed(case: str, tmp_path: Path) -> None:
+    *ways, old, new = DRAWN[case]
+    made = "import torch\ntorch.manual_seed(3)\nw = torch.ones(9, requires_grad=True)\nx = torch.{}\n(x * w).sum().backward()\n"
+    found = divergence(
+        *(with_data(made.format(way), tmp_path, name) for way, name in zip(ways, ("a.py", "b.py"), strict=True))
+    )
+    assert f"is drawn {old} in the first run, and {new} in the second." in sentence(found, ("a.py", "b.py"))
+    assert found.verdict == "parted"
 
 
 @pytest.mark.parametrize("case", ARGUMENTS)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from autograph_cli import first_divergence, torch
+from autograph_cli.graph.numbers import SAME
+from autograph_cli.graph.parting_collectives import Exchange, Parted
 from autograph_cli.graph.parting_front import front
+from autograph_cli.graph.trace import Collective
 
 
 def test_the_first_and_what_follows_are_marked_in_both_graphs() -> None:
@@ -22,6 +27,15 @@ def test_the_first_and_what_follows_are_marked_in_both_graphs() -> None:
     ]
     follows = {"exp": "other", "mul": "other", "sum": "other"}
     assert named == [{"leaky_relu": "first", **follows}, {"leaky_relu": "first", **follows, "clone": "alone"}]
+
+
+def test_what_follows_from_a_collective_is_not_the_first() -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    found = first_divergence(*(lambda by=by: (w * by).exp().sum().backward() for by in (2, 3)))
+    made = Collective("all_reduce", 0)
+    exchange = replace(found, exchanged=Parted(Exchange(0, made, made, SAME, None), (0,), made=False))
+    marks = [set(each.values()) for each in (*front(found), *front(exchange))]
+    assert marks == [{"first", "other"}] * 2 + [{"other"}] * 2
 
 
 def test_a_hook_marks_what_has_other_gradients() -> None:

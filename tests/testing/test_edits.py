@@ -55,6 +55,31 @@ def kept(name: str) -> Snapshot:
     return read_snapshot(snapshot_of(FOLDER / f"{name}.py").to_text())
 
 
+SMALL = """\
+import torch
+import torch.nn.functional as F
+net = torch.nn.Linear(4, 3)
+y = torch.arange(50) % 3
+w = torch.linspace(0, 1, 50)
+loss = F.cross_entropy(net(torch.ones(50, 4)), y, reduction="none", label_smoothing=0.1)
+(loss * w).mean().backward()
+"""
+WORDS = {
+    "a function of several operations": ("smoothing=0.1", "smoothing=0.2", "`mul` in `cross_entropy` (s.py:6) is called with other=0.8"),
+    "many numbers": ("(0, 1, 50)", "(0, 2, 50)", "input `w` (s.py:7) was mean 0.5,"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WORDS)
+def test_what_has_no_line_of_its_own_is_told_where_it_is_used(case: str, tmp_path: Path) -> None:
+    old, new, told = WORDS[case]
+    script, made = tmp_path / "s.py", []
+    for text in (SMALL, SMALL.replace(old, new)):
+        script.write_text(text, "utf-8")
+        made.append(read_snapshot(snapshot_of(script).to_text()) if not made else snapshot_of(script))
+    assert any(sentence.startswith(told) for sentence in compare(*made).sentences)
+
+
 @pytest.mark.parametrize("edit", (*EDITS, *STRANGERS), ids=lambda edit: f"{edit.script}-{edit.name}")
 def test_an_edit_is_told_if_it_decides_a_value(edit: Edit, tmp_path: Path) -> None:
     source = (FOLDER / f"{edit.script}.py").read_text("utf-8")
