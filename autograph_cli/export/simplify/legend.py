@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from autograph_cli.export.scene.labels import SUM
 from autograph_cli.export.scene.parameters import FIXED, MARK
 from autograph_cli.export.scene.records import Scene
 from autograph_cli.export.simplify.bundling import NOTE as BUNDLED
@@ -17,6 +18,7 @@ _ON_BOXES: tuple[tuple[str, str], ...] = (
     (f"{FIXED}an input, no gradient", FIXED),
     (f"{MADE}a result", MADE),
     ("∂ f:", "∂ "),
+    (SUM, SUM),
     ("part:", "(part "),
     (EQUAL, "× "),
 )

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from autograph_cli.export.scene.labels import LONGEST_LABEL, LONGEST_SUBTITLE, abridged, clipped, short
 from autograph_cli.export.scene.modules import LONGEST_TITLE, shown_by
 from autograph_cli.export.scene.parameters import chips_of
-from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Scene, merged, one_label, standing_for
 from autograph_cli.export.simplify.closing import closed
 from autograph_cli.export.simplify.rolling import turns_of
 from autograph_cli.export.style import OPERATIONS, RESULTS
@@ -401,7 +401,7 @@ class _Told:
 def _joined(scene: Scene, part: dict[str, str]) -> tuple[Arrow, ...]:
     """The arrows between what is left, those between the same boxes as one, with their number."""
     maker = _makers(scene)
-    merged: dict[tuple[str, str, bool, bool], list[Arrow]] = {}
+    groups: dict[tuple[str, str, bool, bool], list[Arrow]] = {}
     for arrow in scene.arrows:
         # What a result is used for comes from what made it: the piece around would lead to it and back.
         start = maker.get(arrow.tail, arrow.tail)
@@ -409,14 +409,9 @@ def _joined(scene: Scene, part: dict[str, str]) -> tuple[Arrow, ...]:
         if tail == head:
             continue
         key = tail, head, arrow.back, arrow.keeps
-        merged.setdefault(key, []).append(arrow)
-    return tuple(_merged(ends, its) for ends, its in merged.items())
-
-
-def _merged(ends: tuple[str, str, bool, bool], arrows: Sequence[Arrow]) -> Arrow:
-    """One arrow for all of these, with the number of tensors, and what is said of all of them."""
-    tensors = carried(arrows)
-    plain = set(map(one_label, arrows))
-    label = plain.pop() if len(plain) == 1 else ""
-    many = f"{label} × {len(tensors):,}".lstrip() if len(tensors) > 1 else label
-    return replace(arrows[0], tail=ends[0], head=ends[1], label=many, tensors=tuple(tensors))
+        groups.setdefault(key, []).append(arrow)
+    found = []
+    for (tail, head, *_), its in groups.items():
+        plain = set(map(one_label, its))
+        found.append(merged(tail, head, plain.pop() if len(plain) == 1 else "", its))
+    return tuple(found)
