@@ -79,7 +79,11 @@ class Labels:
                     subtitle = _subtitle(node, rooted)
                     break
         if node.id in self.sums:
-            title = short(f"{SUM}{self.sums[node.id]}")
+            added = short(f"{SUM}{self.sums[node.id]}")
+            if cut:
+                subtitle = short(f"{added} · {subtitle}" if subtitle else added, LONGEST_SUBTITLE)
+            else:
+                title = added
         elif node.parent is not None:
             made_by = self.graph.nodes[node.parent]
             of = f"∂ {what_was_cut(made_by) or made_by.name}"

@@ -52,3 +52,13 @@ def test_the_gradients_of_a_tensor_are_added_up_in_one_box(tmp_path: Path, name:
 def test_all_formats_have_the_sign(tmp_path: Path, format: str) -> None:
     drawn = render(recorded(tmp_path, USES["x"]), "double-backward", format)
     assert (b"/Symbol" if format == "pdf" else "⊕ x".encode()) in drawn
+
+
+def test_a_sum_at_the_border_of_the_forward_view_says_that_more_was_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        "import torch\nx = torch.ones(3, requires_grad=True)\ny = (x.sin() * x).sum()\n"
+        "(g,) = torch.autograd.grad(y, x, create_graph=True)\n(x - 0.1 * g).sum().backward()\n"
+    )
+    graph = record(Target.of(str(tmp_path / "a.py")))[1].steps[-1].graph
+    (box,) = [line for line in render(graph, "forward", "mermaid").decode().splitlines() if ":::cut" in line]
+    assert '"… add<br/>⊕ x · g"' in box, box
