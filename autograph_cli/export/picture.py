@@ -14,7 +14,7 @@ from autograph_cli.graph import Graph, Step, backward, double_backward, forward,
 from autograph_cli.graph.derivatives import gradient_sums
 from autograph_cli.graph.facts import check_recorded
 from autograph_cli.graph.marks import Mark, marks_of
-from autograph_cli.graph.names import told_apart, visible
+from autograph_cli.graph.names import numbered_if_several, told_apart, visible
 from autograph_cli.graph.nesting import flattened
 from autograph_cli.graph.reader_level import USER, as_written
 
@@ -129,6 +129,8 @@ def picture_of(whole: Whole, view: str, format: str, options: RenderOptions) -> 
         parts = level.parts(numbers)
         numbers = [numbers[old] for old in level.lasts()]
         marks = [(level.places[node], words) for node, words in marks if node in level.places]
+    if format in DRAWN and format != "html" and not whole.formulas:  # a page and formulas tell all holders apart
+        cut = numbered_if_several(cut)
     shallow = cut if format in WHOLE else flattened(cut, DEEPEST)
     sums = {place: whole.sums[number] for place, number in enumerate(numbers) if number in whole.sums}
     return Picture(

@@ -28,6 +28,7 @@ from autograph_cli.export.simplify.repeats import fold_repeats
 from autograph_cli.export.simplify.rolling import roll, rolled_if_smaller
 from autograph_cli.export.simplify.said_once import said_once
 from autograph_cli.export.simplify.smaller import smaller
+from autograph_cli.export.simplify.sums import sums_together
 from autograph_cli.graph import Graph
 from autograph_cli.graph.loops import FEWEST
 from autograph_cli.graph.reader_level import USER
@@ -108,8 +109,9 @@ def opened(picture: Picture, limit: int | None) -> Scene:
 
 
 def in_modules(scene: Scene, picture: Picture) -> Scene:
-    """Draw frames around what ran in modules, and write their parameters on what uses them."""
-    return with_parameters(framed(scene, picture.graph, picture.single), picture)
+    """Draw frames around what ran in modules, write their parameters on what uses them, and draw a sum as one box."""
+    scene = with_parameters(framed(scene, picture.graph, picture.single), picture)
+    return scene if picture.page or picture.options.level != USER else sums_together(scene)
 
 
 def boxes_and_arrows(picture: Picture) -> Scene:

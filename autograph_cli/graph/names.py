@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from io import BytesIO
 from itertools import islice
@@ -165,6 +166,19 @@ def told_apart(graph: Graph) -> Graph:
                 there.add((edge.node, edge.nr))
                 roots.append(Root(names[edge.node][edge.nr], edge.node, edge.nr))
     return replace(graph, nodes=nodes, roots=tuple(roots))
+
+
+def numbered_if_several(graph: Graph) -> Graph:
+    """The view with the plain name of a leaf or an input that `told_apart` gave a number, where no other holder of the
+    name is in it."""
+    held = Counter(_SECOND.sub("", output.names[0]) for node in graph for output in node.outputs if output.names)
+    alone: dict[int, Node] = {}
+    for node in graph:
+        names = node.outputs[0].names if node.outputs and not node.computes else ()
+        plain = _SECOND.sub("", names[0]) if names else ""
+        if names and plain != names[0] and held[plain] == 1:
+            alone[node.id] = replace(node, outputs=(replace(node.outputs[0], names=(plain, *names[1:])),))
+    return replace(graph, nodes=tuple([alone.get(node.id, node) for node in graph])) if alone else graph
 
 
 def _without(node: Node, names: Collection[str]) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,3 +98,60 @@ def test_a_name_that_went_on_to_another_tensor_is_not_kept_by_the_first(run: Cal
 
 def test_derivatives_are_written_in_a_pdf(run: Callable[[str], Graph]) -> None:
     assert render(run(FOUR_TIMES), "double-backward", "pdf").startswith(b"%PDF")
+
+
+EARLIER = """
+import torch
+w = torch.ones(3, requires_grad=True)
+given, queue, ptr = torch.ones(3), torch.zeros(3, 4), 0
+def refill(buffer, rows):
+    buffer[:, 0] = rows
+for step in range({steps}):
+    {first}
+    with torch.no_grad():
+        k = torch.rand(3) * 2
+    (w * k * queue[:, 0].clone() * given).sum().backward()
+    {last}
+"""
+
+
+@pytest.mark.parametrize("steps", [2, 30])
+@pytest.mark.parametrize(
+    ("first", "last", "names"),
+    [
+        ("given.fill_(2.0)", "", {"given"}),
+        ("given.mul_(0.5).add_(1)", "", {"given"}),
+        ("", "queue[:, 0] = k", {"k", "queue"}),
+        ("", "queue[:, 1:] = torch.stack([k.flip(0)] * 3, 1)", {"k", "queue"}),
+        ("", "refill(queue, k)", {"k", "queue"}),
+        ("", "given = k / k.norm()", {"k"}),
+    ],
+)
+def test_what_a_step_is_given_by_the_one_before_has_its_name(
+    run: Callable[[str], Graph], steps: int, first: str, last: str, names: set[str]
+) -> None:
+    graph = run(EARLIER.format(steps=steps, first=first or "pass", last=last or "pass"))
+    inputs = [output.names[:1] for node in graph if node.kind == "input" for output in node.outputs]
+    assert all(inputs) and names <= {name for (name,) in inputs}, inputs
+
+
+FOLLOWING = """
+import copy, torch
+net = torch.nn.Linear(3, 2)
+follower = copy.deepcopy(net).requires_grad_(False)
+x = torch.ones(4, 3)
+for step in range(3):
+    with torch.no_grad():
+        for p, q in zip(net.parameters(), follower.parameters()):
+            q.mul_(0.9).add_(p, alpha=0.1)
+    loss = (net(x) - follower(x)).pow(2).sum()
+    loss.backward()
+"""
+
+
+@pytest.mark.parametrize("view", ["forward", "backward"])
+def test_a_name_with_one_holder_in_the_picture_has_no_number(run: Callable[[str], Graph], view: str) -> None:
+    drawn = render(run(FOLLOWING), view, "svg").decode()
+    assert not re.search(r"(weight|bias) \(2\)", drawn)
+    assert ("◦ weight [2, 3]" in drawn) == (view == "forward")
+    assert "buffer" not in drawn, "it is a parameter"

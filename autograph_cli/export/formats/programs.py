@@ -59,7 +59,7 @@ def png(placed: Placed, layout: str | None = None) -> bytes:
     return _run([find_program(name), "-Kneato", "-n2", "-Tpng", f"-Gdpi={dpi}"], text)
 
 
-_PLAIN = str.maketrans({"↻": "○", **{chr(ord("①") + number): f"({number + 1})" for number in range(10)}})
+_PLAIN = str.maketrans({"↻": "○", "⊕": "Σ", **{chr(ord("①") + number): f"({number + 1})" for number in range(10)}})
 """Replacements for signs that the font of graphviz-pure lacks."""
 
 

@@ -32,7 +32,7 @@ FLATTEST, STEEPEST = 0.42, 1.75
 """Heights over widths between which a picture is neither a ribbon nor a tower."""
 WHOLE = 30
 """Boxes below which no picture along the data is broken into columns."""
-ORIGIN = ("∂ ", "sum of gradients ")
+ORIGIN = "∂ "
 """The words before what a derivative is one of, which stand after its node."""
 NEARLY = 1.32
 """The cost below which a picture that is too big is tried in fewer words, too."""

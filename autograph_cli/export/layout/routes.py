@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from msgspec import Struct
 
@@ -108,18 +108,27 @@ def _ports(
             ports[number, side] = goal if abs(goal - position.x) <= reach else position.x
             continue
         its.sort(key=lambda number: (goals[number], number))
-        apart = min(NEXT_PORT, 2 * reach / (len(its) - 1))
-        wanted = [min(max(goals[number] - position.x, -reach), reach) for number in its]
-        steps = [apart * i - reach for i in range(len(its))]
-        spread = packed(wanted, [1.0] * len(its), steps)
-        slack = 2 * reach - apart * (len(its) - 1)
-        offsets = [step + min(max(dx - step, 0.0), slack) for dx, step in zip(spread, steps, strict=True)]
         halves = [_half(wires[number], web.chains[number], way) for number in its]
+        steps = _steps([web.chains[number] for number in its], halves, reach)
+        wanted = [min(max(goals[number] - position.x, -reach), reach) for number in its]
+        spread = packed(wanted, [1.0] * len(its), steps)
+        slack = reach - steps[-1]
+        offsets = [step + min(max(dx - step, 0.0), slack) for dx, step in zip(spread, steps, strict=True)]
         straight = [abs(position.x + dx - goals[number]) < 0.3 for number, dx in zip(its, offsets, strict=True)]
         _spread_ports(offsets, halves, straight, reach)
         for number, dx in zip(its, offsets, strict=True):
             ports[number, side] = position.x + dx
     return {end: (at, _border(positions[web.chains[end[0]][-end[1]]], at, end[1])) for end, at in ports.items()}
+
+
+def _steps(chains: Sequence[Sequence[int]], halves: Sequence[float], reach: float) -> list[float]:
+    """Return where the ports of a box stand that are as far to the left as can be; edges between the same two boxes
+    have room for their labels side by side, if the box is wide enough."""
+    apart = min(NEXT_PORT, 2 * reach / (len(chains) - 1))
+    pairs = zip(pairwise(chains), pairwise(halves), strict=True)
+    wide = [max(apart, sum(its)) if a[0] == b[0] and a[-1] == b[-1] else apart for (a, b), its in pairs]
+    steps = wide if sum(wide) <= 2 * reach else [apart] * len(wide)
+    return list(accumulate(steps, initial=-reach))
 
 
 def _half(wire: Wire, chain: Sequence[int], way: Direction) -> float:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from autograph_cli.export.ranks import heights, rows_of
-from autograph_cli.export.scene.labels import Labels, short
+from autograph_cli.export.scene.labels import SUM, Labels, short
 from autograph_cli.export.scene.records import DETACH, LEGEND, NUMBER, Arrow, Band, Box, Scene, edges_of, order_of
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Edge, Graph, Node, Root
@@ -170,6 +170,7 @@ class _Builder:
         notes.append(f"dashed, {DETACH}: no gradient goes back" if any(dashed) else "")
         derived = any("∂ " in words for words in {box.subtitle for box in self.boxes})
         notes.append("∂ f: from the backward of f" if derived else "")
+        notes.append(f"{SUM}x: the sum of what several send to x" if self.labels.sums else "")
         notes.append("fine dashes: kept for backward" if self.kept else "")
         notes.append("thin: a derivative and what it differentiates" if self._links() else "")
         notes.append(kept_words(self.kept, self.graph) if "saved" in self.labels.shown else "")

@@ -20,7 +20,8 @@ from autograph_cli.graph.text import saved_text
 from autograph_cli.graph.views import CUT, is_cut, what_was_cut
 
 LONGEST_LABEL, LONGEST_SUBTITLE = 48, 60
-
+SUM = "⊕ "
+"""The sign before the name of a tensor whose gradients are added up."""
 
 Label = tuple[Style, str, str, tuple[str, ...], str]
 """The words on one box: its style, the title, the subtitle, the lines below it, and the tooltip."""
@@ -77,20 +78,20 @@ class Labels:
                 if output.names:
                     subtitle = _subtitle(node, rooted)
                     break
-        if node.parent is not None:
-            of = self._origin(node.parent, node)
+        if node.id in self.sums:
+            added = short(f"{SUM}{self.sums[node.id]}")
+            if cut:
+                subtitle = short(f"{added} · {subtitle}" if subtitle else added, LONGEST_SUBTITLE)
+            else:
+                title = added
+        elif node.parent is not None:
+            made_by = self.graph.nodes[node.parent]
+            of = f"∂ {what_was_cut(made_by) or made_by.name}"
             if node.op and node.op != node.name and not cut:
                 of = f"{node.name} · {of}"
             subtitle = short(f"{of} · {subtitle}" if subtitle else of, LONGEST_SUBTITLE)
         lines = self.lines(node) if self.asked and not cut else ()
         return style, title or self.title(node), subtitle, lines, tooltip
-
-    def _origin(self, parent: int, node: Node) -> str:
-        """Return which backward a derivative is from; or of which tensor it adds up the gradients."""
-        if node.id in self.sums:
-            return f"sum of gradients of {self.sums[node.id]}"
-        made_by = self.graph.nodes[parent]
-        return f"∂ {what_was_cut(made_by) or made_by.name}"
 
     def _kind(self, node: Node) -> tuple[Style, str, bool]:
         """The style of what computes, its title unless that has arguments in it, and whether it is cut."""

@@ -19,8 +19,8 @@ MANY = 20
 """Operations from which on parameters are written on them, unless told."""
 CIRCLES = 10
 """The greatest number in a circle that all formats have."""
-MARK, BUFFER = "• ", "◦ "
-_KINDS = {MARK: ("leaf", "leaves"), BUFFER: ("buffer", "buffers")}
+MARK, FIXED = "• ", "◦ "
+_KINDS = {MARK: ("leaf", "leaves"), FIXED: ("input", "inputs")}
 _NUMBER = re.compile(r"([①-⑩]|\(\d{2,}\))(?= \[|$)")
 
 
@@ -49,7 +49,7 @@ def inline(scene: Scene, which: Collection[str] | None = None, *, beside: bool =
     styles = {box.style for box in left}
     legend = tuple((style, words) for style, words in scene.legend if style in styles)
     inputs = any(leaf.style == "input" for its in moved.values() for leaf, _ in its)
-    notes = (f"{MARK}a leaf", *([f"{BUFFER}a buffer"] if inputs else []))
+    notes = (f"{MARK}a leaf", *([f"{FIXED}an input, no gradient"] if inputs else []))
     return replace(scene, boxes=left, arrows=arrows, legend=legend, notes=tuple(dict.fromkeys((*notes, *scene.notes))))
 
 
@@ -80,9 +80,9 @@ def circled(number: int) -> str:
 
 
 def chips_of(boxes: Iterable[Box]) -> str:
-    """Return how many leaves and buffers are written on these boxes, each counted once, and those used elsewhere."""
+    """Return how many leaves and inputs are written on these boxes, each counted once, and those used elsewhere."""
     chips: dict[str | int, str] = {}
-    for place, line in enumerate(line for box in boxes for line in box.lines if line.startswith((MARK, BUFFER))):
+    for place, line in enumerate(line for box in boxes for line in box.lines if line.startswith((MARK, FIXED))):
         number = _NUMBER.search(line)
         chips.setdefault(number[1] if number else place, line[: len(MARK)])
     counts = Counter(chips.values())
@@ -98,7 +98,7 @@ def inline_if_many(scene: Scene, *, beside: bool = False) -> Scene:
 
 def _with(box: Box, leaves: list[tuple[Box, Arrow]]) -> Box:
     """An operation with these leaves written on it."""
-    lines = [_line(leaf.title, arrow.with_numbers, BUFFER if leaf.style == "input" else MARK) for leaf, arrow in leaves]
+    lines = [_line(leaf.title, arrow.with_numbers, FIXED if leaf.style == "input" else MARK) for leaf, arrow in leaves]
     facts = [line for leaf, _ in leaves for line in leaf.lines]
     tooltip = "\n".join([box.tooltip, *[leaf.tooltip for leaf, _ in leaves]])
     return standing_for(replace(box, lines=(*box.lines, *lines, *facts), tooltip=tooltip), [leaf for leaf, _ in leaves])

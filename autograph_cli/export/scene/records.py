@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -161,6 +161,27 @@ def carried(arrows: Iterable[Arrow]) -> dict[tuple[int, int], Arrow]:
 def one_label(arrow: Arrow) -> str:
     """Return the label of an arrow without the number of its tensors."""
     return arrow.label.removesuffix(f"× {len(arrow.tensors):,}").rstrip()
+
+
+def joined(scene: Scene, into: Mapping[str, str]) -> tuple[Arrow, ...]:
+    """The arrows between what is left; those that have become the same are one."""
+    groups: dict[tuple[str, str, str], list[Arrow]] = {}
+    moved = set()
+    for arrow in scene.arrows:
+        key = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head), one_label(arrow)
+        if key[0] != key[1]:
+            groups.setdefault(key, []).append(arrow)
+        if key[:2] != (arrow.tail, arrow.head):
+            moved.add(key)
+    untouched = [arrow for key, its in groups.items() if key not in moved for arrow in its]
+    return (*untouched, *(merged(*key, its) for key, its in groups.items() if key in moved))
+
+
+def merged(tail: str, head: str, label: str, arrows: Sequence[Arrow]) -> Arrow:
+    """One arrow for all of these, with the number of tensors."""
+    tensors = carried(arrows)
+    label = f"{label} × {len(tensors):,}".lstrip() if len(tensors) > 1 else label
+    return replace(arrows[0], tail=tail, head=head, label=label, tensors=tuple(tensors))
 
 
 def shapes_of(arrows: Iterable[Arrow]) -> Counter[str]:

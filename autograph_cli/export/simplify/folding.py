@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.modules import LONGEST_TITLE
 from autograph_cli.export.scene.parameters import chips_of
-from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Scene, joined, standing_for
 from autograph_cli.export.simplify.rolling import turns_of
 from autograph_cli.export.style import OPERATIONS, Style
 
@@ -54,7 +53,7 @@ def fold(scene: Scene, limit: int) -> Scene:
     hidden = [web.boxes[key] for key, head in into.items() if head in titles and _may_fold(web.boxes[key])]
     words = _counted([*hidden, *(web.boxes[key] for key in titles)])
     note = f"folded: {words} in {len(titles):,} box{'es' * (len(titles) > 1)}"
-    return replace(scene, boxes=boxes, arrows=_joined(scene, into), notes=(*scene.notes, note))
+    return replace(scene, boxes=boxes, arrows=joined(scene, into), notes=(*scene.notes, note))
 
 
 class _Web:
@@ -147,24 +146,3 @@ def _folded(members: list[Box]) -> Box:
     return replace(
         members[0], style=style, title=title, subtitle=subtitle, lines=below, tooltip=tooltip, many=many, spare=0
     )
-
-
-def _joined(scene: Scene, into: dict[str, str]) -> tuple[Arrow, ...]:
-    """The arrows between what is left; those that have become the same are one."""
-    groups: dict[tuple[str, str, str], list[Arrow]] = {}
-    moved = set()
-    for arrow in scene.arrows:
-        key = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head), one_label(arrow)
-        if key[0] != key[1]:
-            groups.setdefault(key, []).append(arrow)
-        if key[:2] != (arrow.tail, arrow.head):
-            moved.add(key)
-    untouched = [arrow for key, its in groups.items() if key not in moved for arrow in its]
-    return (*untouched, *(_merged(key, its) for key, its in groups.items() if key in moved))
-
-
-def _merged(ends: tuple[str, str, str], arrows: Sequence[Arrow]) -> Arrow:
-    """One arrow for all of these, with the number of tensors."""
-    tensors = carried(arrows)
-    label = f"{ends[2]} × {len(tensors):,}".lstrip() if len(tensors) > 1 else ends[2]
-    return replace(arrows[0], tail=ends[0], head=ends[1], label=label, tensors=tuple(tensors))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.parameters import BUFFER, MARK
+from autograph_cli.export.scene.labels import SUM
+from autograph_cli.export.scene.parameters import FIXED, MARK
 from autograph_cli.export.scene.records import Scene
 from autograph_cli.export.simplify.bundling import NOTE as BUNDLED
 from autograph_cli.export.simplify.gradients import MADE
@@ -14,9 +15,10 @@ from autograph_cli.export.simplify.rolling import still_true
 FOLDED = "folded: "
 _ON_BOXES: tuple[tuple[str, str], ...] = (
     (f"{MARK}a leaf", MARK),
-    (f"{BUFFER}a buffer", BUFFER),
+    (f"{FIXED}an input, no gradient", FIXED),
     (f"{MADE}a result", MADE),
     ("∂ f:", "∂ "),
+    (SUM, SUM),
     ("part:", "(part "),
     (EQUAL, "× "),
 )

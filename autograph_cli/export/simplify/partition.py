@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from autograph_cli.export.scene.labels import LONGEST_LABEL, LONGEST_SUBTITLE, abridged, clipped, short
 from autograph_cli.export.scene.modules import LONGEST_TITLE, shown_by
 from autograph_cli.export.scene.parameters import chips_of
-from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Scene, merged, one_label, standing_for
 from autograph_cli.export.simplify.closing import closed
 from autograph_cli.export.simplify.rolling import turns_of
 from autograph_cli.export.style import OPERATIONS, RESULTS
@@ -152,8 +152,13 @@ def _makers(scene: Scene) -> dict[str, str]:
     return {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
 
 
+def _place(box: Box) -> tuple[int, str, str]:
+    return box.band, box.frame, turns_of([box])
+
+
 def _runs(scene: Scene, line_of: Callable[[Box], Source | None]) -> Iterator[Run]:
-    """The operations of one line that ran one after the other in one module, with what they alone made of nothing."""
+    """The operations of one line that ran one after the other in one module and as often, with what they alone made of
+    nothing."""
     users: dict[str, set[str]] = {}
     made = set()
     for tail, head in _ends(scene):
@@ -170,7 +175,7 @@ def _runs(scene: Scene, line_of: Callable[[Box], Source | None]) -> Iterator[Run
             sources.append(box)
         elif box.style in OPERATIONS:
             line = line_of(box)
-            its = None if line is None else (line.file, line.line, line.function, box.band, box.frame)
+            its = None if line is None else (line.file, line.line, line.function, *_place(box))
             if its is None or its != mine:
                 runs.append([])
             runs[-1].append(box)
@@ -181,7 +186,7 @@ def _runs(scene: Scene, line_of: Callable[[Box], Source | None]) -> Iterator[Run
         its_users = [run_of.get(user) for user in users.get(box.id, ())]
         if its_users and its_users[0] and all(run is its_users[0] for run in its_users):
             near = its_users[0][0]
-            if (near.band, near.frame) == (box.band, box.frame) and line_of(box) in (None, line_of(near)):
+            if _place(near) == _place(box) and line_of(box) in (None, line_of(near)):
                 its_users[0].append(box)
     for run in runs:
         yield sorted(run, key=lambda box: place[box.id])
@@ -352,7 +357,7 @@ class _Told:
         names = Counter(_CALL.sub("", box.title) for box in members if box.style in styles)
         told = ", ".join(f"{count:,} {name}" for name, count in names.most_common())
         tooltip = "\n".join(filter(None, (f"{counts[0]}: {told}", ", ".join(counts[1:]))))
-        style = max(styles, key=lambda style: (style != "untracked", styles[style]))
+        style = max(styles, key=lambda style: (style == "module", style != "untracked", styles[style]))
         texts = self._texts(members)
         functions = list(dict.fromkeys(_function(its) for box in members if (its := self.box_line(box)) is not None))
         bare = {name: _CLASS.sub("", name) if len(names) > 1 else name for name in names}
@@ -375,7 +380,7 @@ class _Told:
         words = " and ".join(counts[: len(styles.keys() & {"module"}) + bool(_operations(members))])
         given = list(dict.fromkeys(box.title for box in members if box.style in ("leaf", "input")))
         words = f"{words} of {short(', '.join(given), LONGEST_LABEL)}" if given else words
-        words = f"{words} {chips_of(members)}".rstrip()
+        words = " · ".join(filter(None, (turns_of(members), f"{words} {chips_of(members)}".rstrip())))
         return Box(
             members[0].id,
             style,
@@ -401,7 +406,7 @@ class _Told:
 def _joined(scene: Scene, part: dict[str, str]) -> tuple[Arrow, ...]:
     """The arrows between what is left, those between the same boxes as one, with their number."""
     maker = _makers(scene)
-    merged: dict[tuple[str, str, bool, bool], list[Arrow]] = {}
+    groups: dict[tuple[str, str, bool, bool], list[Arrow]] = {}
     for arrow in scene.arrows:
         # What a result is used for comes from what made it: the piece around would lead to it and back.
         start = maker.get(arrow.tail, arrow.tail)
@@ -409,14 +414,9 @@ def _joined(scene: Scene, part: dict[str, str]) -> tuple[Arrow, ...]:
         if tail == head:
             continue
         key = tail, head, arrow.back, arrow.keeps
-        merged.setdefault(key, []).append(arrow)
-    return tuple(_merged(ends, its) for ends, its in merged.items())
-
-
-def _merged(ends: tuple[str, str, bool, bool], arrows: Sequence[Arrow]) -> Arrow:
-    """One arrow for all of these, with the number of tensors, and what is said of all of them."""
-    tensors = carried(arrows)
-    plain = set(map(one_label, arrows))
-    label = plain.pop() if len(plain) == 1 else ""
-    many = f"{label} × {len(tensors):,}".lstrip() if len(tensors) > 1 else label
-    return replace(arrows[0], tail=ends[0], head=ends[1], label=many, tensors=tuple(tensors))
+        groups.setdefault(key, []).append(arrow)
+    found = []
+    for (tail, head, *_), its in groups.items():
+        plain = set(map(one_label, its))
+        found.append(merged(tail, head, plain.pop() if len(plain) == 1 else "", its))
+    return tuple(found)

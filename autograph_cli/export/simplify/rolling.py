@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.labels import LONGEST_SUBTITLE, short
+from autograph_cli.export.scene.labels import LONGEST_SUBTITLE, SUM, short
 from autograph_cli.export.scene.modules import shown_by
 from autograph_cli.export.scene.records import Arrow, Box, Scene, edges_of, standing_for
 from autograph_cli.export.simplify.saved_boxes import gathered
@@ -176,6 +176,8 @@ def _one_of(boxes: Sequence[Box], graph: Graph, data: bool, turned: bool) -> Box
         named = list(dict.fromkeys(its.subtitle for its in boxes if its.subtitle))
         if len(named) > 1:
             box = replace(box, subtitle=short(names_of(named), LONGEST_SUBTITLE))
+        if len(titles) > 1 and all(title.startswith(SUM) for title in titles):
+            return replace(box, title=SUM + names_of([title.removeprefix(SUM) for title in titles]))
         if len(titles) == 1 or box.style == "derivative":
             return box
         return replace(box, title=titles[1] if _began(boxes, graph) else span(titles))

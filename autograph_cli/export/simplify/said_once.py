@@ -6,7 +6,7 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.parameters import BUFFER, MARK
+from autograph_cli.export.scene.parameters import FIXED, MARK
 from autograph_cli.export.scene.records import NUMBER, Arrow, Box, Scene
 from autograph_cli.export.style import TITLE, line_width, text_width
 
@@ -32,7 +32,7 @@ def _in_rows(box: Box) -> Box:
     room, rows = max(ROOM, text_width(box.title) * TITLE), list[str]()
     for line in box.lines:
         row = f"{rows[-1]} {line}" if rows else line
-        if line.startswith((MARK, BUFFER)) and row.startswith((MARK, BUFFER)) and line_width(row) <= room:
+        if line.startswith((MARK, FIXED)) and row.startswith((MARK, FIXED)) and line_width(row) <= room:
             rows[-1:] = [row]
         else:
             rows.append(line)

@@ -39,7 +39,7 @@ from autograph_cli.record.log.threads import Steps, Thread
 from autograph_cli.record.names.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names.output_names import OutputNames
 from autograph_cli.record.names.source_locations import Site, add_engine, callers_of, script_frames, shown_of, site_of
-from autograph_cli.record.names.variables import variables_of
+from autograph_cli.record.names.variables import is_hidden, variables_of
 
 _getframe = sys._getframe
 
@@ -244,10 +244,21 @@ class EventLog:
         """The variables that hold a leaf now, of the innermost function that has any: they may be bound again."""
         for frame in script_frames(3):
             for name, value in list(variables_of(frame).items()):
-                if self.engine.inner(value) is leaf and name[0] not in "_.@":
+                if self.engine.inner(value) is leaf and not is_hidden(name):
                     self.borrowed.add(key, name)
             if key in self.borrowed:
                 break
+
+    def _note_as_given(self, tensor: Any, key: int) -> None:
+        """The variables that held an input as the step began, from the outermost function on."""
+        step = self.step
+        if step.called is None:
+            kind, spaces = self.engine.tensor, map(variables_of, reversed(script_frames(3)))
+            named = [(name, value) for space in spaces for name, value in list(space.items()) if not is_hidden(name)]
+            step.called = [(name, weakref.ref(value)) for name, value in named if issubclass(type(value), kind)]
+        for name, ref in step.called:
+            if ref() is tensor:
+                self.borrowed.add(key, name)
 
     def input(self, tensor: Any) -> int:
         """A tensor that no gradient goes to, as far as is known, gets a number of its own."""
@@ -272,6 +283,8 @@ class EventLog:
         self.tensors[id(tensor)] = Held(ref, key)
         if owner:
             self.borrowed.add(key, self.modules.name(tensor))
+        elif drawn is None:
+            self._note_as_given(tensor, key)
         return key
 
     def drew(self, tensor: Any, op: str, by: Facts | None = None, before: tuple[Site, ...] = ()) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -143,6 +143,8 @@ class StepLog:
         self.finished = False
         self.untracked: list[tuple[int, int]] = []
         """The tensors that operations without a node made, by id, and the numbers that they are known by."""
+        self.called: Sequence[tuple[str, weakref.ref[Any]]] | None = None
+        """The tensors that variables held as it first used one that it was given: they may be bound again in it."""
         self.bare: set[Output] = set()
         """Outputs of its operations that no gradient goes to."""
         self.bare_until = 0

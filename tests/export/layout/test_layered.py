@@ -340,3 +340,20 @@ def test_tall_modules_that_may_stand_side_by_side_do(data: bool) -> None:
     check(placed)
     first, second = placed.plates
     assert first.top < second.bottom and second.top < first.bottom
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("labels", [("[5, 24]", "[5, 24]"), ("[4, 2] × 3", "[4, 2]"), ("× 6", "[4, 2]", "scalar")])
+def test_arrows_between_the_same_boxes_have_room_for_their_labels(labels: tuple[str, ...], right: bool) -> None:
+    boxes = tuple(Box(key, "module", "cell: LSTMCell × 10", "3,648 parameters", ("15 of order 0",) * 4) for key in "ab")
+    arrows = [
+        Arrow(*("ba" if number == 1 else "ab"), label, back=number == 1, tensors=((0, number),))
+        for number, label in enumerate(labels)
+    ]
+    placed = lay_out(Scene("", boxes, tuple(arrows)), way=RIGHT if right else DOWN)
+    spots = [line.label for line in placed.lines]
+    assert all(spots)
+    for (one, a), (other, b) in itertools.combinations(zip(labels, spots, strict=True), 2):
+        assert a is not None and b is not None
+        beside = abs(a[0] - b[0]) >= (label_width(one) + label_width(other)) / 2
+        assert beside or abs(a[1] - b[1]) >= EDGE, (a, b)

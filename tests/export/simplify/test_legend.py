@@ -9,7 +9,7 @@ from autograph_cli.export.style import Style
 LEGEND: tuple[tuple[Style, str], ...] = (("operation", "operation"), ("leaf", "leaf, requires grad"))
 NOTES = (
     "• a leaf",
-    "◦ a buffer",
+    "◦ an input, no gradient",
     "∂ f: from the backward of f",
     "folded: 4 operations in 2 lines of the script",
     "folded: 9 operations in 3 boxes",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from autograph_cli.export import READABLE, render
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.ranks import heights
 from autograph_cli.export.scene.building import build
@@ -150,3 +151,27 @@ def test_turns_that_take_nothing_of_each_other_are_no_chain(tmp_path: Path, monk
         assert len(turns) > 1
         assert [arrow for arrow in cut.arrows if {arrow.tail, arrow.head} <= turns] == []
         assert [box.title for box in cut.boxes if box.style in RESULTS] == ["loss"]
+
+
+TURNS = """
+import torch
+A, C = torch.eye(2, requires_grad=True), torch.ones(1, 2, requires_grad=True)
+def run(ys):
+    m, P, out = torch.zeros(2), torch.eye(2), 0.0
+    for y in ys:
+        m, P = A @ m, A @ P @ A.T + torch.eye(2).exp().diag().diag()
+        S = C @ P @ C.T + 0.1; K = P @ C.T / S; r = y - C @ m
+        out = out + 0.5 * (r * r / S.squeeze() + S.squeeze().log()).sum()
+        m, P = m + K @ r, P - K @ C @ P
+    return out
+run(torch.ones(8, 1)).backward()
+"""
+
+
+def test_a_line_of_a_loop_keeps_its_turns_apart_from_what_goes_in_first(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(TURNS)
+    graph = record(Target.of(str(tmp_path / "a.py")))[1].steps[-1].graph
+    drawn = render(graph, "forward", "mermaid", max_nodes=READABLE).decode()
+    lines = [line for line in drawn.splitlines() if "m, P = " in line and "× 7" in line]
+    assert len(lines) == 2, drawn
+    assert '["zeros"]' in drawn, "it is no part of a turn"

@@ -1,0 +1,33 @@
+"""Sums of the gradients of one tensor, in which each adds one to the sum before, as one box."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from msgspec.structs import replace
+
+from autograph_cli.export.scene.labels import SUM
+from autograph_cli.export.scene.records import Scene, joined, standing_for
+from autograph_cli.export.simplify.rolling import turns_of
+
+
+def sums_together(scene: Scene) -> Scene:
+    """The scene with one box for the sums of a tensor's gradients that are used in the next one alone."""
+    sums = {box.id: box for box in scene.boxes if box.title.startswith(SUM)}
+    ways = [(arrow.head, arrow.tail) if scene.data else (arrow.tail, arrow.head) for arrow in scene.arrows]
+    used, into = Counter(made for _, made in ways), dict[str, str]()
+    for user, made in ways:
+        if user in sums and made in sums and used[made] == 1 and not sums[made].below:
+            one, other = sums[user], sums[made]
+            alike = (one.title, one.band, one.frame) == (other.title, other.band, other.frame)
+            if alike and not turns_of([one]):
+                into[made] = user
+    if not into:
+        return scene
+    for made in into:
+        while into[made] in into:
+            into[made] = into[into[made]]
+    others = {last: [sums[made] for made, its in into.items() if its == last] for last in into.values()}
+    boxes = [standing_for(box, others.get(box.id, ())) for box in scene.boxes if box.id not in into]
+    many = [replace(box, many=box.many + len(others[box.id])) if box.id in others else box for box in boxes]
+    return replace(scene, boxes=tuple(many), arrows=joined(scene, into))
