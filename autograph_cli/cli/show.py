@@ -31,7 +31,7 @@ from autograph_cli.cli.options import (
 )
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
-from autograph_cli.formulas import formulas_of, why_none
+from autograph_cli.formulas import formulas_of
 from autograph_cli.graph import facts
 from autograph_cli.graph.ledger_text import ledger_text
 from autograph_cli.graph.names import told_apart
@@ -130,9 +130,7 @@ def show(
 
 def _say_formulas(whole: graph.Graph) -> None:
     """The derivatives of a graph, and on stderr what `at` means in them."""
-    formulas = formulas_of(whole)
-    if not formulas:
-        raise click.ClickException(why_none(whole))
+    formulas = formulas_of(whole, needed=True)
     for line in formulas:
         say(f"order {line.order}  {line}")
     if picked := next((match[1] for line in formulas if (match := _PLACED.search(line.text))), ""):

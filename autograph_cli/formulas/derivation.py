@@ -36,7 +36,7 @@ FEW = 24
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-def derive(graph: Graph) -> tuple[Formula, ...]:
+def derive(graph: Graph, *, needed: bool = False) -> tuple[Formula, ...]:
     """The formulas of a graph; see `formulas_of`."""
     graph = told_apart(graph)
     count = sum(node.kind == "operation" and node.pass_id is None for node in graph)
@@ -50,7 +50,23 @@ def derive(graph: Graph) -> tuple[Formula, ...]:
     found = _Reading(graph).formulas()
     if not found and not any(output.names for node in graph if node.computes for output in node.outputs):
         raise FormulaError("there is no formula to write: the graph has no named value that was computed")
+    if needed and not found:
+        raise FormulaError(_why_none(graph))
     return found
+
+
+def _why_none(graph: Graph) -> str:
+    """Return a sentence on a graph without formulas: the first operation of the script that cannot be run again."""
+    known = played_operations(graph)
+    own = (node for node in graph if node.kind == "operation" and node.pass_id is None)
+    unknown = next((node for node in own if node.id not in known), None)
+    if unknown is None:
+        return "no formula gives the numbers of this graph, as far as it can be run again"
+    where = f" at {unknown.source.file}:{unknown.source.line}" if unknown.source is not None else ""
+    return (
+        f"a formula is checked by running its operations again, and {unknown.op or unknown.name}{where} cannot be: it "
+        "is a custom Function, it is random, or an argument of it is not recorded"
+    )
 
 
 @dataclass(frozen=True)
