@@ -167,7 +167,7 @@ def _stepped(traces: tuple[Trace, Trace], number: int) -> tuple[Source | None, s
     """The line at which gradients were clipped in another way in this step of a run, or else the optimizer stepped;
     and a sentence on the rates, where these are other ones."""
     ledgers = [trace.ledger for trace in traces]
-    both = [() if each is None else (*each.happenings, *each.later) for each in ledgers]
+    both = [() if each is None else each.heard for each in ledgers]
     mine, its = ([each for each in heard if each.step == number and each.kind in _STEPPED] for heard in both)
     apart = [(one, other) for one, other in zip(mine, its, strict=False) if _told(one) != _told(other)]
     others = [one for one, _ in apart]

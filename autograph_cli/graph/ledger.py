@@ -169,6 +169,11 @@ class Ledger(Record, frozen=True):
     later: tuple[Happening, ...] = ()
     """The happenings of kept steps that come after a gap, over which nothing is concluded from them."""
 
+    @property
+    def heard(self) -> tuple[Happening, ...]:
+        """Return all happenings: those of the first steps, and those of later steps that are kept."""
+        return (*self.happenings, *self.later)
+
     def parameters_of(self, number: int) -> tuple[int, ...]:
         """The parameters of a set."""
         return self.sets[number]
@@ -183,7 +188,7 @@ class Ledger(Record, frozen=True):
         if any(not 0 <= number < parameters for each in self.sets for number in each):
             return "names a parameter that is not there"
         named = [each.holds for each in self.optimizers]
-        for each in (*self.happenings, *self.later):
+        for each in self.heard:
             named += (each.given, each.ready, each.zero, each.gone, each.moved, each.frozen)
             if each.optimizer is not None and not 0 <= each.optimizer < len(self.optimizers):
                 return "names an optimizer that is not there"

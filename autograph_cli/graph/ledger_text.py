@@ -54,7 +54,7 @@ def hook_text(ledger: Ledger, each: Hook) -> str:
 
 def _happenings(ledger: Ledger) -> Iterator[str]:
     step = -1
-    for each in (*ledger.happenings, *ledger.later):
+    for each in ledger.heard:
         if each.step != step:
             step = each.step
             yield f"step {step + 1}"

@@ -85,12 +85,13 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
 
     Of several in a row it is the last, which the gradient comes to first. Where gradients are switched off and whatever
     they would go to has one all the same, as around a solver whose last turn is recorded, none is cut; nor where a
-    `detach` keeps a second gradient from leaves that have one, as of a target, or from a whole model, as a generator,
-    or where a copy of a model computes a target.
+    `detach` keeps a second gradient from leaves that have one, as of a target or a sample, or from a whole model, as a
+    generator, or where a copy of a model computes a target.
     """
     cuts = cutting(graph)
     led = _led(graph) if cuts else set()
     meant = _meant(graph, led) if cuts else set()
+    told = led | _differentiated(graph) if cuts else set()
     ran = {number for entry in graph.passes for number in entry.ran} if cuts else set()
     trained = {number for entry in graph.passes if entry.call == "backward" for number in entry.ran} if cuts else set()
     for number, met in cuts.items():
@@ -105,7 +106,7 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
         if node.written and all(each.written and each.written[0] == node.written[0] for each in severed):
             continue  # a function of PyTorch's own, whose gradient is meant so
         behind = _leaves_behind(graph, severed)
-        if meant.issuperset(behind) or (node.op == DETACHED and kind == CUT and led.issuperset(behind)):
+        if meant.issuperset(behind) or (node.op == DETACHED and kind == CUT and told.issuperset(behind)):
             continue
         if kind == PASSED or node.op in _CUTTING or not ran.issuperset(each.id for each in severed):
             yield _mark(kind, f"{kind}: {node.op}", node, *used)
@@ -170,7 +171,7 @@ def _unreached(graph: Graph) -> Iterator[Mark]:
     wanted = (made_from & required) - led
     if not wanted:
         return
-    wanted -= _meant(graph, led)
+    wanted -= _meant(graph, led) | _differentiated(graph)
     unreached = [node for node in leaves if node.id in wanted]
     for path, its in _by_module(leaves, unreached).items():
         words = f"{len(its)} leaves of {path} get no gradient" if len(its) > 1 else UNREACHED
@@ -181,6 +182,11 @@ def _led(graph: Graph) -> set[int]:
     """All that gradients of the passes went to."""
     ends = [edge.node for entry in graph.passes for edge in entry.roots]
     return set(walk(graph, ends, backward_edges))
+
+
+def _differentiated(graph: Graph) -> set[int]:
+    """The leaves whose gradient the script took itself, by `autograd.grad`."""
+    return {edge.node for node in graph if node.kind == "untracked" and node.op == _DERIVATIVE for edge in node.args}
 
 
 def _meant(graph: Graph, led: set[int]) -> set[int]:

@@ -20,7 +20,7 @@ def told_lane(ledger: Ledger | None, number: int) -> list[dict[str, Any]]:
     """
     if ledger is None:
         return []
-    its = [each for each in (*ledger.happenings, *ledger.later) if each.step == number]
+    its = [each for each in ledger.heard if each.step == number]
     last = max((each.step for each in ledger.happenings if each.step < number), default=-1)
     if ledger.more and not its:
         words = f"{ledger.more:,} things were heard later, and not written down"

@@ -148,6 +148,15 @@ CASES = {
         "loss = h + (slope * v).sum()\nloss.backward()\n",
         [],
     ),
+    "a sample that derivatives move": (
+        "x = torch.ones(2, requires_grad=True)\nslope, = torch.autograd.grad((w * x).exp().sum(), x)\n"
+        "x = (x - 0.1 * slope).detach()\nloss = (w * x * v).sum()\nloss.backward()\n",
+        [],
+    ),
+    "a derivative without create_graph alone": (
+        "slope, = torch.autograd.grad((w * w).sum(), w, retain_graph=True)\nloss = (slope * v).sum()\nloss.backward()\n",
+        ["cut here: grad, line 4"],
+    ),
     "a derivative that is looked at": (
         "h = (w.sin() * v).sum()\nslope, = torch.autograd.grad(h, w, retain_graph=True)\n"
         "print(slope.norm())\nh.backward()\n",
