@@ -48,6 +48,8 @@ def accessible(app: Sphinx, failure: Exception | None) -> None:
         'role="heading">': 'role="heading" aria-level="2">',
         "<pre>": '<pre tabindex="0">',
         "<p><img": '<p tabindex="0"><img',
+        '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+        ' aria-label="Toggle hidden content"': "",  # the text beside it names the button
     }
     for page in Path(app.outdir).rglob("*.html") if failure is None else ():
         text = page.read_text("utf-8")
