@@ -5,6 +5,13 @@ const detailsOf = (data) => {
   for (const [file, lines] of Object.entries(sources)) for (const [number, text] of lines) codes.set(`${file}:${number}`, text.trim());
   const bytes = (count) => (count < 1024 ? `${count} B` : count < 1048576 ? `${(count / 1024).toFixed(1)} KiB` : `${(count / 1048576).toFixed(1)} MiB`);
   const called = (number) => (nodes[number].names || [])[0] || nodes[number].title;
+  /** What is told of one of several results. */
+  const ofResult = (told, nr) => (told.startsWith("#") ? told.split(/^(?=#\d+ )/m).filter((part) => part.startsWith(`#${nr} `)).join("").replace(/^#\d+ /, "") : told).trim();
+  /** The value or the gradient in a line: of several results, that of the one that has the name. */
+  const inLine = (number, fact = "value") => {
+    const { names = [], tensors = "", [fact]: told = "" } = nodes[number], nr = tensors.split("\n").findIndex((line) => line.startsWith(`${names[0]}: `));
+    return (nr < 0 ? told : ofResult(told, nr)).replace(/^grad /, "").replace(/\s+/g, " ").replace(/ ?[▁▂▃▄▅▆▇█][ ▁▂▃▄▅▆▇█]*$/, "");
+  };
   /** The operations that were given the result of each node. */
   const users = once(() => {
     const found = new Map();
@@ -40,7 +47,7 @@ const detailsOf = (data) => {
     }
   };
   return {
-    bytes, called, users,
+    bytes, called, users, ofResult, inLine,
     /** All facts as lower-case text. */
     text: (number) => facts(number).map(([, told]) => told).join("\n").toLowerCase(),
     /** Write facts of a node into an element, and what else is known. */
