@@ -60,13 +60,14 @@ class Playback:
         return {"steps": steps, "phases": phases, "of": of, "when": self._filled(when), "still": list(self._still())}
 
     def _of(self, phase: str) -> str:
-        """The name of the single number whose gradients a phase sends; empty if its pass began elsewhere."""
+        """The name or operation of the single number whose gradients a phase sends; empty if a pass began elsewhere."""
         ended = [entry for entry in self.whole.passes if self._phase(Moment(0, entry.id, True)) == phase]
         roots = ended[0].roots if ended else ()
         if len(roots) != 1:
             return ""
-        made = self.whole.nodes[roots[0].node].outputs[roots[0].nr]
-        return visible(made.names[0]) if made.names and not made.type.shape else ""
+        node = self.whole.nodes[roots[0].node]
+        made = node.outputs[roots[0].nr]
+        return "" if made.type.shape else visible(next(iter(made.names), node.op))
 
     def _moments(self) -> Iterator[Moment]:
         """Yield the moments of drawn nodes, by their numbers in the view; of a chain that no pass ran, as one would

@@ -186,8 +186,10 @@ def test_a_step_of_which_there_is_nothing_to_draw_is_named(tmp_path: Path) -> No
 def test_a_pass_of_a_tensor_without_a_name_names_its_operation(tmp_path: Path) -> None:
     text = "import torch\nw = torch.ones(3, requires_grad=True)\n(g,) = torch.autograd.grad((w * w).sum(), w, create_graph=True)\nloss = g.sum()\nloss.backward()\n"
     (tmp_path / "twice.py").write_text(text)
-    (step,) = data_of(shown(record(Target.of(str(tmp_path / "twice.py")))[1]))["steps"]
+    data = data_of(shown(record(Target.of(str(tmp_path / "twice.py")))[1]))
+    (step,) = data["steps"]
     assert re.match(r"pass 1: grad of sum \(%\d+\) at twice.py:3, ", step["passes"][0]), step["passes"]
+    assert {"sum", "loss"} <= {name for view in data["views"] for name in view["of"]}
 
 
 @pytest.fixture
