@@ -7,10 +7,10 @@ const detailsOf = (data) => {
   const called = (number) => (nodes[number].names || [])[0] || nodes[number].title;
   /** What is told of one of several results. */
   const ofResult = (told, nr) => (told.startsWith("#") ? told.split(/^(?=#\d+ )/m).filter((part) => part.startsWith(`#${nr} `)).join("").replace(/^#\d+ /, "") : told).trim();
-  /** The value or the gradient in a line: of several results, that of the one that has the name. */
+  /** The value or the gradient in a line: of several results, that of the one that has the name, or the only one told, or the first. */
   const inLine = (number, fact = "value") => {
-    const { names = [], tensors = "", [fact]: told = "" } = nodes[number], nr = tensors.split("\n").findIndex((line) => line.startsWith(`${names[0]}: `));
-    return (nr < 0 ? told : ofResult(told, nr)).replace(/^grad /, "").replace(/\s+/g, " ").replace(/ ?[▁▂▃▄▅▆▇█][ ▁▂▃▄▅▆▇█]*$/, "");
+    const { names = [], tensors = "", [fact]: written = "" } = nodes[number], told = written.replace(/^grad /, ""), all = told.match(/^#\d+ /gm) || [], nr = all.length === 1 ? Number(all[0].slice(1)) : tensors.split("\n").findIndex((line) => line.startsWith(`${names[0]}: `));
+    return ofResult(told, Math.max(0, nr)).replace(/\s+/g, " ").replace(/ ?[▁▂▃▄▅▆▇█][ ▁▂▃▄▅▆▇█]*$/, "") + (nr < 0 && all.length ? ` (the first of ${all.length})` : "");
   };
   /** The operations that were given the result of each node. */
   const users = once(() => {
