@@ -38,9 +38,6 @@ const colourOf = (page) => {
       if (!has && options.has(key)) { if (choice.value === key) choice.value = ""; options.get(key).remove(); options.delete(key); }
     }
   };
-  const inFold = (runs) => { const found = []; for (let i = 0; i < runs.length; i += 2) for (let at = 0; at < runs[i + 1]; at += 1) found.push(runs[i] + at); return found; };
-  /** The nodes that a box or a closed module stands for. */
-  const membersOf = (view, id) => (view.folds.has(id) ? inFold(view.folds.nodesOf(id)) : view.nodesOf(id));
   const amount = (kind, numbers) => {
     const its = [...new Set(numbers)].map((number) => kind.of(nodes[number])).filter((value) => value !== undefined);
     if (!its.length) return undefined;
@@ -73,7 +70,7 @@ const colourOf = (page) => {
     scale.hidden = !kind;
     view.svg.classList.toggle("heated", Boolean(kind));
     scale.replaceChildren(kind ? kind.title : "");
-    const seen = kind ? shapes(view).map(([id, shape]) => [shape, amount(kind, membersOf(view, id))]) : [], values = seen.map(([, value]) => value).filter((value) => value !== undefined);
+    const seen = kind ? shapes(view).map(([id, shape]) => [shape, amount(kind, view.nodesOf(id))]) : [], values = seen.map(([, value]) => value).filter((value) => value !== undefined);
     let of = () => "";
     if (kind && !kind.words) {
       const all = [...new Set(nodes.map(kind.of).filter((value) => value !== undefined))];

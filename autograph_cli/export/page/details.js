@@ -5,6 +5,13 @@ const detailsOf = (data) => {
   for (const [file, lines] of Object.entries(sources)) for (const [number, text] of lines) codes.set(`${file}:${number}`, text.trim());
   const bytes = (count) => (count < 1024 ? `${count} B` : count < 1048576 ? `${(count / 1024).toFixed(1)} KiB` : `${(count / 1048576).toFixed(1)} MiB`);
   const called = (number) => (nodes[number].names || [])[0] || nodes[number].title;
+  /** What is told of one of several results. */
+  const ofResult = (told, nr) => (told.startsWith("#") ? told.split(/^(?=#\d+ )/m).filter((part) => part.startsWith(`#${nr} `)).join("").replace(/^#\d+ /, "") : told).trim();
+  /** The value or the gradient in a line: of several results, that of the one that has the name, or the only one told, or the first. */
+  const inLine = (number, fact = "value") => {
+    const { names = [], tensors = "", [fact]: written = "" } = nodes[number], told = written.replace(/^grad /, ""), all = told.match(/^#\d+ /gm) || [], nr = all.length === 1 ? Number(all[0].slice(1)) : tensors.split("\n").findIndex((line) => line.startsWith(`${names[0]}: `));
+    return ofResult(told, Math.max(0, nr)).replace(/\s+/g, " ").replace(/ ?[▁▂▃▄▅▆▇█][ ▁▂▃▄▅▆▇█]*$/, "") + (nr < 0 && all.length ? ` (the first of ${all.length})` : "");
+  };
   /** The operations that were given the result of each node. */
   const users = once(() => {
     const found = new Map();
@@ -40,7 +47,7 @@ const detailsOf = (data) => {
     }
   };
   return {
-    bytes, called, users,
+    bytes, called, users, ofResult, inLine,
     /** All facts as lower-case text. */
     text: (number) => facts(number).map(([, told]) => told).join("\n").toLowerCase(),
     /** Write facts of a node into an element, and what else is known. */

@@ -136,9 +136,8 @@ const foldsOf = (told, svg, added, toggle) => {
     nodesOf: (id) => folds.get(id).nodes,
     /** The innermost fold that has a node in it. */
     find: (node) => {
-      const inside = ({ nodes }) => { for (let i = 0; i < nodes.length; i += 2) if (node >= nodes[i] && node < nodes[i] + nodes[i + 1]) return true; return false; };
       let found = null;
-      for (const fold of folds.values()) if (inside(fold) && (!found || fold.parent === found.id)) found = fold;
+      for (const fold of folds.values()) if (within(fold.nodes, node) && (!found || fold.parent === found.id)) found = fold;
       return found;
     },
     state: () => [...folds.values()].filter((fold) => fold.open).map((fold) => fold.id),
@@ -165,6 +164,16 @@ const foldsOf = (told, svg, added, toggle) => {
       const fold = folds.get(id);
       if (!fold.group) await fill(fold);
       fold.open = !fold.open;
+    },
+    /** The closed box in sight that has a node in it. */
+    over: (node) => {
+      let found = null;
+      for (let at = folds.size ? api.find(node) : null; at; at = folds.get(at.parent)) if (!at.open) found = at.id;
+      return found;
+    },
+    /** Mark opened boxes by the classes of the closed ones. */
+    mark: (names) => {
+      for (const { open, group, id, parent } of folds.values()) if (open) for (const name of names) group.classList.toggle(name, levels.get(parent).boxes.get(id).element.classList.contains(name));
     },
     drawn: (id) => { const fold = folds.get(id); return fold.open ? fold.group : levels.get(fold.parent).boxes.get(id).element; },
     arrange: () => {

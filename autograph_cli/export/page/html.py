@@ -37,7 +37,7 @@ from autograph_cli.export.style import is_bars, is_code
 from autograph_cli.graph import Graph
 from autograph_cli.graph.names import shown_name, visible
 
-PLAIN = 200_000
+PLAIN = 20_000
 """Characters of data up to which they stand in the page as they are."""
 TOGETHER = 256
 """Levels that are packed as one."""
@@ -230,7 +230,8 @@ def _data(page: Page, packs: list[str]) -> dict[str, Any]:
 
 def _view(sheet: Sheet, about: str, pictures: Mapping[str, int], packs: list[str]) -> dict[str, Any]:
     placed, scene = sheet.placed, sheet.placed.scene
-    played = Playback(scene, sheet.graph, sheet.view, sheet.whole, sheet.numbers, sheet.parts)
+    folded = {fold.key: _positions(fold) for fold in sheet.folds if fold.key and not fold.parent}
+    played = Playback(scene, sheet.graph, sheet.view, sheet.whole, sheet.numbers, sheet.parts, folded)
     notes = [about or f"{len(sheet.graph):,} nodes", *scene.notes]
 
     def told_box(box: Box) -> dict[str, Any]:
@@ -297,8 +298,12 @@ def _folds(sheet: Sheet, told_box: Callable[[Box], dict[str, Any]], packs: list[
 
 
 def _numbers(sheet: Sheet, fold: Fold) -> list[int]:
-    nodes = (int(key[1:]) for key in fold.members if key[0] == "n")
-    return sorted(number for node in nodes for number in sheet.parts.get(node, (sheet.numbers[node],)))
+    return sorted(number for node in _positions(fold) for number in sheet.parts.get(node, (sheet.numbers[node],)))
+
+
+def _positions(fold: Fold) -> list[int]:
+    """Return the nodes of the view that a level has in it."""
+    return [int(key[1:]) for key in fold.members if key[0] == "n"]
 
 
 def _outside(sheet: Sheet, fold: Fold) -> dict[str, int]:

@@ -74,7 +74,7 @@ def structures_of(shown: Step, trace: Trace, view: str, options: RenderOptions) 
             key = _structure(step, options)
             if alike:
                 structure, step, place = _found(step, key, drawn, keys, options)
-            if structure < 0 and size <= room:
+            if structure < 0 and size <= room and any(node.computes for node in step.graph):
                 room -= size
                 own, structure = True, len(drawn)
                 drawn.append(step)
@@ -199,7 +199,7 @@ def _told(trace: Trace, step: Step) -> dict[str, Any]:
         "words": visible(f"{which}, {ended}"),
         "kind": f"{row['call']} {row['line']}",
         "passes": [visible(line) for line in _passes(step.graph)],
-        "lane": told_lane(trace.ledger, step.number),
+        "lane": told_lane(trace.ledger, step.number, step.passes),
         "memory": [list(pair) for pair in _memory(step)],
     }
 
@@ -209,9 +209,12 @@ def _passes(graph: Graph) -> Iterator[str]:
     unique, roots_named = output_names(graph), {(root.node, root.nr): root.name for root in graph.roots}
 
     def name(edge: Edge) -> str:
-        """The name of a variable, else that of the result, else the number."""
+        """The name of a variable, else that of the result, else the operation and its number."""
         own = unique[edge.node][edge.nr]
-        return shown_name(roots_named.get((edge.node, edge.nr), own) if own.startswith("%") else own)
+        if not own.startswith("%"):
+            return shown_name(own)
+        made = graph.nodes[edge.node]
+        return shown_name(roots_named.get((edge.node, edge.nr), f"{made.op or made.name} ({own})"))
 
     for entry in graph.passes:
         roots = list(map(name, entry.roots))

@@ -18,3 +18,10 @@ const nodesOf = ({ count, facts }) => {
   nodes.fact = (fact, number, its) => (number === undefined ? undefined : look(fact, number, its));
   return nodes;
 };
+/** Numbers, told as pairs of the first of a run and how many; and whether one is among them. */
+const spread = (runs) => {
+  const found = [];
+  for (let i = 0; i < runs.length; i += 2) for (let at = 0; at < runs[i + 1]; at += 1) found.push(runs[i] + at);
+  return found;
+};
+const within = (runs, number) => { for (let i = 0; i < runs.length; i += 2) if (number >= runs[i] && number < runs[i] + runs[i + 1]) return true; return false; };

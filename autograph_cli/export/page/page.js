@@ -1,6 +1,6 @@
 // The page: its tabs, what is chosen in all of them, details, links and keys.
 bootOf((data, boot) => {
-  const STEPS = "steps", WORDS = { forward: "Forward", backward: "Backward", "double-backward": "All orders" };
+  const STEPS = "steps", MOST = 300, WORDS = { forward: "Forward", backward: "Backward", "double-backward": "All orders" };
   const KEYS = { "click": "what a box hangs on, in every view", "wheel, pinch": "nearer: a closed module opens; farther: the innermost close", "double click": "open a closed module", "title": "close a module", "/": "search; n, p: the next, the one before", "+ −": "zoom; arrows move", "0": "what can be read of it; again: all of it", "[ ]": "close, open modules; u: undo", "1 2": "forward, backward", "3 … 7": "order 1, 2, …", "8 9": "all orders, step by step", "space": "play; comma, dot: a moment", "< >": "the step of the run before, after", "Tab, Enter": "from box to box, choose it", "Esc": "choose nothing", "i": "what a backward ran", "\\": "the panes", "?": "these keys" };
   const frame = get("picture"), pictures = get("pictures").querySelectorAll("template"), insides = get("insides").querySelectorAll("template");
   const narrow = matchMedia("(max-width: 700px)"), small = () => narrow.matches;
@@ -155,10 +155,10 @@ bootOf((data, boot) => {
     alone = box || (around.length === 1 ? around[0] : null);
     const kin = kinOf(numbers), shown = (its) => its.flatMap((number) => view.boxesOf.get(number) || []);
     const own = box ? (view.modules.frameOf.get(box) || { boxes: [box] }).boxes : [...new Set(shown(numbers))];
-    const { above, below } = view.light(own, shown(kin).filter((id) => !own.includes(id)));
-    get("hangs").textContent = "";
-    if (own.length) get("hangs").textContent = `${above} above, ${below} below` + (kin.length && !box ? `, ${kin.length} linked in other orders` : "");
-    else if (numbers.length) get("hangs").textContent = absent(numbers[0]);
+    const seen = box ? own : [...new Set([...own, ...numbers.slice(0, MOST).map(view.folds.over).filter(Boolean)])]; // and closed boxes around them
+    const { above, below } = view.light(seen, shown(kin).filter((id) => !own.includes(id)));
+    get("hangs").textContent = own.length ? `${above} above, ${below} below` + (kin.length && !box ? `, ${kin.length} linked in other orders` : "") : "";
+    if (!own.length && numbers.length) absent(numbers[0]);
     panes.choose(numbers, kin);
     steps.choose(numbers, kin);
     panels.choose(numbers);
@@ -172,13 +172,18 @@ bootOf((data, boot) => {
     tell();
     link();
   };
+  /** Say where a node is that has no box here, with what leads there. */
   const absent = (number) => {
-    if (page.view.folds.find(number)) return "inside of a closed box of this view";
-    const others = [...new Set(places(number).map(tabOf))].map((key) => tabs.get(key).textContent);
-    return others.length ? `not in this view, but in: ${others.join(", ")}` : "not in this view";
+    const hangs = get("hangs"), others = new Map(places(number).reverse().map((key) => [tabOf(key), key]));
+    if (page.view.folds.find(number)) { hangs.textContent = "inside of a closed box of this view"; return; }
+    hangs.textContent = others.size ? "not in this view, but in: " : "not in this view";
+    for (const [tab, key] of [...others].reverse()) {
+      const end = endOf(tab), words = tabs.get(tab).textContent + (tab === tabOf(current) ? `, ${ENDS[end][key.endsWith(end) ? 2 : 1]}` : "");
+      make("button", hangs, { type: "button", title: "Show it there" }, words).addEventListener("click", () => { show(key); page.choose(page.chosen, true); });
+    }
   };
   /** The views that show a node. */
-  const places = (number) => data.views.filter((its) => Object.entries(its.boxes).some(([id, box]) => nodesIn(id, box).includes(number))).map((its) => its.key);
+  const places = (number) => data.views.filter((its) => Object.entries(its.boxes).some(([id, box]) => nodesIn(id, box).includes(number)) || Object.values(its.folds).some(([, , ...runs]) => within(runs, number))).map((its) => its.key);
   page.chooseBox = (id) => {
     const { node, outside } = told(id) || {}, same = alone === id || (!alone && page.chosen.length === 1 && page.chosen[0] === node && id[0] !== "r");
     if (outside !== undefined) page.choose([outside], true);
@@ -187,7 +192,7 @@ bootOf((data, boot) => {
     else page.choose([node]);
   };
   frame.addEventListener("click", (event) => {
-    if (page.camera.moved > 6 || event.target.closest(".sign, .module > text")) return;
+    if (page.camera.moved > 6 || event.target.closest(".sign, .module:not(.box) > text")) return;
     const box = event.target.closest(".box");
     if (box) page.chooseBox(box.id.replace("shut_", "")); else page.choose([]);
   });

@@ -63,8 +63,7 @@ const panesOf = (page) => {
   /** The value of a result or a leaf beside its name, if it is short. */
   const refresh = () => {
     for (const [told, number, nr] of numbers) {
-      const value = nodes[number].value || "", own = value.startsWith("#") ? value.split(/^(?=#\d+ )/m).filter((part) => part.startsWith(`#${nr} `)).join("").replace(/^#\d+ /, "") : value;
-      const words = own.trim().replace(/\s+/g, " ");
+      const words = page.details.ofResult(nodes[number].value || "", nr).replace(/\s+/g, " ");
       told.textContent = words && words.length <= 24 ? ` = ${words}` : "";
     }
     source.refresh();
@@ -104,6 +103,8 @@ const panesOf = (page) => {
     /** Scroll to the first line that made something, when the source is first seen. */
     start: once(() => {
       const [first] = lineRows.values(), source = get("source");
+      source.style.height = "auto"; // where it is short, or alone
+      if (source.offsetHeight > 0.44 * innerHeight && calls.length + page.data.watched.length) source.style.height = "";
       if (first) source.scrollTop = first.getBoundingClientRect().top - source.getBoundingClientRect().top - 90;
       return true;
     }),

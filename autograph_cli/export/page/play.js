@@ -27,11 +27,11 @@ const playOf = (page) => {
   };
   /** What a step says: what is made and its value, or the gradient that flows to what a pass runs. */
   const words = (view, [phase, title, runs, its]) => {
-    const { node: number } = view.told.boxes[its[0]], node = page.data.nodes[number], told = node && (runs ? node.gradient : node.value);
+    const { node: number } = view.told.boxes[its[0]], node = page.data.nodes[number], told = node && page.details.inLine(number, runs ? "gradient" : "value");
     const last = !runs || view.told.steps.filter((other) => other[2] && other[3][0] === its[0]).pop()[0] === phase; // of several passes it is the last one's
-    const is = told && last ? ` = ${told.replace(/^grad /, "").split("\n").join(" ").replace(/-(?=[\d.])/g, "−")}` : "";
-    const of = runs && weightless(view, phase) ? view.told.of[phase] : "";
-    const by = (node && (node.names || [])[0]) || (node && !view.told.data ? node.title : title);
+    const is = told && last ? ` = ${told.replace(/-(?=[\d.])/g, "−")}` : "";
+    const of = node && runs && weightless(view, phase) ? view.told.of[phase] : "";
+    const by = node && ((node.names || [])[0] || (view.told.data ? title : node.title));
     return of ? `∂${of}/∂${/\s/.test(by) ? `(${by})` : by}${is}` : `${title}${is}`;
   };
   const show = () => {

@@ -23,7 +23,9 @@ class Playback:
         whole: Graph,
         numbers: Sequence[int],
         parts: Mapping[int, Sequence[int]],
+        folded: Mapping[str, Sequence[int]],
     ) -> None:
+        """`folded` has the nodes of the view that are in each closed box, which is played as one."""
         self.scene, self.graph, self.view = scene, graph, view
         self.whole, self.numbers, self.parts = whole, numbers, parts
         self.node_of = {box.id: node.id for box in scene.boxes if (node := shown_by(box.id, graph, scene.data))}
@@ -35,6 +37,9 @@ class Playback:
             if result.startswith("r") and maker in self.node_of:
                 self.node_of[result] = self.node_of[maker]
                 self.boxes[self.node_of[maker]].append(result)
+        self.inside = {-turn: its for turn, its in enumerate(folded.values(), 1)}
+        self.ends = self.node_of | {box: -turn for turn, box in enumerate(folded, 1)}
+        self.boxes |= {-turn: [box] for turn, box in enumerate(folded, 1)}
 
     def told(self) -> dict[str, Any]:
         """`steps`, each a phase, a title, whether a pass runs it, and its boxes; when each box is there; what is still.
@@ -55,22 +60,28 @@ class Playback:
         return {"steps": steps, "phases": phases, "of": of, "when": self._filled(when), "still": list(self._still())}
 
     def _of(self, phase: str) -> str:
-        """The name of the single number whose gradients a phase sends; empty if its pass began elsewhere."""
+        """The name or operation of the single number whose gradients a phase sends; empty if a pass began elsewhere."""
         ended = [entry for entry in self.whole.passes if self._phase(Moment(0, entry.id, True)) == phase]
         roots = ended[0].roots if ended else ()
         if len(roots) != 1:
             return ""
-        made = self.whole.nodes[roots[0].node].outputs[roots[0].nr]
-        return visible(made.names[0]) if made.names and not made.type.shape else ""
+        node = self.whole.nodes[roots[0].node]
+        made = node.outputs[roots[0].nr]
+        return "" if made.type.shape else visible(next(iter(made.names), node.op))
 
     def _moments(self) -> Iterator[Moment]:
         """Yield the moments of drawn nodes, by their numbers in the view; of a chain that no pass ran, as one would
         run it.
 
-        What stands for several nodes is there with the last of them, and runs with the first that a pass runs.
+        What stands for several nodes is there with the last of them, and runs with the first that a pass runs. A closed
+        box is there with the first that is made in it.
         """
-        made = {number: position for position, number in enumerate(self.numbers) if position in self.boxes}
-        parts = {number: its for its, numbers in self.parts.items() if its in self.boxes for number in numbers}
+        closed = {number: box for box, its in self.inside.items() for number in its}
+        drawn = {position: closed.get(position, position) for position in range(len(self.numbers))}
+        made = {self.numbers[position]: its for position, its in drawn.items() if its in self.boxes}
+        parts = {
+            number: drawn[its] for its, numbers in self.parts.items() if drawn[its] in self.boxes for number in numbers
+        }
         runs = made | parts
         told = (
             Moment(places[moment.node], moment.pass_id, moment.runs)
@@ -80,7 +91,8 @@ class Playback:
         seen = list(dict.fromkeys(told))
         yield from seen
         if self.view == "backward" and not any(moment.runs for moment in seen):
-            yield from (Moment(number, None, True) for number in execution_order(self.graph) if number in self.boxes)
+            order = (drawn[number] for number in execution_order(self.graph))
+            yield from (Moment(number, None, True) for number in dict.fromkeys(order) if number in self.boxes)
 
     def _phase(self, moment: Moment) -> str:
         if moment.pass_id is None:
@@ -105,12 +117,14 @@ class Playback:
                 yield number
 
     def _flows(self, tail: str, head: str) -> bool:
-        maker, user = self.node_of.get(tail), self.node_of.get(head)
+        maker, user = self.ends.get(tail), self.ends.get(head)
         if maker is None or user is None or maker == user:
             return True
-        made = self._parts(maker)
+        made = set(self._parts(maker))
         edges = (edge for number in self._parts(user) for edge in self.whole.nodes[number].next)
         return any(edge is not None and edge.node in made for edge in edges)
 
     def _parts(self, node: int) -> Sequence[int]:
-        return self.parts.get(node) or (self.numbers[node],)
+        return [
+            number for its in self.inside.get(node, (node,)) for number in self.parts.get(its) or (self.numbers[its],)
+        ]

@@ -35,8 +35,8 @@ const sourceOf = (page, byLine, row) => {
     value: (its) => {
       const seen = its.filter((number) => nodes[number].value && nodes[number].kind !== "input"), last = seen[seen.length - 1];
       if (last === undefined) return "";
-      const words = nodes[last].value.replace(/\s+/g, " ").replace(/ ?[▁▂▃▄▅▆▇█][ ▁▂▃▄▅▆▇█]*$/, "");
-      return `${page.details.called(last)} = ${words.length > MOST ? words.slice(0, MOST) + "…" : words}`;
+      const words = page.details.inLine(last);
+      return words && `${page.details.called(last)} = ${words.length > MOST ? words.slice(0, MOST) + "…" : words}`;
     },
     bytes: (its, key) => (kept[key] ? `${page.details.bytes(kept[key])} kept` : ""),
     time: (its) => { const sum = its.reduce((all, number) => all + (nodes[number].time || 0), 0); return sum ? time(sum) : ""; },

@@ -31,9 +31,10 @@ const stepsOf = (page) => {
     choose: (numbers, others) => {
       chosen = numbers; kin = others;
       if (!body) return;
-      while (numbers.length === 1 && !rows.has(numbers[0]) && made < Math.min(moments.length, 5000)) more();
+      const there = () => numbers.find((number) => rows.has(number));
+      while (numbers.length && there() === undefined && made < Math.min(moments.length, 5000)) more();
       mark();
-      const first = numbers.length && rows.get(numbers[0]);
+      const first = rows.get(there());
       if (first && !table.hidden) first[0].scrollIntoView({ block: "nearest" });
     },
     show: () => {

@@ -1,11 +1,6 @@
 // One view: its boxes and arrows, what hangs together, and what is marked. A box shows a node, which other views show too.
 /** The nodes that a box shows, the one that its words are about first; a result shows none. */
-const nodesIn = (id, { node, also = [] }) => {
-  if (node === undefined || id[0] === "r") return [];
-  const found = [node];
-  for (let i = 0; i < also.length; i += 2) for (let at = 0; at < also[i + 1]; at += 1) found.push(also[i] + at);
-  return found;
-};
+const nodesIn = (id, { node, also = [] }) => (node === undefined || id[0] === "r" ? [] : [node, ...spread(also)]);
 const viewOf = (told, svg, page) => {
   const boxes = new Map(Object.keys(told.boxes).map((id) => [id, svg.getElementById(id)]));
   const arrows = told.arrows.map((ends, i) => ({ tail: ends[0], head: ends[1], element: svg.getElementById("e" + i), still: false }));
@@ -38,8 +33,9 @@ const viewOf = (told, svg, page) => {
     }
     return met;
   };
-  /** A closed module looks as what is in it: lit if some of that is, still to come if all is. */
+  /** A closed module looks as what is in it: lit if some of that is, still to come if all is; an opened box as when it was closed. */
   view.mark = () => {
+    view.folds.mark(["now", "ran", "later"]);
     for (const { shut, top, boxes: inside, id } of modules.frames) {
       if (!top || top.id !== id) continue;
       for (const name of ["lit", "linked", "found", "now", "ran", "later", "chosen", "differs", "parted"]) {
@@ -50,7 +46,7 @@ const viewOf = (told, svg, page) => {
   };
   /** Light these boxes, all that hangs together with them, and the boxes that are linked; says how many there are. */
   /** All nodes that a box or a closed module stands for. */
-  view.nodesOf = (id) => [...new Set((modules.frameOf.has(id) ? modules.frameOf.get(id).boxes : [id]).flatMap((box) => nodesIn(box, told.boxes[box])))];
+  view.nodesOf = (id) => view.folds.has(id) ? spread(view.folds.nodesOf(id)) : [...new Set((modules.frameOf.has(id) ? modules.frameOf.get(id).boxes : [id]).flatMap((box) => nodesIn(box, told.boxes[box])))];
   view.light = (from, linked) => {
     view.clear("lit", "chosen", "linked");
     svg.classList.toggle("picked", from.length + linked.length > 0);

@@ -106,6 +106,9 @@ def test_what_is_chosen_has_the_numbers_of_both(opened: Any) -> None:
     assert told.locator("dd").nth(1).text_content() == values
     assert one.locator(".box.differs").count() == other.locator(".box.parted").count() == 0
     assert violations(opened) == []
+    opened.set_viewport_size({"width": 390, "height": 844})
+    await_true(opened, "[...document.querySelectorAll('iframe')].every((frame) => frame.clientHeight > 600)")
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 @pytest.mark.parametrize("opened", ["same"], indirect=True)

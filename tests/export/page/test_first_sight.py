@@ -40,7 +40,8 @@ class Net(nn.Sequential):
     def forward(self, words, target):
         return F.cross_entropy(super().forward(words).flatten(0, 1), target.flatten() + 0)
 net = Net(nn.Embedding(9, 8), *[Block() for _ in range(12)], nn.Linear(8, 9))
-net(torch.tensor([[1, 2, 3]]), torch.tensor([2, 3, 4])).backward()
+loss = net(torch.tensor([[1, 2, 3]]), torch.tensor([2, 3, 4]))
+loss.backward()
 """,
     "embeddings": """
 import random
@@ -101,7 +102,7 @@ def pages() -> list[str]:
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder, files = tmp_path_factory.mktemp("pages"), {}
     for place, name in enumerate(pages()):
-        script = folder / f"s{place}.py"
+        script = folder / f"a_script_of_a_long_name_{place}.py"
         script.write_text(HEAD + SCRIPTS[name] if name in SCRIPTS else Path(name).read_text("utf-8"))
         with contextlib.redirect_stdout(io.StringIO()):
             step = record(Target.of(str(script)), record={"values"})[1].steps[-1]
@@ -229,6 +230,9 @@ def test_what_is_chosen_and_what_is_played_go_on_in_every_view(open_page: Any) -
         assert page.get_by_role("tab", selected=True).text_content() == tab
         assert page.locator(".box.chosen, .box.linked").count() > 0 or "not in this view" in page.text_content("#hangs")
     assert page.locator(".box.chosen").first.get_attribute("aria-label").endswith("Tanh")
+    page.keyboard.press("3")
+    page.locator("#hangs button").first.click()
+    assert page.get_by_role("tab", selected=True).text_content() == "Forward"
     page.keyboard.press("8")
     page.keyboard.press("9")
     assert page.get_by_role("tab", selected=True).text_content() == "Step by step"
@@ -295,7 +299,23 @@ def test_many_turns_of_a_module_are_one_row_of_the_tree(open_page: Any) -> None:
     assert page.locator(".box.chosen:visible").count() >= 1
 
 
-def test_a_row_of_the_table_of_steps_has_few_lines(open_page: Any) -> None:
+def test_of_several_results_the_source_and_the_player_tell_the_named_one(open_page: Any) -> None:
     page = open_page("blocks")
+    assert page.locator("#source button", has_text="loss =").locator("em").text_content().startswith("loss = 2.")
+    said = []
+    while not any("cross_entropy" in words for words in said[-1:]):
+        page.keyboard.press(".")
+        said.append(page.text_content("#step"))
+    assert re.fullmatch(r"\d+/\d+ forward: cross_entropy = [\d.]+", said[-1])
+    while not any("LayerNorm" in words and "backward" in words for words in said[-1:]):
+        page.keyboard.press(".")
+        said.append(page.text_content("#step"))
+    assert " = " in said[-1] and "#" not in said[-1], "only one of three results has a gradient"
+
+
+def test_the_table_of_steps_goes_to_what_is_chosen_and_a_row_has_few_lines(open_page: Any) -> None:
+    page = open_page("blocks")
+    page.locator('.box[aria-label^="cross_entropy"]').dispatch_event("click")
     page.keyboard.press("9")
+    assert page.locator("tr.chosen").first.is_visible()
     assert max(row.bounding_box()["height"] for row in page.locator("tbody tr").all()[:60]) < 64

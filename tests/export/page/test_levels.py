@@ -176,6 +176,14 @@ def test_folds_open_in_place(browser: Any, tmp_path: Any) -> None:
     opened.on("pageerror", lambda error: said.append(str(error)))
     go_to(opened, (tmp_path / "big.html").as_uri())
     first = opened.locator(".fold").first
+    assert int(opened.get_attribute("#slider", "max")) == opened.locator(".fold").count(), "each is made"
+    opened.keyboard.press(".")
+    assert opened.text_content("#step").endswith(first.get_attribute("aria-label"))
+    first.click()
+    opened.get_by_role("tab", name="Backward").click()
+    assert opened.locator(".fold.chosen:visible").count() == 1
+    opened.keyboard.press("Escape")
+    opened.keyboard.press("1")
     height, seen = opened.locator("#picture svg").bounding_box()["height"], opened.locator(".box:visible").count()
     first.dblclick()
     opened.locator(".opened:visible").wait_for()

@@ -20,7 +20,7 @@ from autograph_cli.export.page.lane import MOST, told_hooks, told_lane
 from autograph_cli.findings import Finding
 from autograph_cli.graph import Trace, Watched
 from autograph_cli.graph.ledger import Happening, Ledger
-from autograph_cli.graph.records import Number
+from autograph_cli.graph.records import Edge, Number, Pass, Source
 from autograph_cli.graph.slices import Slice
 from autograph_cli.record.run.runner import Target, record
 from tests.export.page.test_accessibility import violations
@@ -169,6 +169,27 @@ def test_a_lane_says_where_it_ends() -> None:
     assert told["about"] == "the ledger ends with step 1" and "5 things" in told["words"]
     beside = Ledger(happenings=(Happening("step", 0, 15), Happening("call", 1, 29)), more=5)
     assert told_lane(beside, 28)[0]["about"] == "the ledger ends with step 16", "a call is told of later steps, too"
+    ran = Pass(0, "backward", 1, False, (Edge(2),), ran=(2, 0), source=Source("a.py", 3, "loss.backward()"))
+    known, end = told_lane(beside, 28, [ran])
+    assert (known["kind"], known["words"], known["line"]) == ("backward", "backward ran 2 nodes", "a.py:3")
+    assert end["kind"] == "no more is known"
+
+
+def test_a_step_of_which_there_is_nothing_to_draw_is_named(tmp_path: Path) -> None:
+    text = "import torch\nx = torch.tensor(2.0, requires_grad=True)\nx.backward()\n(torch.ones(3, requires_grad=True) * 2).sum().backward()\n"
+    (tmp_path / "leaf.py").write_text(text)
+    trace = record(Target.of(str(tmp_path / "leaf.py")))[1]
+    told = data_of(shown(trace))
+    assert [step["page"] for step in told["steps"]] == [-1, 0]
+
+
+def test_a_pass_of_a_tensor_without_a_name_names_its_operation(tmp_path: Path) -> None:
+    text = "import torch\nw = torch.ones(3, requires_grad=True)\n(g,) = torch.autograd.grad((w * w).sum(), w, create_graph=True)\nloss = g.sum()\nloss.backward()\n"
+    (tmp_path / "twice.py").write_text(text)
+    data = data_of(shown(record(Target.of(str(tmp_path / "twice.py")))[1]))
+    (step,) = data["steps"]
+    assert re.match(r"pass 1: grad of sum \(%\d+\) at twice.py:3, ", step["passes"][0]), step["passes"]
+    assert {"sum", "loss"} <= {name for view in data["views"] for name in view["of"]}
 
 
 @pytest.fixture
