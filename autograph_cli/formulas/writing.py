@@ -39,7 +39,7 @@ class _Text(_PositiveFirst, StrPrinter):  # type: ignore[misc]
             top += [str(abs(number.p))] if abs(number.p) != 1 else []
             bottom += [str(number.q)] if number.q != 1 else []
         top += [self._factor(each) for each in sympy.Mul.make_args(numerator) if each != 1]
-        bottom += [self._factor(each) for each in sympy.Mul.make_args(denominator) if each != 1]
+        bottom += [self._below(each) for each in sympy.Mul.make_args(denominator) if each != 1]
         over = self._joined(top) or "1"
         under = self._joined(bottom)
         if len(bottom) > 1:
@@ -53,7 +53,12 @@ class _Text(_PositiveFirst, StrPrinter):  # type: ignore[misc]
 
     def _factor(self, expr: Any) -> str:
         written = self._print(expr)
-        return f"({written})" if expr.is_Add or " @ " in _outside(written) else written
+        fraction = isinstance(expr, pulled) and expr.args[-1] == 1
+        return f"({written})" if expr.is_Add or fraction or " @ " in _outside(written) else written
+
+    def _below(self, expr: Any) -> str:
+        """One factor below the line."""
+        return self._whole(expr) if isinstance(expr, pulled) else self._factor(expr)
 
     def _print_Rational(self, expr: Any) -> str:
         return f"{expr.p}/{expr.q}" if expr.q < ROUND else f"{float(expr):.10g}"
@@ -63,10 +68,10 @@ class _Text(_PositiveFirst, StrPrinter):  # type: ignore[misc]
         if exponent == sympy.Rational(1, 2):
             return f"sqrt({self._print(base)})"
         if exponent.is_negative:
-            return f"1/{self._factor(1 / expr)}"
+            return f"1/{self._below(1 / expr)}"
         inner = str(self._print(base))
         number = base.is_Number and not (base.is_Integer and base >= 0)
-        if number or base.is_Add or base.is_Mul or base.is_Pow or " @ " in _outside(inner):
+        if number or base.is_Add or base.is_Mul or base.is_Pow or isinstance(base, pulled) or " @ " in _outside(inner):
             inner = f"({inner})"
         if exponent.is_Integer:
             return inner + str(exponent).translate(_RAISED)
@@ -90,7 +95,8 @@ class _Text(_PositiveFirst, StrPrinter):  # type: ignore[misc]
     def _whole(self, expr: Any) -> str:
         """An expression in brackets, unless it is a name or a call."""
         written = str(self._print(expr))
-        alone = expr.is_Symbol or (expr.is_Function and " @ " not in _outside(written))
+        called = expr.is_Function and not isinstance(expr, pulled)
+        alone = expr.is_Symbol or (called and " @ " not in _outside(written))
         return written if alone else f"({written})"
 
     def _print_norm(self, expr: Any) -> str:
@@ -175,7 +181,7 @@ class _Latex(_PositiveFirst, LatexPrinter):  # type: ignore[misc]
     def _call(self, name: str, *args: Any) -> str:
         return rf"\operatorname{{{name}}}\left({', '.join(map(self._print, args))}\right)"
 
-    def _side(self, expr: Any, within: Any = dot | outer) -> str:
+    def _side(self, expr: Any, within: Any = dot | outer | pulled) -> str:
         written = self._print(expr)
         return rf"\left({written}\right)" if expr.is_Add or expr.is_Mul or isinstance(expr, within) else written
 
@@ -197,7 +203,7 @@ class _Latex(_PositiveFirst, LatexPrinter):  # type: ignore[misc]
         return r"\mathbf{1}"  # as each of its powers is
 
     def _whole(self, expr: Any) -> str:
-        return self._side(expr, matmul | dot | outer)
+        return self._side(expr, matmul | dot | outer | pulled)
 
     def _filled(self, written: str, args: Sequence[Any]) -> str:
         side = written.startswith("{0}")

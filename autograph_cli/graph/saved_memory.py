@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from autograph_cli.graph.facts import bytes_text, plain_name
 from autograph_cli.graph.names import visible
-from autograph_cli.graph.records import HELD, PACKED, Edge, Graph, Node, TensorType
+from autograph_cli.graph.records import HELD, PACKED, Edge, Graph, Node, Saved, TensorType
 
 
 class Kept(Struct, frozen=True):
@@ -26,20 +26,23 @@ class Kept(Struct, frozen=True):
 
 def kept_tensors(graph: Graph) -> list[Kept]:
     """All that the nodes of a graph keep, in order of first use; what tells no storage stands alone."""
-    found: dict[tuple[object, int], Kept] = {}
-    origins = _origins(graph)
+    savers: dict[tuple[object, int], list[tuple[int, str]]] = {}
+    largest: dict[tuple[object, int], Saved] = {}
     for node in graph:
         for position, saved in enumerate(node.saved):
-            if saved.type is None:
-                continue
-            key = (node.id, position) if saved.storage is None else saved.storage, saved.version
-            before = found.get(key)
-            savers = (*(before.savers if before else ()), (node.id, plain_name(saved)))
-            largest = saved if before is None or saved.bytes > before.bytes else before
-            assert largest.type is not None
-            origin = None if saved.storage is None else origins.get(saved.storage)
-            found[key] = Kept(saved.storage, saved.version, largest.type, largest.bytes, savers, origin, saved.given)
-    return list(found.values())
+            if saved.type is not None:
+                key = (node.id, position) if saved.storage is None else saved.storage, saved.version
+                savers.setdefault(key, []).append((node.id, plain_name(saved)))
+                if key not in largest or saved.bytes > largest[key].bytes:
+                    largest[key] = saved
+    origins = _origins(graph)
+    return [_kept(saved, tuple(savers[key]), origins) for key, saved in largest.items()]
+
+
+def _kept(saved: Saved, savers: tuple[tuple[int, str], ...], origins: dict[int, Edge]) -> Kept:
+    assert saved.type is not None
+    origin = None if saved.storage is None else origins.get(saved.storage)
+    return Kept(saved.storage, saved.version, saved.type, saved.bytes, savers, origin, saved.given)
 
 
 def _origins(graph: Graph) -> dict[int, Edge]:

@@ -8,6 +8,7 @@ import io
 import os
 import pickle
 import pickletools
+import re
 import sys
 from collections.abc import Callable
 from typing import IO, Any
@@ -191,6 +192,22 @@ def _open(file: Any) -> Reader:
     return Reader(io.BytesIO(file.read()) if start else file)
 
 
+def _check_version(reader: Reader) -> None:
+    """Refuse a file whose record of its version is none that PyTorch reads."""
+    if not reader.has("version"):
+        return
+    told = reader.bytes("version")[:100].decode(errors="backslashreplace")
+    version = re.match(r"\s*([-+]?\d+)", told, re.ASCII)
+    if version is None:
+        raise RuntimeError(f"Couldn't parse the version {told} as Long Long.")
+    limit, kind = (10, "maximum") if int(version[1]) > 10 else (1, "minimum")
+    if not 1 <= int(version[1]) <= 10:
+        raise RuntimeError(
+            f"Attempted to read a PyTorch file with version {version[1]}, but the {kind} supported version for reading "
+            f"is {limit}."
+        )
+
+
 class _Storages:
     """The storages of a file, each read once, where the user wants them."""
 
@@ -199,6 +216,7 @@ class _Storages:
         self._map_location = map_location
         self._path = path
         self._loaded: dict[str, Storage] = {}
+        _check_version(reader)
         order = reader.bytes("byteorder") if reader.has("byteorder") else sys.byteorder.encode()
         if order not in (b"little", b"big"):
             raise ValueError(f"Unknown endianness type: {order[:100].decode(errors='backslashreplace')}")

@@ -15,6 +15,7 @@ import pytest
 from autograph_cli.export import render
 from autograph_cli.graph import Trace, from_json
 from autograph_cli.record.run.runner import Target, record
+from tests.conftest import PATIENCE
 from tests.export.pages import ROOT, go_to
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -31,7 +32,7 @@ def traces() -> dict[str, Trace]:
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as started:
-        playwright.expect.set_options(timeout=30_000)
+        playwright.expect.set_options(timeout=1000 * PATIENCE)
         if os.environ.get("AUTOGRAPH_BROWSER") == "firefox":
             own = Path(started.firefox.executable_path).exists()
             system = {} if own else {"channel": "moz-firefox", "executable_path": shutil.which("firefox-esr")}

@@ -14,6 +14,7 @@ import pytest
 
 from autograph_cli.export import render
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType
+from tests.conftest import PATIENCE
 from tests.export.nets import layers
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +59,7 @@ def await_text(locator: Any, pattern: str) -> None:
 
 def await_true(page: Any, script: str, given: Any = None) -> None:
     """Wait for a condition; the policy of a page does not let `wait_for_function` ask twice."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE
     while not page.evaluate(script, given):
         assert time.monotonic() < until, script
 

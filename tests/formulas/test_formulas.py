@@ -154,6 +154,20 @@ SAID = {
             ("dloss/dx = reshape(δ, 4)", False),
         ],
     ),
+    "its derivative is in brackets where something is done to it": (
+        "M = torch.rand(3, 3).requires_grad_()\nx = torch.rand(3, requires_grad=True)\n"
+        "loss = (M.T.cumprod(0) * x).sum()\nloss.backward()",
+        [
+            ("loss = sum(x·cumprod(Mᵀ, dim=0))", False),
+            ("dloss/dM = ((∂cumprod(Mᵀ, dim=0)/∂Mᵀ)·x)ᵀ", True),
+            ("dloss/dx = sum(cumprod(Mᵀ, dim=0), dim=0)", False),
+        ],
+    ),
+    "it is one factor among others": (
+        "x = torch.rand(3, requires_grad=True)\ng, = torch.autograd.grad((x ** 2).lgamma().sum(), x, create_graph=True)\n"
+        "loss = (1 / (g * 3 + 7)).sum()",
+        [("g = d(sum(lgamma(x²)))/dx = 2·x·(∂lgamma(x²)/∂(x²))", True), ("loss = sum(1/(3g + 7))", False)],
+    ),
     "what a custom Function computes is not known": (
         SCALE + "x = torch.randn(4, requires_grad=True)\nw = torch.randn(4, requires_grad=True)\n"
         "y = Scale.apply(x, 2) - Scale.apply(x, 3)\nz = Scale.apply(x, 4)\nloss = (y + w * z).sum()\nloss.backward()",

@@ -246,22 +246,23 @@ def shown_by(box: str, graph: Graph, data: bool) -> Node | None:
 
 
 def leaf_names(boxes: Iterable[Box], graph: Graph, data: bool) -> list[str]:
-    """The names of the leaves among these boxes, without what all of them begin with."""
+    """The names of the leaves among these boxes."""
     names: dict[int, str] = {}
     for key in (key for box in boxes for key in (box.id, *box.others)):
         node = shown_by(key, graph, data)
         if node is not None and node.kind == "leaf":
             names[node.id] = next((shown_name(name) for name in node.outputs[0].names), f"%{node.id}")
-    paths = [name.split(".") for name in names.values()]
-    steps = zip(*(path[:-1] for path in paths), strict=False)
-    alike = sum(1 for _ in takewhile(lambda step: len(set(step)) == 1, steps))
-    return [".".join(path[alike:]) for path in paths]
+    return list(names.values())
 
 
 def leaves_words(names: Sequence[str], most: int) -> str:
-    """Return how many leaves there are, and the names of the first."""
-    listed = ", ".join(names[:most]) + ("…" if len(names) > most else "")
-    return f"{len(names):,} lea{'f' if len(names) == 1 else 'ves'}: {listed}" if names else ""
+    """Return how many leaves there are, and the names of the first, without the modules that hold all of them."""
+    if not names:
+        return ""
+    first, last = (name.split(".")[:-1] for name in (min(names), max(names)))
+    alike = sum(len(step) + 1 for step, _ in takewhile(lambda two: two[0] == two[1], zip(first, last, strict=False)))
+    listed = ", ".join(name[alike:] for name in names[:most]) + ("…" if len(names) > most else "")
+    return f"{len(names):,} lea{'f' if len(names) == 1 else 'ves'}: {listed}"
 
 
 def is_foreign(box: Box, graph: Graph, data: bool) -> bool:

@@ -95,6 +95,13 @@ cdef struct Geometry:
     Count out[2]
 
 
+cdef inline void bounded(Geometry *g) noexcept:
+    """Shorten strides beyond the image, which lead to no second window and would overflow."""
+    cdef int i
+    for i in range(2):
+        g.stride[i] = min(g.stride[i], max(g.size[i] + 2 * g.padding[i], 1))
+
+
 cdef inline Geometry geometry(size, kernel, stride, padding, dilation, out) except *:
     """The numbers of both dimensions, with one of length 1 before a single one."""
     cdef Geometry made
@@ -105,6 +112,7 @@ cdef inline Geometry geometry(size, kernel, stride, padding, dilation, out) exce
     for i in range(first, 2):
         made.size[i], made.kernel[i], made.stride[i] = size[i - first], kernel[i - first], stride[i - first]
         made.padding[i], made.dilation[i], made.out[i] = padding[i - first], dilation[i - first], out[i - first]
+    bounded(&made)
     return made
 
 

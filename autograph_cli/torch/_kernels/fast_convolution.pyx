@@ -9,7 +9,7 @@ import numpy as np
 cimport numpy as cnp
 from libc.string cimport memset
 
-from autograph_cli.torch._kernels.fast_arrays cimport Count, Geometry, geometry, inside, kind_in_rows, kind_of, number, numbers, real
+from autograph_cli.torch._kernels.fast_arrays cimport Count, Geometry, bounded, geometry, inside, kind_in_rows, kind_of, number, numbers, real
 
 cnp.import_array()
 

@@ -45,6 +45,7 @@ cdef bint sized(cnp.ndarray a, cnp.ndarray weight, stride, padding, dilation, ex
             g.out[i] = (g.size[i] - span - 1) // g.stride[i] + 1 if g.size[i] > span else 0
         if g.out[i] < 1 or g.size[i] < 1:
             return False
+    bounded(g)
     s.n, s.o, s.c = cnp.PyArray_DIM(a, 0), cnp.PyArray_DIM(weight, 0), cnp.PyArray_DIM(weight, 1) * s.groups
     s.kernel, s.windows = g.kernel[0] * g.kernel[1], g.out[0] * g.out[1]
     return s.groups > 0 and s.o % s.groups == 0 and cnp.PyArray_DIM(a, 1) == (s.o if transposed else s.c)

@@ -14,6 +14,7 @@ from autograph_cli.export.page.beside import Run, to_beside
 from autograph_cli.graph import Trace
 from autograph_cli.graph.diff import diff
 from autograph_cli.record.run.runner import Target, record
+from tests.conftest import PATIENCE
 from tests.export.page.test_accessibility import violations
 from tests.export.pages import await_true
 
@@ -115,7 +116,7 @@ def test_what_is_chosen_has_the_numbers_of_both(opened: Any) -> None:
 def test_both_are_moved_and_zoomed_together(opened: Any) -> None:
     other = sides(opened)[1].locator("#picture svg")
     frames = [side.locator("#picture") for side in sides(opened)]
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE
     while abs(frames[0].bounding_box()["width"] - frames[1].bounding_box()["width"]) > 4:
         assert time.monotonic() < until
     at = frames[0].bounding_box()

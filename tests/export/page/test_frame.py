@@ -63,7 +63,7 @@ def test_a_frame_that_is_shown_later_has_the_picture_in_its_middle(browser: Any,
     frame.locator("#picture svg").wait_for(state="attached")
     shown.locator("#output").evaluate("output => { output.style.display = 'block'; }")
     await_true(frame.locator("#map"), f"map => ({COLOURS})(map) > 1")
-    frame.locator('[aria-label="sin"]').click(timeout=5_000)
+    frame.locator('[aria-label="sin"]').click()
     assert frame.locator("#name").text_content() == "sin"
 
 

@@ -12,7 +12,7 @@ dist = torch.distributed
 dist.init_process_group("gloo")
 x = torch.ones(4)
 dist.all_reduce(x)
-if sys.argv[1] in ("hangs", "calls another function"):  # all are here: what starts late is not waited for
+if sys.argv[1] == "hangs":  # all are here: what starts late is not waited for
     dist.group.WORLD.timeout = timedelta(seconds=2)
 if dist.get_rank() == 1:
     match sys.argv[1]:

@@ -11,6 +11,7 @@ import tempfile
 
 import pytest
 
+from tests.conftest import PATIENCE
 from tests.torch.distributed.mismatches import CASES
 
 PROGRAM = pathlib.Path(__file__).with_name("mismatches.py")
@@ -24,7 +25,7 @@ def played():
     with tempfile.TemporaryDirectory() as folder:
         command = [MPIEXEC, "-n", "3", sys.executable, "-W", "ignore", PROGRAM, folder]
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": ""}
+            command, capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, "PYTHONPATH": ""}
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return [json.loads(pathlib.Path(folder, f"{rank}.json").read_text()) for rank in range(3)]

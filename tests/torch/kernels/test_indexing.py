@@ -79,3 +79,11 @@ def test_nonzero_is_of_each_dimension(shape, share):
         np.testing.assert_array_equal(found, wanted)
         assert found.dtype == "int64"
         assert found.size == 0 or found.strides == np.stack(mask.nonzero()).T.strides
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 0, 1), (2, 1, 0)])
+def test_what_is_taken_lies_in_the_order_of_its_indices_whatever_those_of_the_index(order):
+    index = np.arange(24).reshape(2, 3, 4).transpose(order)
+    found = cpu.take(A, index)
+    assert found.flags.c_contiguous
+    np.testing.assert_array_equal(found, index)

@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import re
 import struct
 import time
 import tracemalloc
@@ -54,8 +55,7 @@ def archive(body, compression=zipfile.ZIP_STORED, **records):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", compression) as made:
         made.writestr("archive/data.pkl", body)
-        made.writestr("archive/version", b"3\n")
-        for key, data in {"data/0": bytes(16), **records}.items():
+        for key, data in {"version": b"3\n", "data/0": bytes(16), **records}.items():
             made.writestr(f"archive/{key}", data)
     file.seek(0)
     return file
@@ -374,6 +374,18 @@ def test_small_file_costs_little(what):
 def test_unknown_byte_order_is_refused(order):
     with pytest.raises(ValueError, match=rf"^Unknown endianness type: {order.decode()}$"):
         torch.load(archive(PROTO + b"N" + STOP, byteorder=order))
+
+
+@pytest.mark.parametrize(("version", "said"), [
+    (b"", "Couldn't parse the version  as Long Long."),
+    (b"x", "Couldn't parse the version x as Long Long."),
+    (b"99\n", "Attempted to read a PyTorch file with version 99, but the maximum supported version for reading is 10."),
+    (b"-1", "Attempted to read a PyTorch file with version -1, but the minimum supported version for reading is 1."),
+    (b"0", "Attempted to read a PyTorch file with version 0, but the minimum supported version for reading is 1."),
+])  # fmt: skip
+def test_unknown_version_is_refused(version, said):
+    with pytest.raises(RuntimeError, match=f"^{re.escape(said)}$"):
+        torch.load(archive(PROTO + b"N" + STOP, version=version))
 
 
 def test_many_small_containers_are_no_attack():

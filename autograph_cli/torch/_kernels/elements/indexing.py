@@ -310,7 +310,8 @@ class Indexing:
         return self.xp.unique(index)
 
     def take(self, a: Array, index: Any) -> Any:
-        return a.reshape(-1)[index]
+        found = a.reshape(-1)[index]
+        return found if found.ndim < 2 else self.xp.ascontiguousarray(found)
 
     def put(self, a: Array, index: Any, source: Any, accumulate: bool = False) -> Any:
         out = a.copy().reshape(-1)

@@ -117,7 +117,8 @@ class Convolution:
         strides = (
             *a.strides[:2],
             *(t * d for t, d in zip(steps, dilation, strict=True)),
-            *(t * s for t, s in zip(steps, stride, strict=True)),
+            # A stride beyond the image leads to no second window, and would overflow.
+            *(t * min(s, n) for t, s, n in zip(steps, stride, a.shape[2:], strict=True)),
         )
         if a.__class__ is np.ndarray and a.flags.c_contiguous:
             return np.ndarray(shape, a.dtype, a, 0, strides)  # as_strided without its overhead

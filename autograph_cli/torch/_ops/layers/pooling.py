@@ -157,6 +157,8 @@ def _windows(
     )
     padding = several(padding, dims, name, "padding")
     dilation = several(dilation, dims, name, "dilation")
+    if not -(2**31) <= min(*kernel, *stride, *padding, *dilation) <= max(*kernel, *stride, *padding, *dilation) < 2**31:
+        raise RuntimeError("value cannot be converted to type int without overflow")
     if len(shape) not in (dims + 1, dims + 2):
         if name == "avg_pool2d" and dim_sizes.wrap(-3, len(shape)) is not None:
             _empty(shape, dims, name)
