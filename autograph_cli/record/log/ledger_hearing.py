@@ -116,8 +116,10 @@ class Hearing:
 
     def _open(self, module: ModuleType, name: str) -> None:
         for place in self._places:
+            if place.module != name:
+                continue
             owner = getattr(module, place.owner, None) if place.owner else module
-            if place.module != name or owner is None:
+            if owner is None:
                 continue
             before = getattr(owner, place.name)
             self._put(owner, place.name, place.kind)
