@@ -172,8 +172,7 @@ conformance: $(if $(filter $(COMPARE)/bin/python,$(CONFORM)),$(COMPARE)/.install
 	$(CONFORM) conformance/score.py check $(COMPARED)
 	$(CONFORM) conformance/graphs.py check
 	$(CONFORM) -m conformance.calls check
-	$(CONFORM) -m pytest -q -p no:cacheprovider tests/engines tests/test_in_code.py
-	$(CONFORM) -m pytest -q -p no:cacheprovider tests/findings -k pytorch
+	$(CONFORM) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist worksteal tests/engines tests/test_in_code.py tests/findings -k "pytorch or not findings"
 
 TORCHES ?= 2.5.1 2.9.1 2.13.0 2.14.1 2.15.0
 
