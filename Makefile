@@ -91,6 +91,9 @@ release: package  ## tag the version of autograph_cli/__init__.py, with its note
 	$(PYTHON) packaging/notes.py $(if $(DRY),--unreleased) > build/notes.md
 	$(if $(DRY),cat build/notes.md,git tag --annotate --file build/notes.md --cleanup=verbatim "v$$($(PYTHON) packaging/notes.py --version)")
 
+# Each core has a process of tests: threads of NumPy's library beside it would only wait for each other.
+test test-pure conformance: export OMP_NUM_THREADS := 1
+
 test: venv  ## run all tests, on all cores; SEED=7 shuffles them
 	AUTOGRAPH_SHUFFLE=$(SEED) $(BIN)/python -m pytest -q -n auto --dist worksteal
 

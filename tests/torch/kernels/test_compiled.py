@@ -181,15 +181,10 @@ def positions(n: int, *shape: int) -> Any:
 @pytest.mark.parametrize(
     "shape, dim, many",
     [
-        ((5,), 0, 9),
-        ((4, 6), 1, 3),
-        ((4, 6), 0, 9),
-        ((3, 4, 5), 1, 6),
-        ((40, 30), 1, 30),
-        ((3, 0), 1, 0),
+        ((5,), 0, 9), ((4, 6), 1, 3), ((4, 6), 0, 9), ((3, 4, 5), 1, 6), ((40, 30), 1, 30), ((3, 0), 1, 0),
         ((3, 4), 0, 0),
     ],
-)
+)  # fmt: skip
 def test_positions(kind: str, make: Any, shape: Any, dim: int, many: int) -> None:
     a, along = make(kind, *shape), (*shape[:dim], many, *shape[dim + 1 :])
     index, source, slices = (

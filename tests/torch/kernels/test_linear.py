@@ -51,7 +51,8 @@ def test_products_of_matrices(kind: str, rows: int, inner: int, columns: int) ->
         pairs += [(left, spread_out(right))]
         found = [cpu.mm(a, b) for a, b in pairs]
         found += [cpu.addmm(added, a, b) for a, b in pairs for added in (row, whole, row[:1])]
-        found += [cpu.mm(left, left.T), cpu.mm(left.T, left), cpu.mm(square, square)]
+        narrow = left[:, :300]  # all of them give a product of 650 MB
+        found += [cpu.mm(left, left.T), cpu.mm(narrow.T, narrow), cpu.mm(square, square)]
         found += [cpu.bmm(batch, batch), cpu.bmm(batch, batch.swapaxes(1, 2))]
         found += [
             cpu.bmm(batch[:, :1], batch),
