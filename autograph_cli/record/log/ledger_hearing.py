@@ -115,9 +115,7 @@ class Hearing:
             self._open(module, own.removeprefix(self._root))
 
     def _open(self, module: ModuleType, name: str) -> None:
-        for place in self._places:
-            if place.module != name:
-                continue
+        for place in (each for each in self._places if each.module == name):
             owner = getattr(module, place.owner, None) if place.owner else module
             if owner is None:
                 continue

@@ -30,8 +30,6 @@ Line = Callable[[Site | None], Source | None]
 _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
 _HOLDERS = (dict, *_CONTAINERS)
 _PLAIN = (str, bytes, int, float, bool, complex, type(None), type)
-_OWN = "Backward"
-"""The end of the names of custom Functions' nodes; those of all others have a number behind it."""
 _ITEM, _NUMBERED = re.compile(r"\[[^\[\]]*\]$"), re.compile(r"\[\d+\]")
 
 
@@ -157,9 +155,9 @@ class Keepers:
 
     def _cycles(self, living: Sequence[Event]) -> Iterator[tuple[str, Event | None]]:
         """The nodes of custom Functions whose `ctx` has a result of their own as an attribute, and so never end."""
-        wanted = {event.key for event in living if self._log.engine.names(event.cls)[0].endswith(_OWN)}
-        # Looked through only where a custom Function ran: there may be a million objects.
-        nodes = [x for x in gc.get_objects() if type(x).__name__.endswith(_OWN) and _is_node(x)] if wanted else ()
+        wanted = {event.key for event in living if self._log.engine.names(event.cls)[0].endswith("Backward")}
+        # Only where a custom Function ran: there may be a million objects.
+        nodes = [x for x in gc.get_objects() if type(x).__name__.endswith("Backward") and _is_node(x)] if wanted else ()
         for node in nodes:
             event = self._event(node)
             for path, value in _inside("ctx", node) if event is not None and event.key in wanted else ():
