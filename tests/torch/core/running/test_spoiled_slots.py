@@ -26,9 +26,14 @@ def test_no_value_in_a_slot_ends_the_process() -> None:
     first, died = 0, []
     while first < len(every):
         asked = [
-            sys.executable, "-X", "faulthandler", "-m", "tests.torch.core.running.spoiled_slots", str(first),
+            sys.executable,
+            "-X",
+            "faulthandler",
+            "-m",
+            "tests.torch.core.running.spoiled_slots",
+            str(first),
             str(stride),
-        ]  # fmt: skip
+        ]
         done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, timeout=600)
         if not done.returncode:
             break
