@@ -91,11 +91,14 @@ release: package  ## tag the version of autograph_cli/__init__.py, with its note
 	$(PYTHON) packaging/notes.py $(if $(DRY),--unreleased) > build/notes.md
 	$(if $(DRY),cat build/notes.md,git tag --annotate --file build/notes.md --cleanup=verbatim "v$$($(PYTHON) packaging/notes.py --version)")
 
+# Each core has a process of tests: threads of NumPy's library beside it would only wait for each other.
+test test-pure conformance: export OMP_NUM_THREADS := 1
+
 test: venv  ## run all tests, on all cores; SEED=7 shuffles them
 	AUTOGRAPH_SHUFFLE=$(SEED) $(BIN)/python -m pytest -q -n auto --dist worksteal
 
 test-pure: venv  ## run the tests of what has compiled modules without them: the engine, and the reading of live graphs
-	AUTOGRAPH_PURE=1 $(BIN)/python -m pytest -q -n auto --dist worksteal tests/torch tests/record/test_capture.py
+	AUTOGRAPH_PURE=1 $(BIN)/python -m pytest -q -n auto --dist worksteal tests/torch --ignore tests/torch/distributed tests/record/test_capture.py
 
 # A copy of the checkout, whose modules are compiled with what finds reads and writes outside of memory, and overflows.
 SANITIZED := build/sanitize
@@ -172,8 +175,7 @@ conformance: $(if $(filter $(COMPARE)/bin/python,$(CONFORM)),$(COMPARE)/.install
 	$(CONFORM) conformance/score.py check $(COMPARED)
 	$(CONFORM) conformance/graphs.py check
 	$(CONFORM) -m conformance.calls check
-	$(CONFORM) -m pytest -q -p no:cacheprovider tests/engines tests/test_in_code.py
-	$(CONFORM) -m pytest -q -p no:cacheprovider tests/findings -k pytorch
+	$(CONFORM) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist worksteal tests/engines tests/test_in_code.py tests/findings -k "pytorch or not findings"
 
 TORCHES ?= 2.5.1 2.9.1 2.13.0 2.14.1 2.15.0
 

@@ -301,19 +301,11 @@ def llsq(torch: Any, degree: int, signs: int) -> Turn:
 
 
 SIZES: dict[Callable[..., Turn], tuple[tuple[Any, ...], tuple[Any, ...]]] = {
-    hello: ((1,), (100,)),
-    lse: ((1_000,), (300_000,)),
-    kmeans: ((100, 5, 3), (2_000, 20, 8)),
-    gmm: ((50, 5, 2), (1_000, 25, 10)),
-    lstm: ((2, 16), (4, 100)),
-    ba: ((5,), (60,)),
-    ht: ((5,), (20,)),
-    ode: ((10, 10), (100, 300)),
-    particle: ((0.8,), (0.2,)),
-    saddle: ((2, 5), (6, 12)),
-    det: ((4,), (6,)),
+    hello: ((1,), (100,)), lse: ((1_000,), (300_000,)), kmeans: ((100, 5, 3), (2_000, 20, 8)),
+    gmm: ((50, 5, 2), (1_000, 25, 10)), lstm: ((2, 16), (4, 100)), ba: ((5,), (60,)), ht: ((5,), (20,)),
+    ode: ((10, 10), (100, 300)), particle: ((0.8,), (0.2,)), saddle: ((2, 5), (6, 12)), det: ((4,), (6,)),
     llsq: ((5, 50), (30, 10_000)),
-}
+}  # fmt: skip
 ROWS: dict[str, tuple[Callable[..., Turn], tuple[Any, ...]]] = {
     f"{row.__name__} {size}": (row, sizes[k])
     for row, sizes in SIZES.items()

@@ -29,16 +29,9 @@ from .sides import (
 from .tally import Tally
 
 LEVELS = {
-    "L1": "exists",
-    "L2": "forward",
-    "L3": "first grads",
-    "L4": "second grads",
-    "L5": "graph",
-    "L6": "double-backward graph",
-    "L7": "error type",
-    "L7m": "error message",
-    "L8": "saved by nodes",
-}
+    "L1": "exists", "L2": "forward", "L3": "first grads", "L4": "second grads", "L5": "graph",
+    "L6": "double-backward graph", "L7": "error type", "L7m": "error message", "L8": "saved by nodes",
+}  # fmt: skip
 GROUPS = ("torch", "Tensor methods", "linalg", "fft", "special", "nn.functional", "other")
 DTYPES = (torch.float64, torch.float32, torch.complex128, torch.int64, torch.bool, torch.float8_e4m3fn)
 GRAD_SLACK = {"L3": 100, "L4": 1000}  # multiples of the forward tolerance

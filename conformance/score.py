@@ -129,21 +129,9 @@ def lost_alone(gone):
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "alone.json"
             command = [
-                sys.executable,
-                HERE / "conform.py",
-                "--candidate",
-                "autograph_cli.torch",
-                "--path",
-                HERE.parent,
-                "--limit",
-                "60",
-                "--suite",
-                suite,
-                "--only",
-                f"^{re.escape(name)}$",
-                "--out",
-                out,
-            ]
+                sys.executable, HERE / "conform.py", "--candidate", "autograph_cli.torch", "--path", HERE.parent,
+                "--limit", "60", "--suite", suite, "--only", f"^{re.escape(name)}$", "--out", out,
+            ]  # fmt: skip
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             found = scores(json.loads(out.read_text()))
         again = lost({suite: {name: json.loads(SCORE.read_text())[suite][name]}}, found)

@@ -16,19 +16,10 @@ ROOT = Path(__file__).parents[1]
 @pytest.mark.parametrize(
     ("text", "pure"),
     [
-        (None, False),
-        ("", False),
-        ("0", False),
-        (" 0 ", False),
-        ("false", False),
-        ("False", False),
-        ("no", False),
-        ("OFF", False),
-        ("1", True),
-        ("true", True),
-        ("yes", True),
+        (None, False), ("", False), ("0", False), (" 0 ", False), ("false", False), ("False", False), ("no", False),
+        ("OFF", False), ("1", True), ("true", True), ("yes", True),
     ],
-)
+)  # fmt: skip
 def test_the_switch_is_read_by_its_meaning(monkeypatch: pytest.MonkeyPatch, text: str | None, pure: bool) -> None:
     monkeypatch.delenv(SWITCH, raising=False)
     if text is not None:

@@ -453,13 +453,7 @@ def _pull_norm(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
 
 
 _PULLED: dict[type, Callable[[Sheet, Expr, Expr], list[Pulled]]] = {
-    fn.matmul: _pull_matmul,
-    fn.outer: _pull_outer,
-    fn.dot: _pull_dot,
-    fn.transpose: _pull_transpose,
-    fn.total: _pull_total,
-    fn.reshape: _pull_reshape,
-    fn.norm: _pull_norm,
-    fn.softmax: _pull_softmax,
+    fn.matmul: _pull_matmul, fn.outer: _pull_outer, fn.dot: _pull_dot, fn.transpose: _pull_transpose,
+    fn.total: _pull_total, fn.reshape: _pull_reshape, fn.norm: _pull_norm, fn.softmax: _pull_softmax,
     fn.log_softmax: _pull_log_softmax,
-}
+}  # fmt: skip

@@ -14,27 +14,12 @@ LONGEST = 30
 """Characters that the arguments of one operation may take."""
 _SHAPES = ("sizes", "size", "strides", "storage_offset", "options", "scalar_type", "N", "C", "HxW", "source_dim")
 _USUAL = {
-    "alpha": (1, 1.0),
-    "beta": (1,),
-    "scale": (1, 1.0),
-    "input_scale": (1, 1.0),
-    "reduction": (1,),
-    "ignore_index": (-100,),
-    "label_smoothing": (0, 0.0),
-    "training": (True,),
-    "train": (True,),
-    "eps": (1e-05, 1e-08, 1e-12),
-    "momentum": (0.1,),
-    "correction": (1,),
-    "step": (1,),
-    "approximate": ("none",),
-    "padding_idx": (-1,),
-    "cudnn_enabled": (True, False),
-    "dropout_p": (0.0,),
-    "stable": (True, False),
-    "largest": (True,),
-    "sorted": (True,),
-}
+    "alpha": (1, 1.0), "beta": (1,), "scale": (1, 1.0), "input_scale": (1, 1.0), "reduction": (1,),
+    "ignore_index": (-100,), "label_smoothing": (0, 0.0), "training": (True,), "train": (True,),
+    "eps": (1e-05, 1e-08, 1e-12), "momentum": (0.1,), "correction": (1,), "step": (1,), "approximate": ("none",),
+    "padding_idx": (-1,), "cudnn_enabled": (True, False), "dropout_p": (0.0,), "stable": (True, False),
+    "largest": (True,), "sorted": (True,),
+}  # fmt: skip
 """Values that go without saying; of all other arguments that is False."""
 
 _REDUCED = {0: "each", 2: "sum"}

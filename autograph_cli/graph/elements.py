@@ -10,18 +10,9 @@ from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.records import Graph, Node
 
 NODE_KEYS: dict[str, type] = {
-    "label": str,
-    "kind": str,
-    "name": str,
-    "op": str,
-    "type": str,
-    "order": int,
-    "pass": int,
-    "parent": str,
-    "source": str,
-    "module": str,
-    "bytes": int,
-}
+    "label": str, "kind": str, "name": str, "op": str, "type": str, "order": int, "pass": int, "parent": str,
+    "source": str, "module": str, "bytes": int,
+}  # fmt: skip
 """The keys that a node may have, with their types; empty ones are left out."""
 EDGE_KEYS: dict[str, type] = {"role": str, "place": int, "nr": int, "type": str}
 """The role of an edge is `arg` or `next`, its place that among those of its user, `nr` the output that it is of."""

@@ -97,29 +97,16 @@ def _saved(node: Node) -> list[str]:
 
 
 FACTS: dict[str, Callable[[Node], list[str]]] = {
-    "dtype": _dtype,
-    "values": values_of,
-    "gradients": gradients_of,
-    "line": _source,
-    "time": _time,
-    "flops": _flops,
-    "bytes": _bytes,
-    "formula": _formula,
-    "saved": _saved,
-    "check": _check,
-}
+    "dtype": _dtype, "values": values_of, "gradients": gradients_of, "line": _source, "time": _time, "flops": _flops,
+    "bytes": _bytes, "formula": _formula, "saved": _saved, "check": _check,
+}  # fmt: skip
 """The function for each fact of a node, by the word that asks for it, in the order in which facts are shown."""
 WORDS = (*USUAL, *FACTS, "links")
 """All that can be asked for."""
 RECORDED: dict[str, str] = {
-    "values": "values",
-    "gradients": "values",
-    "time": "time",
-    "flops": "flops",
-    "formula": "formula",
-    "inside": "inside",
-    "check": "check",
-}
+    "values": "values", "gradients": "values", "time": "time", "flops": "flops", "formula": "formula",
+    "inside": "inside", "check": "check",
+}  # fmt: skip
 """The measurement that each fact needs when a script is run."""
 
 

@@ -68,16 +68,10 @@ def _of_exchange(found: Parted) -> str:
 def as_dict(found: Divergence, names: Names) -> dict[str, Any]:
     """Return the report as plain data."""
     told: dict[str, Any] = {
-        "format": "autograph-diff-values",
-        "version": 1,
-        "verdict": found.verdict,
-        "sentence": sentence(found, names),
-        "steps": found.steps,
-        "compared": found.looked,
-        "not_compared": found.unseen,
-        "without_like": found.alone,
+        "format": "autograph-diff-values", "version": 1, "verdict": found.verdict, "sentence": sentence(found, names),
+        "steps": found.steps, "compared": found.looked, "not_compared": found.unseen, "without_like": found.alone,
         "largest_rounding": found.largest,
-    }
+    }  # fmt: skip
     if found.exchanged is not None:
         one = found.exchanged
         told["first"] = {

@@ -72,17 +72,10 @@ def record(
     if not executable:
         engines.check(engine)
     asked = {
-        "script": module or str(script),
-        "module": bool(module),
-        "arguments": list(arguments),
-        "steps": steps,
-        "extras": list(extras),
-        "measured": list(measured),
-        "environment": dict(environment or {}),
-        "engine": engine,
-        "seed": seed,
-        "dtype": dtype,
-    }
+        "script": module or str(script), "module": bool(module), "arguments": list(arguments), "steps": steps,
+        "extras": list(extras), "measured": list(measured), "environment": dict(environment or {}), "engine": engine,
+        "seed": seed, "dtype": dtype,
+    }  # fmt: skip
     with (
         tempfile.TemporaryFile() as file,
         sweeps.child(__name__, [json.dumps(asked)], folder, file, executable or sys.executable) as process,

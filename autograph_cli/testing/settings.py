@@ -155,12 +155,6 @@ def _arguments(value: Any) -> dict[str, tuple[str, ...]]:
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {
-    "files": _texts,
-    "exclude": _texts,
-    "steps": _steps,
-    "engine": _engine,
-    "views": _chosen(VIEWS),
-    "include": parts,
-    "tolerance": _tolerance,
-    "arguments": _arguments,
-}
+    "files": _texts, "exclude": _texts, "steps": _steps, "engine": _engine, "views": _chosen(VIEWS), "include": parts,
+    "tolerance": _tolerance, "arguments": _arguments,
+}  # fmt: skip

@@ -13,16 +13,10 @@ from ._core.tape.tensor import Tensor, disabled as _disabled_torch_function_impl
 from ._ops.matrices._errors import LinAlgError as _LinAlgError
 
 __all__ = (
-    "DisableTorchFunction",
-    "DisableTorchFunctionSubclass",
-    "ScriptMethod",
-    "_LinAlgError",
-    "_disabled_torch_function_impl",
-    "_get_tracing_state",
-    "_is_torch_function_enabled",
-    "_is_torch_function_mode_enabled",
-    "_log_api_usage_once",
-)
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "ScriptMethod", "_LinAlgError",
+    "_disabled_torch_function_impl", "_get_tracing_state", "_is_torch_function_enabled",
+    "_is_torch_function_mode_enabled", "_log_api_usage_once",
+)  # fmt: skip
 
 
 _TensorMeta = type(Tensor)

@@ -118,15 +118,10 @@ _AT_NEED = tuple(
 )
 """Parts of the namespace that are imported when a script asks for them."""
 _DEFINED_IN = {
-    "OutOfMemoryError": "cuda",
-    "PyTorchFileReader": "_saving.archive",
-    "ScriptFunction": "jit",
-    "ScriptModule": "jit",
-    "compile": "compiler",
-    "load": "serialization",
-    "save": "serialization",
+    "OutOfMemoryError": "cuda", "PyTorchFileReader": "_saving.archive", "ScriptFunction": "jit",
+    "ScriptModule": "jit", "compile": "compiler", "load": "serialization", "save": "serialization",
     "vmap": "_functorch.vmap",
-}
+}  # fmt: skip
 """Names that stand in such a part too."""
 
 if TYPE_CHECKING:

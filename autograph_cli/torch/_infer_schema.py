@@ -14,14 +14,8 @@ from ._core.base.dtypes import dtype
 from ._core.tape.tensor import Tensor
 
 _SINGLE = {
-    Tensor: "Tensor",
-    int: "SymInt",
-    float: "float",
-    bool: "bool",
-    str: "str",
-    dtype: "ScalarType",
-    device: "Device",
-}
+    Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", dtype: "ScalarType", device: "Device",
+}  # fmt: skip
 _SCALAR = frozenset((int, float, bool))
 _IN_LISTS = frozenset(("Tensor", "SymInt", "float", "bool", "Scalar"))
 _RETURNED = frozenset(("Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"))

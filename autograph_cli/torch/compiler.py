@@ -8,17 +8,9 @@ from typing import Any
 from .jit import as_it_is
 
 __all__ = [
-    "allow_in_graph",
-    "assume_constant_result",
-    "compile",
-    "cudagraph_mark_step_begin",
-    "disable",
-    "is_compiling",
-    "is_dynamo_compiling",
-    "is_exporting",
-    "list_backends",
-    "reset",
-]
+    "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling",
+    "is_dynamo_compiling", "is_exporting", "list_backends", "reset",
+]  # fmt: skip
 
 
 def compile(model: Any = None, **options: Any) -> Any:

@@ -15,14 +15,8 @@ from urllib.parse import urlparse
 from . import serialization
 
 __all__ = [
-    "download_url_to_file",
-    "get_dir",
-    "help",
-    "list",
-    "load",
-    "load_state_dict_from_url",
-    "set_dir",
-]
+    "download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir",
+]  # fmt: skip
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 """The digest in a file's name: `resnet18-f37072fd.pth`."""
 _chosen: dict[str, str] = {}

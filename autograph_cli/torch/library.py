@@ -23,14 +23,9 @@ from .autograd.function import Function
 from .autograd.grad_mode import no_grad
 
 __all__ = [
-    "CustomOpDef",
-    "custom_op",
-    "infer_schema",
-    "register_autograd",
-    "register_fake",
-    "register_kernel",
+    "CustomOpDef", "custom_op", "infer_schema", "register_autograd", "register_fake", "register_kernel",
     "register_vmap",
-]
+]  # fmt: skip
 
 _DEFINED: dict[str, CustomOpDef] = {}
 

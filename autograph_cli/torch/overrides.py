@@ -17,46 +17,21 @@ from ._core.operations import registry
 from ._core.tape.tensor import Tensor
 
 __all__ = [
-    "BaseTorchFunctionMode",
-    "TorchFunctionMode",
-    "get_ignored_functions",
-    "get_overridable_functions",
-    "get_testing_overrides",
-    "handle_torch_function",
-    "has_torch_function",
-    "is_tensor_like",
-    "is_tensor_method_or_property",
-    "resolve_name",
-    "wrap_torch_function",
-]
+    "BaseTorchFunctionMode", "TorchFunctionMode", "get_ignored_functions", "get_overridable_functions",
+    "get_testing_overrides", "handle_torch_function", "has_torch_function", "is_tensor_like",
+    "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
+]  # fmt: skip
 
 _HERE = __name__.rpartition(".")[0]
 
 # ---------------------------------------------------------------- the public functions
 
 _OPERATORS = {
-    "__add__": "add",
-    "__radd__": "add",
-    "__iadd__": "add_",
-    "__sub__": "sub",
-    "__isub__": "sub_",
-    "__mul__": "mul",
-    "__rmul__": "mul",
-    "__imul__": "mul_",
-    "__truediv__": "div",
-    "__itruediv__": "div_",
-    "__mod__": "remainder",
-    "__imod__": "remainder_",
-    "__matmul__": "matmul",
-    "__neg__": "neg",
-    "__pos__": "positive",
-    "__abs__": "abs",
-    "__ne__": "ne",
-    "__lt__": "lt",
-    "__le__": "le",
-    "__gt__": "gt",
-    "__ge__": "ge",
-}
+    "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_", "__mul__": "mul",
+    "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_", "__mod__": "remainder",
+    "__imod__": "remainder_", "__matmul__": "matmul", "__neg__": "neg", "__pos__": "positive", "__abs__": "abs",
+    "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
+}  # fmt: skip
 """Operators that are methods under another name."""
 _OF_THEMSELVES = frozenset(
     """

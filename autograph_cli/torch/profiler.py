@@ -12,14 +12,9 @@ from typing import Any
 from .autograd.profiler import Collector, EventList, record_function
 
 __all__ = [
-    "ProfilerAction",
-    "ProfilerActivity",
-    "profile",
-    "record_function",
-    "schedule",
-    "supported_activities",
+    "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule", "supported_activities",
     "tensorboard_trace_handler",
-]
+]  # fmt: skip
 
 
 class ProfilerActivity(enum.Enum):

@@ -29,14 +29,9 @@ from ._saving.storages import Storage
 from ._saving.writing import OURS, dump
 
 __all__ = [
-    "add_safe_globals",
-    "clear_safe_globals",
-    "get_safe_globals",
-    "get_unsafe_globals_in_checkpoint",
-    "load",
-    "safe_globals",
-    "save",
-]
+    "add_safe_globals", "clear_safe_globals", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load",
+    "safe_globals", "save",
+]  # fmt: skip
 
 DEFAULT_PROTOCOL = 2
 FILE_LIKE = str | os.PathLike[str] | IO[bytes]

@@ -14,18 +14,9 @@ from autograph_cli.atomic_files import atomic_write
 from ._pillow import pillow
 
 __all__ = [
-    "ImageReadMode",
-    "decode_image",
-    "decode_jpeg",
-    "decode_png",
-    "encode_jpeg",
-    "encode_png",
-    "read_file",
-    "read_image",
-    "write_file",
-    "write_jpeg",
-    "write_png",
-]
+    "ImageReadMode", "decode_image", "decode_jpeg", "decode_png", "encode_jpeg", "encode_png", "read_file",
+    "read_image", "write_file", "write_jpeg", "write_png",
+]  # fmt: skip
 
 
 class ImageReadMode(Enum):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import Result
 
 from autograph_cli.cli import diff_values
 from autograph_cli.graph.divergence import divergence
@@ -38,6 +41,17 @@ for step in range(20):
     w.grad = None
 """
 LATE = "; step == 13 and h.register_hook(lambda g: g * 1.5)"
+
+
+@pytest.fixture
+def autograph(cli: Callable[..., Result]) -> Run:
+    """The command in this process; what it runs has processes of its own."""
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        result = cli(*words)
+        return subprocess.CompletedProcess(words, result.exit_code, result.stdout, result.stderr)
+
+    return run
 
 
 @pytest.fixture(autouse=True)

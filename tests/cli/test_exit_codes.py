@@ -24,19 +24,11 @@ ENDS = {"ok": 0, "late": 1, "early": 1, "leaves": 3, "missing": 2}
 ASKED = {"ok": 0, "late": 2, "early": 2, "leaves": 2, "missing": 2}
 """The exit codes of a command for which 1 is an answer: a difference, or no path."""
 COMMANDS: dict[str, dict[str, int]] = {
-    "run FILE": ENDS,
-    "render FILE -o graph.svg": ENDS,
-    "show FILE": ENDS,
-    "open FILE -o page.html --no-browser": ENDS,
-    "steps FILE": ENDS,
-    "explain FILE": ENDS,
-    "check FILE": ENDS,
-    "profile FILE": ENDS,
-    "inspect FILE loss": ENDS,
-    "why loss w FILE": ASKED,
-    "snapshot FILE": ASKED,
+    "run FILE": ENDS, "render FILE -o graph.svg": ENDS, "show FILE": ENDS,
+    "open FILE -o page.html --no-browser": ENDS, "steps FILE": ENDS, "explain FILE": ENDS, "check FILE": ENDS,
+    "profile FILE": ENDS, "inspect FILE loss": ENDS, "why loss w FILE": ASKED, "snapshot FILE": ASKED,
     "diff kept.graph.txt FILE": ASKED,
-}
+}  # fmt: skip
 KEPT = """autograph snapshot 3: ok.py
 holds names, shapes, dtypes, constants, untracked
 steps 1

@@ -17,24 +17,14 @@ from tests.docs.pages import EVERY, PAGES, blocks, name_of
 
 FORMAT = ROOT / "docs" / "trace-format.md"
 TABLES = {
-    "Trace": trace.Trace,
-    "Step": trace.Step,
-    "Node": records.Node,
-    "Measured": records.Measured,
-    "Pass": records.Pass,
-    "Call": records.ModuleCall,
-}
+    "Trace": trace.Trace, "Step": trace.Step, "Node": records.Node, "Measured": records.Measured,
+    "Pass": records.Pass, "Call": records.ModuleCall,
+}  # fmt: skip
 """The records whose fields stand in a table each; those of the others stand in sentences."""
 IN_SENTENCES = (
-    records.Source,
-    records.Output,
-    records.Saved,
-    records.Values,
-    records.Root,
-    trace.Memory,
-    trace.Notice,
+    records.Source, records.Output, records.Saved, records.Values, records.Root, trace.Memory, trace.Notice,
     records.Graph,
-)
+)  # fmt: skip
 IN_PART = {"autocast", "distributed", "distributed.rpc", "fx", "hub"}
 """Names that are there, for they say themselves what they cannot do."""
 READERS = {"expr.py", "first.py", "old.py", "model.py", "fixed.py", "train.py"}

@@ -21,16 +21,8 @@ THERE = all(importlib.util.find_spec(name) for name in ("torchviz", "torchview")
 def test_both_draw_the_same(tmp_path: Path) -> None:
     script, made = HERE / "drawn_by_others.py", tmp_path / "made.json"
     command = [
-        sys.executable,
-        "-m",
-        "autograph_cli",
-        "run",
-        "-q",
-        "-o",
-        str(tmp_path / "t.json"),
-        str(script),
-        str(made),
-    ]
+        sys.executable, "-m", "autograph_cli", "run", "-q", "-o", str(tmp_path / "t.json"), str(script), str(made),
+    ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run(command, check=True, env=environment, cwd=tmp_path, capture_output=True)
     recorded = json.loads((HERE / "drawn_by_others.json").read_text("utf-8"))

@@ -31,15 +31,10 @@ loss = values.exp().sum()
 loss.backward()
 """
 COMMANDS = (
-    "run script.py",
-    "run script.py --record values,time,memory,flops",
-    "explain script.py",
-    "check script.py",
-    "show script.py --backward",
-    "render script.py -o page.html",
-    "why loss model[0].weight script.py",
+    "run script.py", "run script.py --record values,time,memory,flops", "explain script.py", "check script.py",
+    "show script.py --backward", "render script.py -o page.html", "why loss model[0].weight script.py",
     "render script.py --double-backward -o picture.svg",
-)
+)  # fmt: skip
 COUNTED = """
 import atexit, os, sys
 import torch

@@ -6,39 +6,68 @@ The marks in `mistakes_of_ranks/` are those of `mistakes/`.
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from autograph_cli.cli.ranks import _mpiexec
 from autograph_cli.findings.ranks import RULES, explain_ranks
 from autograph_cli.record.run import store
 from autograph_cli.testing.sweeps import environment
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, ROOT
 from tests.findings.test_mistakes import HERE, expected, variant
 
 pytest.importorskip("mpi4py")
 MISTAKES = sorted((HERE / "mistakes_of_ranks").glob("*.py"))
 
 
-def found(text: str, folder: Path, engine: str) -> list[tuple[str, int]]:
-    """The codes found between two ranks that run a script, and their lines."""
-    (folder / "script.py").write_text(text)
+STOPS = {"barrier_of_the_first", "two_orders"}
+"""Those in which a rank waits for what does not come: the command has to end them."""
+Scripts = Callable[[Path, str], Path]
+
+
+def alone(script: Path, engine: str) -> Path:
+    """The trace of a script that the command runs on two ranks."""
     command = [sys.executable, "-m", "autograph_cli", "run", "-q", "--ranks", "2", "--engine", engine]
     run = subprocess.run(
-        [*command, "--timeout", "20", "-o", "trace.zip", "script.py"],
-        cwd=folder,
+        [*command, "--timeout", "20", "-o", "trace.zip", script.name],
+        cwd=script.parent,
         env=environment(),
         capture_output=True,
         timeout=PATIENCE,
         text=True,
         check=False,
     )
-    assert (folder / "trace.zip").exists(), (
-        f"nothing was recorded, exit code {run.returncode}: {run.stdout}{run.stderr}"
-    )
-    findings = explain_ranks(store.ranks_of(folder / "trace.zip"), store.load(folder / "trace.zip"))
+    trace = script.with_name("trace.zip")
+    assert trace.exists(), f"nothing was recorded, exit code {run.returncode}: {run.stdout}{run.stderr}"
+    return trace
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
+    """The script of each mistake, with it and without; those that end by themselves have been run on two ranks."""
+    folder, ended = tmp_path_factory.mktemp("ranks"), []
+    for path, left_out in itertools.product(MISTAKES, ("right", "wrong")):
+        script = folder / f"{path.stem}-{left_out}" / "script.py"
+        script.parent.mkdir()
+        script.write_text(variant(path.read_text("utf-8"), left_out))
+        if left_out == "wrong" or path.stem not in STOPS:
+            ended.append(str(script))
+    command = [*_mpiexec(), "-n", "2", sys.executable, "-m", "tests.findings.rank_runs", *ended]
+    run = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, timeout=PATIENCE, text=True)
+    assert not run.returncode, run.stderr
+    return lambda path, left_out: folder / f"{path.stem}-{left_out}" / "script.py"
+
+
+def found(script: Path, engine: str) -> list[tuple[str, int]]:
+    """The codes found between two ranks that run a script, and their lines."""
+    run = script.with_name("trace.zip")
+    trace = run if engine == "builtin" and run.exists() else alone(script, engine)
+    findings = explain_ranks(store.ranks_of(trace), store.load(trace))
     return sorted((each.code, each.source.line if each.source else 0) for each in findings)
 
 
@@ -49,10 +78,11 @@ def engines() -> list[str]:
 
 @pytest.mark.parametrize("engine", engines())
 @pytest.mark.parametrize("path", MISTAKES, ids=lambda path: path.stem)
-def test_a_mistake_is_found_on_its_line_and_nothing_once_it_is_mended(path: Path, engine: str, tmp_path: Path) -> None:
-    text = path.read_text("utf-8")
-    assert found(variant(text, "right"), tmp_path, engine) == expected(text)
-    assert found(variant(text, "wrong"), tmp_path, engine) == []
+def test_a_mistake_is_found_on_its_line_and_nothing_once_it_is_mended(
+    path: Path, engine: str, scripts: Scripts
+) -> None:
+    assert found(scripts(path, "right"), engine) == expected(path.read_text("utf-8"))
+    assert found(scripts(path, "wrong"), engine) == []
 
 
 def test_every_code_has_a_mistake() -> None:

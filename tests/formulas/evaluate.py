@@ -36,27 +36,13 @@ def _sigmoid(x: Array) -> Array:
 
 
 _ELEMENTWISE = {
-    "exp": np.exp,
-    "log": np.log,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "tanh": np.tanh,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "sigmoid": _sigmoid,
-    "relu": lambda x: np.maximum(x, 0),
-    "step": lambda x: (np.asarray(x) > 0) * 1.0,
-    "sign": np.sign,
-    "absolute": np.abs,
-    "softplus": lambda x: np.log1p(np.exp(x)),
-    "where": lambda chosen, x, y: np.where(chosen, x, y),
-    "larger": np.maximum,
-    "smaller": np.minimum,
-    "clamp": np.clip,
-    "bounded": np.clip,
+    "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh, "sinh": np.sinh,
+    "cosh": np.cosh, "sigmoid": _sigmoid, "relu": lambda x: np.maximum(x, 0),
+    "step": lambda x: (np.asarray(x) > 0) * 1.0, "sign": np.sign, "absolute": np.abs,
+    "softplus": lambda x: np.log1p(np.exp(x)), "where": lambda chosen, x, y: np.where(chosen, x, y),
+    "larger": np.maximum, "smaller": np.minimum, "clamp": np.clip, "bounded": np.clip,
     "erf": np.vectorize(math.erf, otypes=[float]),
-}
+}  # fmt: skip
 
 
 def _compared(expr: Any, values: Mapping[str, Array]) -> Array:

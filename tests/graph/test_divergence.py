@@ -40,8 +40,14 @@ def with_data(text: str, folder: Path, name: str) -> Trace:
     return recorded(Target.of(str(path)), "all", ENGINE, ("values",))[1]
 
 
+_unchanged: dict[str, Trace] = {}
+"""The traces of programs in which changes are planted, by their texts: each serves for all of its changes."""
+
+
 def found(change: Planted, folder: Path) -> tuple[Divergence, tuple[Trace, Trace]]:
-    old, new = trace(change.old, folder, "a.py"), trace(change.new, folder, "b.py")
+    if change.old not in _unchanged:
+        _unchanged[change.old] = trace(change.old, folder, "a.py")
+    old, new = _unchanged[change.old], trace(change.new, folder, "b.py")
     return divergence(old, new), (old, new)
 
 

@@ -115,17 +115,10 @@ def test_what_was_not_recorded_is_told_with_how_to_get_it(traces: dict[str, Trac
 @pytest.mark.parametrize(
     "dtype, count",
     [
-        ("float32", 24),
-        ("float64", 48),
-        ("bfloat16", 12),
-        ("complex64", 48),
-        ("int8", 6),
-        ("uint16", 12),
-        ("bool", 6),
-        ("float8_e4m3fn", 6),
-        ("object", 0),
+        ("float32", 24), ("float64", 48), ("bfloat16", 12), ("complex64", 48), ("int8", 6), ("uint16", 12),
+        ("bool", 6), ("float8_e4m3fn", 6), ("object", 0),
     ],
-)
+)  # fmt: skip
 def test_bytes_follow_from_the_dtype(dtype: str, count: int) -> None:
     assert bytes_of(TensorType(dtype, (2, 3))) == count
 

@@ -12,14 +12,8 @@ from autograph_cli.graph.derivatives import gradient_sums
 from autograph_cli.record.run.runner import Target, record
 
 STATEMENTS = (
-    "{a}.sin()",
-    "{a}.exp() + 1",
-    "{a} * {b}",
-    "{a} + {b}",
-    "{a} * {a}",
-    "{a}.softmax(0)",
-    "torch.atan2({a}, {b})",
-)
+    "{a}.sin()", "{a}.exp() + 1", "{a} * {b}", "{a} + {b}", "{a} * {a}", "{a}.softmax(0)", "torch.atan2({a}, {b})",
+)  # fmt: skip
 
 
 def program(seed: int) -> str:

@@ -137,18 +137,8 @@ def test_cupy_makes_a_kernel_of_it(name: str, dtype: str) -> None:
     memory = np.zeros(64)
     pointer = cupy.cuda.MemoryPointer(cupy.cuda.UnownedMemory(memory.ctypes.data, memory.nbytes, memory, 0), 0)
     numbers = {
-        "rest1",
-        "beta2",
-        "rest2",
-        "correction",
-        "eps",
-        "step_size",
-        "lr",
-        "momentum",
-        "share",
-        "count",
-        "threshold",
-    }
+        "rest1", "beta2", "rest2", "correction", "eps", "step_size", "lr", "momentum", "share", "count", "threshold",
+    }  # fmt: skip
     here = fusion._fusion_thread_local.thread_local
     for optional in (False, True):
         given = [

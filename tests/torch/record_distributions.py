@@ -76,17 +76,9 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
     "LKJCholesky": ({"dim": 3, "concentration": [0.8, 2.0]}, [[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 0.8]]),
 }
 FITTED = (
-    "Gamma",
-    "InverseGamma",
-    "Chi2",
-    "Beta",
-    "Dirichlet",
-    "StudentT",
-    "FisherSnedecor",
-    "Wishart",
-    "Wishart by factor",
-    "Wishart by precision",
-)
+    "Gamma", "InverseGamma", "Chi2", "Beta", "Dirichlet", "StudentT", "FisherSnedecor", "Wishart",
+    "Wishart by factor", "Wishart by precision",
+)  # fmt: skip
 """PyTorch's gradient of these samples by their shape is a fit, right to about three digits."""
 
 # Made of other distributions: code that names `D`, `t` (makes a tensor) and the leaves `a`, `b`; and values.

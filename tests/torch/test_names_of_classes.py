@@ -11,14 +11,8 @@ from tests.torch.record_names_of_classes import EXPECTED, PARTS, classes, member
 
 RECORDED: dict[str, list[str]] = json.loads(Path(EXPECTED).read_text())
 FUNCTIONS = {
-    "combinations",
-    "histogramdd",
-    "multigammaln",
-    "multigammaln_",
-    "svd_lowrank",
-    "view_as_complex",
-    "view_as_real",
-}
+    "combinations", "histogramdd", "multigammaln", "multigammaln_", "svd_lowrank", "view_as_complex", "view_as_real",
+}  # fmt: skip
 """What PyTorch has as functions alone."""
 ON_INSTANCES = {"_flat_weights", "_flat_weights_names"}
 """What PyTorch's instances have."""

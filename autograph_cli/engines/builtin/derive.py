@@ -77,14 +77,9 @@ def _is_custom(cls: type[Node]) -> bool:
 
 
 _MODES: dict[str, Any] = {
-    "grad": True,
-    "inference": False,
-    "saved_hooks": (),
-    "anomaly": False,
-    "current": None,
-    "autocast": None,
+    "grad": True, "inference": False, "saved_hooks": (), "anomaly": False, "current": None, "autocast": None,
     "rehearses": True,
-}
+}  # fmt: skip
 """The modes that the thread has within `unseen`."""
 
 

@@ -19,23 +19,13 @@ LONGEST = 100
 REFUSED = "not implemented"
 """The text of a formula that only raises."""
 _INFIX: dict[str, type[ast.operator]] = {
-    "add": ast.Add,
-    "sub": ast.Sub,
-    "mul": ast.Mult,
-    "div": ast.Div,
-    "pow": ast.Pow,
-    "logical_and": ast.BitAnd,
+    "add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "div": ast.Div, "pow": ast.Pow, "logical_and": ast.BitAnd,
     "logical_or": ast.BitOr,
-}
+}  # fmt: skip
 _PREFIX: dict[str, type[ast.unaryop]] = {"neg": ast.USub, "logical_not": ast.Invert}
 _COMPARED: dict[str, type[ast.cmpop]] = {
-    "eq": ast.Eq,
-    "ne": ast.NotEq,
-    "lt": ast.Lt,
-    "le": ast.LtE,
-    "gt": ast.Gt,
-    "ge": ast.GtE,
-}
+    "eq": ast.Eq, "ne": ast.NotEq, "lt": ast.Lt, "le": ast.LtE, "gt": ast.Gt, "ge": ast.GtE,
+}  # fmt: skip
 _WORDS = {
     "zeros_of(sizes, like)": "zeros(sizes)",
     "zero_beside(like)": "0",

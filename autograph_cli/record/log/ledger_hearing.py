@@ -115,9 +115,9 @@ class Hearing:
             self._open(module, own.removeprefix(self._root))
 
     def _open(self, module: ModuleType, name: str) -> None:
-        for place in self._places:
+        for place in (each for each in self._places if each.module == name):
             owner = getattr(module, place.owner, None) if place.owner else module
-            if place.module != name or owner is None:
+            if owner is None:
                 continue
             before = getattr(owner, place.name)
             self._put(owner, place.name, place.kind)

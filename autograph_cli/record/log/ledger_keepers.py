@@ -123,6 +123,8 @@ class Keepers:
         self, spaces: Sequence[Mapping[str, Any]], living: list[Event], counts: tuple[int, ...]
     ) -> Iterator[tuple[Site | None, Keeper]]:
         """The variables and containers that lead to living nodes, the one that leads to most first."""
+        if not living:
+            return
         wanted = {event.key: event for event in living}
         held: dict[str, tuple[list[Event], set[int]]] = {}
         ends_of = [(path, self._event(tensor)) for path, tensor in self._tensors(spaces)]
@@ -153,8 +155,10 @@ class Keepers:
 
     def _cycles(self, living: Sequence[Event]) -> Iterator[tuple[str, Event | None]]:
         """The nodes of custom Functions whose `ctx` has a result of their own as an attribute, and so never end."""
-        wanted = {event.key for event in living}
-        for node in [x for x in gc.get_objects() if type(x).__name__.endswith("Backward") and _is_node(x)]:
+        wanted = {event.key for event in living if self._log.engine.names(event.cls)[0].endswith("Backward")}
+        # Only where a custom Function ran: there may be a million objects.
+        nodes = [x for x in gc.get_objects() if type(x).__name__.endswith("Backward") and _is_node(x)] if wanted else ()
+        for node in nodes:
             event = self._event(node)
             for path, value in _inside("ctx", node) if event is not None and event.key in wanted else ():
                 if issubclass(type(value), self._log.engine.tensor) and self._event(value) is event:

@@ -484,10 +484,6 @@ def _outer(ufunc: Any, inputs: Any, out: Any, options: Any) -> Any:
 
 
 _METHODS = {
-    "__call__": _call,
-    "reduce": _reduce,
-    "accumulate": _accumulate,
-    "reduceat": _reduceat,
-    "at": _at,
+    "__call__": _call, "reduce": _reduce, "accumulate": _accumulate, "reduceat": _reduceat, "at": _at,
     "outer": _outer,
-}
+}  # fmt: skip

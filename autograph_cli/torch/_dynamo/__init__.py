@@ -8,14 +8,9 @@ from ..compiler import allow_in_graph, assume_constant_result, disable, is_compi
 from ..nn.modules.module import Module
 
 __all__ = [
-    "OptimizedModule",
-    "allow_in_graph",
-    "assume_constant_result",
-    "disable",
-    "is_compiling",
-    "list_backends",
+    "OptimizedModule", "allow_in_graph", "assume_constant_result", "disable", "is_compiling", "list_backends",
     "reset",
-]
+]  # fmt: skip
 
 
 class OptimizedModule(Module):

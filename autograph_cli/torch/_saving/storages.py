@@ -19,19 +19,11 @@ from .._core.tape.tensor import Tensor
 from .._ops.tensors.legacy import instance
 
 _LEGACY = {
-    "FloatStorage": "float32",
-    "DoubleStorage": "float64",
-    "HalfStorage": "float16",
-    "BFloat16Storage": "bfloat16",
-    "LongStorage": "int64",
-    "IntStorage": "int32",
-    "ShortStorage": "int16",
-    "CharStorage": "int8",
-    "ByteStorage": "uint8",
-    "BoolStorage": "bool",
-    "ComplexFloatStorage": "complex64",
+    "FloatStorage": "float32", "DoubleStorage": "float64", "HalfStorage": "float16", "BFloat16Storage": "bfloat16",
+    "LongStorage": "int64", "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8",
+    "ByteStorage": "uint8", "BoolStorage": "bool", "ComplexFloatStorage": "complex64",
     "ComplexDoubleStorage": "complex128",
-}
+}  # fmt: skip
 STORAGES: dict[str, dtype | None] = {**{name: dtypes.NAMED[of] for name, of in _LEGACY.items()}, "UntypedStorage": None}
 """The classes of storages by name; an untyped one holds bytes."""
 MOST_DIMS = 64

@@ -25,29 +25,11 @@ if TYPE_CHECKING:
     from . import functional as functional, profiler as profiler, profiler_util as profiler_util
 
 __all__ = [
-    "Function",
-    "Variable",
-    "anomaly_mode",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "forward_ad",
-    "function",
-    "functional",
-    "grad",
-    "grad_mode",
-    "gradcheck",
-    "gradgradcheck",
-    "graph",
-    "inference_mode",
-    "is_multithreading_enabled",
-    "no_grad",
-    "profiler",
-    "set_detect_anomaly",
-    "set_grad_enabled",
-    "set_multithreading_enabled",
-    "variable",
-]
+    "Function", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "forward_ad", "function",
+    "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode",
+    "is_multithreading_enabled", "no_grad", "profiler", "set_detect_anomaly", "set_grad_enabled",
+    "set_multithreading_enabled", "variable",
+]  # fmt: skip
 backward, grad = _looking(_backward.backward), _looking(_backward.grad)
 _AT_NEED = ("functional", "profiler", "profiler_util")
 

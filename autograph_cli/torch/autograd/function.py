@@ -64,19 +64,10 @@ class BackwardCFunction(FunctionCtx, Node):
     """The node of a custom Function. Each Function has a subclass of its own, named `<Function>Backward`."""
 
     __slots__ = (
-        "_ag_constant",
-        "_ag_differentiable",
-        "_ag_in_jvp",
-        "_ag_item_edges",
-        "_ag_item_results",
-        "_ag_takes_grad",
-        "dirty_tensors",
-        "materialize_grads",
-        "needs_input_grad",
-        "non_differentiable",
-        "saved_for_forward",
+        "_ag_constant", "_ag_differentiable", "_ag_in_jvp", "_ag_item_edges", "_ag_item_results", "_ag_takes_grad",
+        "dirty_tensors", "materialize_grads", "needs_input_grad", "non_differentiable", "saved_for_forward",
         "to_save",
-    )
+    )  # fmt: skip
 
     _ag_multiple = True
     _ag_takes_none = True

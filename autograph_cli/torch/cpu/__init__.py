@@ -9,15 +9,8 @@ from typing import Any
 from . import amp
 
 __all__ = [
-    "amp",
-    "current_device",
-    "current_stream",
-    "device_count",
-    "is_available",
-    "set_device",
-    "stream",
-    "synchronize",
-]
+    "amp", "current_device", "current_stream", "device_count", "is_available", "set_device", "stream", "synchronize",
+]  # fmt: skip
 
 
 class Stream:

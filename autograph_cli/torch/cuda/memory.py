@@ -14,22 +14,11 @@ from .._core.base.user_warnings import warn
 from ._devices import gpu, is_initialized
 
 __all__ = [
-    "empty_cache",
-    "max_memory_allocated",
-    "max_memory_cached",
-    "max_memory_reserved",
-    "mem_get_info",
-    "memory_allocated",
-    "memory_cached",
-    "memory_reserved",
-    "memory_stats",
-    "memory_summary",
-    "reset_accumulated_memory_stats",
-    "reset_max_memory_allocated",
-    "reset_max_memory_cached",
-    "reset_peak_memory_stats",
-    "set_per_process_memory_fraction",
-]
+    "empty_cache", "max_memory_allocated", "max_memory_cached", "max_memory_reserved", "mem_get_info",
+    "memory_allocated", "memory_cached", "memory_reserved", "memory_stats", "memory_summary",
+    "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
+    "reset_peak_memory_stats", "set_per_process_memory_fraction",
+]  # fmt: skip
 _ROWS = {"allocated_bytes": "Allocated memory", "reserved_bytes": "GPU reserved memory", "allocation": "Allocations"}
 """The rows of `memory_summary`, by the names of the statistics."""
 

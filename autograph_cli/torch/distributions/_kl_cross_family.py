@@ -26,16 +26,10 @@ _ROOT = math.sqrt(2 * math.pi)
 _POSITIVE = (Beta, ContinuousBernoulli, Pareto, Uniform)
 _ALL = (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)
 _APART: list[tuple[type, str, tuple[type, ...]]] = [
-    (Beta, "concentration1", (Pareto,)),
-    (ContinuousBernoulli, "probs", (Pareto,)),
-    (Exponential, "rate", _POSITIVE),
-    (Gamma, "concentration", _POSITIVE),
-    (Gumbel, "loc", _ALL),
-    (Laplace, "loc", _ALL),
-    (Normal, "loc", _ALL),
-    (Pareto, "scale", (Beta, ContinuousBernoulli, Uniform)),
-    (Poisson, "rate", (Bernoulli, Binomial)),
-]
+    (Beta, "concentration1", (Pareto,)), (ContinuousBernoulli, "probs", (Pareto,)), (Exponential, "rate", _POSITIVE),
+    (Gamma, "concentration", _POSITIVE), (Gumbel, "loc", _ALL), (Laplace, "loc", _ALL), (Normal, "loc", _ALL),
+    (Pareto, "scale", (Beta, ContinuousBernoulli, Uniform)), (Poisson, "rate", (Bernoulli, Binomial)),
+]  # fmt: skip
 """Distributions with values that the other does not have: a class, a parameter of the result's shape, the others."""
 
 

@@ -13,14 +13,9 @@ from .._core.tape.tensor import Tensor
 from ..autograd.grad_mode import enable_grad
 
 __all__ = [
-    "broadcast_all",
-    "clamp_probs",
-    "lazy_property",
-    "logits_to_probs",
-    "probs_to_logits",
-    "tril_matrix_to_vec",
+    "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
     "vec_to_tril_matrix",
-]
+]  # fmt: skip
 
 euler_constant = 0.57721566490153286060
 

@@ -14,20 +14,9 @@ from ._modules import replace_all_batch_norm_modules_, stack_module_state
 from ._tangents import jvp, linearize
 
 __all__ = [
-    "debug_unwrap",
-    "functional_call",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jvp",
-    "linearize",
-    "replace_all_batch_norm_modules_",
-    "stack_module_state",
-    "vjp",
-    "vmap",
-]
+    "debug_unwrap", "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -8,19 +8,9 @@ from typing import Any, NoReturn
 from .. import _missing
 
 __all__ = [
-    "CodeGen",
-    "Graph",
-    "GraphModule",
-    "Interpreter",
-    "Node",
-    "Proxy",
-    "Tracer",
-    "Transformer",
-    "map_arg",
-    "replace_pattern",
-    "symbolic_trace",
-    "wrap",
-]
+    "CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "map_arg",
+    "replace_pattern", "symbolic_trace", "wrap",
+]  # fmt: skip
 
 
 def _refuse(name: str) -> NoReturn:

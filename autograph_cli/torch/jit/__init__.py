@@ -10,24 +10,10 @@ from .._core.base.user_warnings import warn
 from ..nn.modules.module import Module
 
 __all__ = [
-    "Attribute",
-    "Final",
-    "RecursiveScriptModule",
-    "ScriptFunction",
-    "ScriptModule",
-    "annotate",
-    "export",
-    "ignore",
-    "is_scripting",
-    "is_tracing",
-    "load",
-    "optimized_execution",
-    "save",
-    "script",
-    "script_if_tracing",
-    "trace",
+    "Attribute", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "annotate", "export", "ignore",
+    "is_scripting", "is_tracing", "load", "optimized_execution", "save", "script", "script_if_tracing", "trace",
     "unused",
-]
+]  # fmt: skip
 _said: set[str] = set()
 
 

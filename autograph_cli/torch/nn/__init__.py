@@ -52,22 +52,9 @@ if TYPE_CHECKING:
 globals().update(LAYERS)
 utils._fill()
 __all__ = [
-    "Buffer",
-    "Parameter",
-    "UninitializedBuffer",
-    "UninitializedParameter",
-    "DataParallel",
-    "attention",
-    "common_types",
-    "functional",
-    "grad",
-    "init",
-    "modules",
-    "parallel",
-    "parameter",
-    "utils",
-    *sorted(LAYERS),
-]
+    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "DataParallel", "attention",
+    "common_types", "functional", "grad", "init", "modules", "parallel", "parameter", "utils", *sorted(LAYERS),
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

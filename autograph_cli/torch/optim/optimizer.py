@@ -283,17 +283,9 @@ class Optimizer:
 
 
 _ADDED_LATER = {
-    "nesterov": False,
-    "amsgrad": False,
-    "centered": False,
-    "momentum": 0,
-    "maximize": False,
-    "capturable": False,
-    "differentiable": False,
-    "decoupled_weight_decay": False,
-    "foreach": None,
-    "fused": None,
-}
+    "nesterov": False, "amsgrad": False, "centered": False, "momentum": 0, "maximize": False, "capturable": False,
+    "differentiable": False, "decoupled_weight_decay": False, "foreach": None, "fused": None,
+}  # fmt: skip
 """Defaults of options that groups of old checkpoints lack."""
 
 

@@ -17,14 +17,9 @@ from ..nn.modules.module import Module
 from .lr_scheduler.base import LRScheduler, each_group
 
 __all__ = [
-    "SWALR",
-    "AveragedModel",
-    "get_ema_avg_fn",
-    "get_ema_multi_avg_fn",
-    "get_swa_avg_fn",
-    "get_swa_multi_avg_fn",
+    "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
     "update_bn",
-]
+]  # fmt: skip
 
 Average = Callable[[Any, Any, Any], Any]
 

@@ -16,18 +16,9 @@ from .._core.operations.registry import functions
 from .._core.tape.tensor import Tensor
 
 __all__ = [
-    "bartlett",
-    "blackman",
-    "cosine",
-    "exponential",
-    "gaussian",
-    "general_cosine",
-    "general_hamming",
-    "hamming",
-    "hann",
-    "kaiser",
-    "nuttall",
-]
+    "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming",
+    "hann", "kaiser", "nuttall",
+]  # fmt: skip
 
 
 def _check(name: str, m: int, dtype: Any, how: Any) -> None:

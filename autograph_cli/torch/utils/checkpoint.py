@@ -25,19 +25,10 @@ from ..autograd.graph import saved_tensors_hooks
 from ._selective import CheckpointPolicy, Log, SelectiveCheckpointContext, create_selective_checkpoint_contexts, report
 
 __all__ = [
-    "CheckpointError",
-    "CheckpointFunction",
-    "CheckpointPolicy",
-    "SelectiveCheckpointContext",
-    "check_backward_validity",
-    "checkpoint",
-    "checkpoint_sequential",
-    "create_selective_checkpoint_contexts",
-    "detach_variable",
-    "noop_context_fn",
-    "set_checkpoint_debug_enabled",
-    "set_checkpoint_early_stop",
-]
+    "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "SelectiveCheckpointContext",
+    "check_backward_validity", "checkpoint", "checkpoint_sequential", "create_selective_checkpoint_contexts",
+    "detach_variable", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
+]  # fmt: skip
 
 
 class CheckpointError(RuntimeError):

@@ -10,14 +10,6 @@ from .mnist import KMNIST, MNIST, FashionMNIST
 from .vision import VisionDataset
 
 __all__ = [
-    "CIFAR10",
-    "CIFAR100",
-    "KMNIST",
-    "MNIST",
-    "DatasetFolder",
-    "FakeData",
-    "FashionMNIST",
-    "ImageFolder",
-    "VisionDataset",
-    "utils",
-]
+    "CIFAR10", "CIFAR100", "KMNIST", "MNIST", "DatasetFolder", "FakeData", "FashionMNIST", "ImageFolder",
+    "VisionDataset", "utils",
+]  # fmt: skip

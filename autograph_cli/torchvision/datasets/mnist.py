@@ -80,17 +80,9 @@ class MNIST(VisionDataset):
     ]
     """Pictures and labels to learn from, then those to test with; each with its MD5."""
     classes = [
-        "0 - zero",
-        "1 - one",
-        "2 - two",
-        "3 - three",
-        "4 - four",
-        "5 - five",
-        "6 - six",
-        "7 - seven",
-        "8 - eight",
+        "0 - zero", "1 - one", "2 - two", "3 - three", "4 - four", "5 - five", "6 - six", "7 - seven", "8 - eight",
         "9 - nine",
-    ]
+    ]  # fmt: skip
 
     def __init__(
         self,

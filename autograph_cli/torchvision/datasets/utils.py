@@ -18,13 +18,9 @@ from typing import IO, Any
 from autograph_cli.atomic_files import atomic_write
 
 __all__ = [
-    "calculate_md5",
-    "check_integrity",
-    "check_md5",
-    "download_and_extract_archive",
-    "download_url",
+    "calculate_md5", "check_integrity", "check_md5", "download_and_extract_archive", "download_url",
     "extract_archive",
-]
+]  # fmt: skip
 
 _PIECE = 1 << 20
 _PATIENCE = 30.0

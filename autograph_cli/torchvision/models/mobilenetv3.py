@@ -133,36 +133,21 @@ def _settings(
     tail, apart = 2 if reduced_tail else 1, 2 if dilated else 1
     last, hidden = 160 // tail, 960 // tail
     large = [
-        (16, 3, 16, 16, False, "RE", 1, 1),
-        (16, 3, 64, 24, False, "RE", 2, 1),
-        (24, 3, 72, 24, False, "RE", 1, 1),
-        (24, 5, 72, 40, True, "RE", 2, 1),
-        (40, 5, 120, 40, True, "RE", 1, 1),
-        (40, 5, 120, 40, True, "RE", 1, 1),
-        (40, 3, 240, 80, False, "HS", 2, 1),
-        (80, 3, 200, 80, False, "HS", 1, 1),
-        (80, 3, 184, 80, False, "HS", 1, 1),
-        (80, 3, 184, 80, False, "HS", 1, 1),
-        (80, 3, 480, 112, True, "HS", 1, 1),
-        (112, 3, 672, 112, True, "HS", 1, 1),
-        (112, 5, 672, last, True, "HS", 2, apart),
-        (last, 5, hidden, last, True, "HS", 1, apart),
-        (last, 5, hidden, last, True, "HS", 1, apart),
-    ]
+        (16, 3, 16, 16, False, "RE", 1, 1), (16, 3, 64, 24, False, "RE", 2, 1), (24, 3, 72, 24, False, "RE", 1, 1),
+        (24, 5, 72, 40, True, "RE", 2, 1), (40, 5, 120, 40, True, "RE", 1, 1), (40, 5, 120, 40, True, "RE", 1, 1),
+        (40, 3, 240, 80, False, "HS", 2, 1), (80, 3, 200, 80, False, "HS", 1, 1), (80, 3, 184, 80, False, "HS", 1, 1),
+        (80, 3, 184, 80, False, "HS", 1, 1), (80, 3, 480, 112, True, "HS", 1, 1),
+        (112, 3, 672, 112, True, "HS", 1, 1), (112, 5, 672, last, True, "HS", 2, apart),
+        (last, 5, hidden, last, True, "HS", 1, apart), (last, 5, hidden, last, True, "HS", 1, apart),
+    ]  # fmt: skip
     end, inner = 96 // tail, 576 // tail
     small = [
-        (16, 3, 16, 16, True, "RE", 2, 1),
-        (16, 3, 72, 24, False, "RE", 2, 1),
-        (24, 3, 88, 24, False, "RE", 1, 1),
-        (24, 5, 96, 40, True, "HS", 2, 1),
-        (40, 5, 240, 40, True, "HS", 1, 1),
-        (40, 5, 240, 40, True, "HS", 1, 1),
-        (40, 5, 120, 48, True, "HS", 1, 1),
-        (48, 5, 144, 48, True, "HS", 1, 1),
-        (48, 5, 288, end, True, "HS", 2, apart),
+        (16, 3, 16, 16, True, "RE", 2, 1), (16, 3, 72, 24, False, "RE", 2, 1), (24, 3, 88, 24, False, "RE", 1, 1),
+        (24, 5, 96, 40, True, "HS", 2, 1), (40, 5, 240, 40, True, "HS", 1, 1), (40, 5, 240, 40, True, "HS", 1, 1),
+        (40, 5, 120, 48, True, "HS", 1, 1), (48, 5, 144, 48, True, "HS", 1, 1),
+        (48, 5, 288, end, True, "HS", 2, apart), (end, 5, inner, end, True, "HS", 1, apart),
         (end, 5, inner, end, True, "HS", 1, apart),
-        (end, 5, inner, end, True, "HS", 1, apart),
-    ]
+    ]  # fmt: skip
     rows, width = (large, 1280) if arch == "mobilenet_v3_large" else (small, 1024)
     blocks = [InvertedResidualConfig(*row, width_mult) for row in rows]
     return blocks, InvertedResidualConfig.adjust_channels(width // tail, width_mult)

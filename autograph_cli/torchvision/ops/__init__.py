@@ -22,29 +22,11 @@ from .roi_align import RoIAlign, roi_align
 from .stochastic_depth import StochasticDepth, stochastic_depth
 
 __all__ = [
-    "MLP",
-    "Conv2dNormActivation",
-    "Conv3dNormActivation",
-    "FeaturePyramidNetwork",
-    "FrozenBatchNorm2d",
-    "MultiScaleRoIAlign",
-    "Permute",
-    "RoIAlign",
-    "SqueezeExcitation",
-    "StochasticDepth",
-    "batched_nms",
-    "box_area",
-    "box_convert",
-    "box_iou",
-    "clip_boxes_to_image",
-    "generalized_box_iou",
-    "masks_to_boxes",
-    "nms",
-    "remove_small_boxes",
-    "roi_align",
-    "sigmoid_focal_loss",
-    "stochastic_depth",
-]
+    "MLP", "Conv2dNormActivation", "Conv3dNormActivation", "FeaturePyramidNetwork", "FrozenBatchNorm2d",
+    "MultiScaleRoIAlign", "Permute", "RoIAlign", "SqueezeExcitation", "StochasticDepth", "batched_nms", "box_area",
+    "box_convert", "box_iou", "clip_boxes_to_image", "generalized_box_iou", "masks_to_boxes", "nms",
+    "remove_small_boxes", "roi_align", "sigmoid_focal_loss", "stochastic_depth",
+]  # fmt: skip
 
 _missing.speak_for(boxes, misc)
 

@@ -39,33 +39,11 @@ from ._random import (
 )
 
 __all__ = [
-    "CenterCrop",
-    "ColorJitter",
-    "Compose",
-    "ConvertImageDtype",
-    "FiveCrop",
-    "Grayscale",
-    "InterpolationMode",
-    "Lambda",
-    "Normalize",
-    "PILToTensor",
-    "Pad",
-    "RandomApply",
-    "RandomChoice",
-    "RandomCrop",
-    "RandomErasing",
-    "RandomGrayscale",
-    "RandomHorizontalFlip",
-    "RandomOrder",
-    "RandomResizedCrop",
-    "RandomRotation",
-    "RandomVerticalFlip",
-    "Resize",
-    "TenCrop",
-    "ToPILImage",
-    "ToTensor",
-    "functional",
-]
+    "CenterCrop", "ColorJitter", "Compose", "ConvertImageDtype", "FiveCrop", "Grayscale", "InterpolationMode",
+    "Lambda", "Normalize", "PILToTensor", "Pad", "RandomApply", "RandomChoice", "RandomCrop", "RandomErasing",
+    "RandomGrayscale", "RandomHorizontalFlip", "RandomOrder", "RandomResizedCrop", "RandomRotation",
+    "RandomVerticalFlip", "Resize", "TenCrop", "ToPILImage", "ToTensor", "functional",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

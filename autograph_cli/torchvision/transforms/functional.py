@@ -16,33 +16,11 @@ from ._conversion import convert_image_dtype, pil_to_tensor, to_pil_image, to_te
 from ._modes import InterpolationMode, mode_of
 
 __all__ = [
-    "InterpolationMode",
-    "adjust_brightness",
-    "adjust_contrast",
-    "adjust_hue",
-    "adjust_saturation",
-    "center_crop",
-    "convert_image_dtype",
-    "crop",
-    "erase",
-    "five_crop",
-    "get_dimensions",
-    "get_image_num_channels",
-    "get_image_size",
-    "hflip",
-    "normalize",
-    "pad",
-    "pil_to_tensor",
-    "resize",
-    "resized_crop",
-    "rgb_to_grayscale",
-    "rotate",
-    "ten_crop",
-    "to_grayscale",
-    "to_pil_image",
-    "to_tensor",
-    "vflip",
-]
+    "InterpolationMode", "adjust_brightness", "adjust_contrast", "adjust_hue", "adjust_saturation", "center_crop",
+    "convert_image_dtype", "crop", "erase", "five_crop", "get_dimensions", "get_image_num_channels", "get_image_size",
+    "hflip", "normalize", "pad", "pil_to_tensor", "resize", "resized_crop", "rgb_to_grayscale", "rotate", "ten_crop",
+    "to_grayscale", "to_pil_image", "to_tensor", "vflip",
+]  # fmt: skip
 
 
 def _kind(img: Any) -> Any:

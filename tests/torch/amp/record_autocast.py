@@ -96,13 +96,9 @@ LAYERS = {
 }
 """By the names of what they take (see `SIZES`): layers, parted by semicolons."""
 SIZES = {
-    "x": (2, 4, 6),
-    "image": (2, 4, 6, 6),
-    "volume": (1, 4, 4, 4, 4),
-    "index": (2, 3),
-    "tokens": (3, 2, 8),
+    "x": (2, 4, 6), "image": (2, 4, 6, 6), "volume": (1, 4, 4, 4, 4), "index": (2, 3), "tokens": (3, 2, 8),
     "token": (2, 8),
-}
+}  # fmt: skip
 
 
 def cases() -> list[str]:

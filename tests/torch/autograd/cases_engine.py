@@ -873,18 +873,9 @@ def engine_layout_of_results_of_two_tensors(torch):
         "vector": lambda n, m: torch.ones(m),
     }
     operations = (
-        torch.add,
-        torch.sub,
-        torch.mul,
-        torch.div,
-        torch.maximum,
-        torch.atan2,
-        torch.pow,
-        torch.hypot,
-        lambda a, b: torch.where(a > 0, a, b),
-        lambda a, b: torch.lerp(a, b, b),
-        lambda a, b: torch.addcmul(a, b, a),
-    )
+        torch.add, torch.sub, torch.mul, torch.div, torch.maximum, torch.atan2, torch.pow, torch.hypot,
+        lambda a, b: torch.where(a > 0, a, b), lambda a, b: torch.lerp(a, b, b), lambda a, b: torch.addcmul(a, b, a),
+    )  # fmt: skip
     found = {}
     for one in lay:
         for other in lay:

@@ -272,16 +272,9 @@ def outcome(torch, source):
     """The text of the result, or the error's type and first sentence."""
     nn = torch.nn
     scope = {
-        "torch": torch,
-        "nn": nn,
-        "F": nn.functional,
-        "io": io,
-        "copy": copy,
-        "pickle": pickle,
-        "warnings": warnings,
-        "m": torch.empty(2, 3, device="meta"),
-        "c": torch.ones(2, 3),
-    }
+        "torch": torch, "nn": nn, "F": nn.functional, "io": io, "copy": copy, "pickle": pickle, "warnings": warnings,
+        "m": torch.empty(2, 3, device="meta"), "c": torch.ones(2, 3),
+    }  # fmt: skip
     try:
         exec(source, scope)
         return repr(scope["result"])

@@ -112,15 +112,9 @@ STARTS = (
 """What a sequence begins with, and how often; A is the first tensor."""
 
 MODES = (
-    (78, ""),
-    (8, "no_grad"),
-    (3, "packed"),
-    (3, "inference"),
-    (2, "enable_grad"),
-    (2, "anomaly"),
-    (2, "undefined"),
+    (78, ""), (8, "no_grad"), (3, "packed"), (3, "inference"), (2, "enable_grad"), (2, "anomaly"), (2, "undefined"),
     (2, "kept"),
-)
+)  # fmt: skip
 """How often a statement runs inside which block."""
 
 

@@ -50,14 +50,9 @@ def worked(w: Any) -> list[str]:
     torch.save(w.detach(), file)
     file.seek(0)
     kept = [
-        copy.copy(w),
-        copy.deepcopy(w),
-        pickle.loads(pickle.dumps(w)),
-        torch.load(file, weights_only=False),
-        w.detach(),
-        w.data,
-        w[0],
-    ]
+        copy.copy(w), copy.deepcopy(w), pickle.loads(pickle.dumps(w)), torch.load(file, weights_only=False),
+        w.detach(), w.data, w[0],
+    ]  # fmt: skip
     return [repr(x) for x in (w, w.grad, y, g, *kept)] + [str(w._version), str(w.is_leaf)]
 
 

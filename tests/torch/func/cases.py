@@ -271,15 +271,8 @@ def dual_numbers(torch):
     with forward.dual_level():
         d = forward.make_dual(x, t)
         results = [
-            d.sin(),
-            d.T @ d,
-            d.sum(1),
-            d.max(0).values,
-            d.view(3, 2)[1:],
-            torch.cat([d, x]),
-            d.argmax(1),
-            d.detach(),
-        ]
+            d.sin(), d.T @ d, d.sum(1), d.max(0).values, d.view(3, 2)[1:], torch.cat([d, x]), d.argmax(1), d.detach(),
+        ]  # fmt: skip
         return [tuple(forward.unpack_dual(r)) for r in results]
 
 
@@ -353,14 +346,9 @@ def functional_vectorized(torch):
 def complex_jvp(torch):
     z, t = tensor(torch, 3) * (1 + 2j), tensor(torch, 3, seed=1) * (2 - 1j)
     fs = [
-        lambda z: z * z.conj(),
-        torch.abs,
-        torch.angle,
-        torch.exp,
-        torch.sgn,
-        lambda z: torch.fft.fft(z).real,
+        lambda z: z * z.conj(), torch.abs, torch.angle, torch.exp, torch.sgn, lambda z: torch.fft.fft(z).real,
         lambda z: z / z.abs(),
-    ]
+    ]  # fmt: skip
     return [torch.func.jvp(f, (z,), (t,)) for f in fs]
 
 

@@ -19,21 +19,10 @@ pytestmark = needs_compiled
 @pytest.mark.parametrize(
     "shape",
     [
-        (1,),
-        (7,),
-        (300,),
-        (4, 4),
-        (64, 64),
-        (3, 1),
-        (1, 9),
-        (5, 130),
-        (2, 3, 40),
-        (2, 3, 5, 7),
-        (0, 3),
-        (90, 100),
+        (1,), (7,), (300,), (4, 4), (64, 64), (3, 1), (1, 9), (5, 130), (2, 3, 40), (2, 3, 5, 7), (0, 3), (90, 100),
         (3, 61, 100),
     ],
-)
+)  # fmt: skip
 def test_reductions(kind: str, make: Any, shape: Any) -> None:
     a = make(kind, *shape)
     dims = [

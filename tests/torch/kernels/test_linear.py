@@ -27,26 +27,10 @@ def test_what_has_no_blas_is_not_turned(dtype):
 
 
 FACTORS = [
-    (2, 2, 2),
-    (5, 3, 4),
-    (33, 64, 65),
-    (1, 4, 3),
-    (4, 1, 3),
-    (4, 3, 1),
-    (0, 3, 2),
-    (3, 0, 2),
-    (16, 512, 128),
-    (64, 200, 300),
-    (1, 64, 33),
-    (1, 7, 300),
-    (1, 2, 2),
-    (65, 300, 1),
-    (16, 9000, 1),
-    (1, 300, 1),
-    (1, 1, 5),
-    (5, 1, 1),
-    (40, 1, 33),
-]
+    (2, 2, 2), (5, 3, 4), (33, 64, 65), (1, 4, 3), (4, 1, 3), (4, 3, 1), (0, 3, 2), (3, 0, 2), (16, 512, 128),
+    (64, 200, 300), (1, 64, 33), (1, 7, 300), (1, 2, 2), (65, 300, 1), (16, 9000, 1), (1, 300, 1), (1, 1, 5),
+    (5, 1, 1), (40, 1, 33),
+]  # fmt: skip
 
 
 def turned(a: Any) -> Any:
@@ -67,7 +51,8 @@ def test_products_of_matrices(kind: str, rows: int, inner: int, columns: int) ->
         pairs += [(left, spread_out(right))]
         found = [cpu.mm(a, b) for a, b in pairs]
         found += [cpu.addmm(added, a, b) for a, b in pairs for added in (row, whole, row[:1])]
-        found += [cpu.mm(left, left.T), cpu.mm(left.T, left), cpu.mm(square, square)]
+        narrow = left[:, :300]  # all of them give a product of 650 MB
+        found += [cpu.mm(left, left.T), cpu.mm(narrow.T, narrow), cpu.mm(square, square)]
         found += [cpu.bmm(batch, batch), cpu.bmm(batch, batch.swapaxes(1, 2))]
         found += [
             cpu.bmm(batch[:, :1], batch),

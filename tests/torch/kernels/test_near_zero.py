@@ -10,25 +10,8 @@ from autograph_cli.torch._kernels import cpu
 from tests.torch.kernels.compared import without_variants
 
 EDGES = [
-    0.0,
-    -0.0,
-    1,
-    -1,
-    -2,
-    np.inf,
-    -np.inf,
-    np.nan,
-    1e-40,
-    -1e-40,
-    3e38,
-    88.7,
-    88.8,
-    104,
-    -104,
-    -17,
-    2.0**-26,
-    -1e-8,
-]
+    0.0, -0.0, 1, -1, -2, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3e38, 88.7, 88.8, 104, -104, -17, 2.0**-26, -1e-8,
+]  # fmt: skip
 KERNELS = {"log1p": cpu.log1p, "expm1": cpu.expm1}
 
 

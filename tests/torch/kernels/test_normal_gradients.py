@@ -15,18 +15,9 @@ pytestmark = needs_compiled
 EPS = 1e-5
 MASKS = list(itertools.product((True, False), repeat=3))
 SHAPES = [
-    (1, 1),
-    (4, 4),
-    (5, 1),
-    (1, 7),
-    (0, 4),
-    (64, 64),
-    (3, 1, 7),
-    (2, 4, 6, 6),
-    (3, 2, 1, 1),
-    (4, 2, 16, 16),
+    (1, 1), (4, 4), (5, 1), (1, 7), (0, 4), (64, 64), (3, 1, 7), (2, 4, 6, 6), (3, 2, 1, 1), (4, 2, 16, 16),
     (2, 3, 0),
-]
+]  # fmt: skip
 LAID_OUT = {
     "in order": lambda a: a,
     "spread out": spread_out,

@@ -169,15 +169,9 @@ CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     "dot": vectors,
 }
 MAY_BE_LEFT = {
-    "convolution",
-    "logsumexp",
-    "flip",
-    "dot",
-    "scatter_add",
-    "cast_in_format",
-    "lerp_Scalar",
+    "convolution", "logsumexp", "flip", "dot", "scatter_add", "cast_in_format", "lerp_Scalar",
     *(name for name in CALLS if "_pad" in name),
-}
+}  # fmt: skip
 """Kernels that leave some of these calls to their steps."""
 OPERATIONS = {"cast_in_format": "_to_copy"}
 """The operations of kernels that are named otherwise."""

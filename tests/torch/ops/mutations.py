@@ -24,20 +24,9 @@ OTHERS = {
 """What stands instead of an argument, by its type."""
 DTYPE = ("torch.int64", "torch.complex64", "torch.float16", "torch.bool", "None", "'float32'", "float", "3")
 LIST = (
-    "None",
-    "'a'",
-    "3",
-    "-1",
-    "[]",
-    "['a']",
-    "[1.5]",
-    "[None]",
-    "T(2)",
-    "(0, 0)",
-    "(-1, -1)",
-    "(7,)",
+    "None", "'a'", "3", "-1", "[]", "['a']", "[1.5]", "[None]", "T(2)", "(0, 0)", "(-1, -1)", "(7,)",
     "(1, 2, 3, 4, 5, 6)",
-)
+)  # fmt: skip
 
 
 def valid_calls() -> list[str]:

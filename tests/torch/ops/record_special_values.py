@@ -225,25 +225,11 @@ TWO = """
 
 
 GRADIENTS = [
-    "F.elu(x)",
-    "F.selu(x)",
-    "F.celu(x)",
-    "F.hardswish(x[1:])",
-    "F.silu(x)",
-    "F.softplus(x)",
-    "F.gelu(x)",
-    "torch.special.i0(x)",
-    "x.prod()",
-    "x[1:7].prod()",
-    "x[3:].prod()",
-    "x[3:].cumprod(0)",
-    "many.topk(9)[0]",
-    "many.view(8,5).topk(3,0,False)[0]",
-    "many.kthvalue(20)[0]",
-    "many.mode()[0]",
-    "many.median(0)[0]",
+    "F.elu(x)", "F.selu(x)", "F.celu(x)", "F.hardswish(x[1:])", "F.silu(x)", "F.softplus(x)", "F.gelu(x)",
+    "torch.special.i0(x)", "x.prod()", "x[1:7].prod()", "x[3:].prod()", "x[3:].cumprod(0)", "many.topk(9)[0]",
+    "many.view(8,5).topk(3,0,False)[0]", "many.kthvalue(20)[0]", "many.mode()[0]", "many.median(0)[0]",
     f"F.embedding_bag({BAGS},x[:,None],mode='max')",
-]
+]  # fmt: skip
 """What is differentiated once and twice."""
 OTHERS = """
     torch.gcd(x,x[:1]) torch.logaddexp(x,x) torch.logaddexp(x,x.flip(0)) x.logcumsumexp(0) torch.logaddexp2(x,x)

@@ -119,13 +119,9 @@ def test_approximations_of_low_rank_find_what_is_there():
 def test_products_keep_the_dtype(dtype):
     a, b = torch.ones(2, 3, dtype=dtype), torch.ones(3, 2, dtype=dtype)
     made = [
-        a @ b,
-        a[None].bmm(b[None]),
-        a @ b[:, 0],
-        a[0] @ b[:, 0],
-        torch.addmm(a[:, :2], a, b),
+        a @ b, a[None].bmm(b[None]), a @ b[:, 0], a[0] @ b[:, 0], torch.addmm(a[:, :2], a, b),
         torch.einsum("ij,jk", a, b),
-    ]
+    ]  # fmt: skip
     assert {x.dtype for x in made} == {dtype}
 
 

@@ -52,14 +52,9 @@ def describe(x: Any) -> Any:
     """Return what can be compared between engines."""
     if hasattr(x, "requires_grad"):
         facts = (
-            type(x).__name__,
-            str(x.dtype),
-            tuple(x.shape),
-            x.stride(),
-            x.storage_offset(),
-            x.requires_grad,
+            type(x).__name__, str(x.dtype), tuple(x.shape), x.stride(), x.storage_offset(), x.requires_grad,
             x.is_leaf,
-        )
+        )  # fmt: skip
         return [*facts, getattr(x, "note", None), len(x.untyped_storage()), x.detach().tolist()]
     if isinstance(x, dict):
         return [

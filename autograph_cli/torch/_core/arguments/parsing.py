@@ -26,32 +26,14 @@ OPTIONS = (
     "requires_grad=False"
 )
 SHOWN = {
-    "Tensor": "Tensor",
-    "Scalar": "Number",
-    "int": "int",
-    "SymInt": "int",
-    "double": "float",
-    "bool": "bool",
-    "str": "str",
-    "TensorList": "tuple of Tensors",
-    "ITensorListRef": "tuple of Tensors",
-    "c10::List<::std::optional<Tensor>>": "tuple of Tensors",
-    "IntArrayRef": "tuple of ints",
-    "SymIntArrayRef": "tuple of ints",
-    "ArrayRef<double>": "tuple of floats",
-    "ArrayRef<Scalar>": "tuple of Scalars",
-    "ScalarList": "tuple of Scalars",
-    "Generator": "torch.Generator",
-    "ScalarType": "torch.dtype",
-    "Layout": "torch.layout",
-    "MemoryFormat": "torch.memory_format",
-    "Device": "torch.device",
-    "PyObject*": "object",
-    "Storage": "torch.Storage",
-    "DimnameList": "tuple of names",
-    "Dimname": "name",
-    "Stream": "Stream",
-}
+    "Tensor": "Tensor", "Scalar": "Number", "int": "int", "SymInt": "int", "double": "float", "bool": "bool",
+    "str": "str", "TensorList": "tuple of Tensors", "ITensorListRef": "tuple of Tensors",
+    "c10::List<::std::optional<Tensor>>": "tuple of Tensors", "IntArrayRef": "tuple of ints",
+    "SymIntArrayRef": "tuple of ints", "ArrayRef<double>": "tuple of floats", "ArrayRef<Scalar>": "tuple of Scalars",
+    "ScalarList": "tuple of Scalars", "Generator": "torch.Generator", "ScalarType": "torch.dtype",
+    "Layout": "torch.layout", "MemoryFormat": "torch.memory_format", "Device": "torch.device", "PyObject*": "object",
+    "Storage": "torch.Storage", "DimnameList": "tuple of names", "Dimname": "name", "Stream": "Stream",
+}  # fmt: skip
 """The names of types in messages, by their names in signatures."""
 NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
 TAKE_NUMBERS = frozenset(

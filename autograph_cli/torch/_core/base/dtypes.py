@@ -81,34 +81,13 @@ _FLOAT8 = tuple(
 )
 
 ALL = (
-    bool_,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    int8,
-    int16,
-    int32,
-    int64,
-    float16,
-    bfloat16,
-    float32,
-    float64,
-    complex64,
-    complex128,
-    *_FLOAT8,
-)
+    bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64,
+    complex128, *_FLOAT8,
+)  # fmt: skip
 ALIASES = {
-    "short": int16,
-    "int": int32,
-    "long": int64,
-    "half": float16,
-    "float": float32,
-    "double": float64,
-    "cfloat": complex64,
-    "cdouble": complex128,
-    "bool": bool_,
-}
+    "short": int16, "int": int32, "long": int64, "half": float16, "float": float32, "double": float64,
+    "cfloat": complex64, "cdouble": complex128, "bool": bool_,
+}  # fmt: skip
 NAMED = {t.name: t for t in ALL}
 FROM_NUMPY = {t.numpy: t for t in ALL}
 CATEGORY = {t.numpy: t.category for t in ALL}
@@ -268,18 +247,10 @@ def result_dtype(*operands: Any) -> np.dtype[Any]:
 
 
 _C_NAMES = {
-    "float32": "float",
-    "float64": "double",
-    "int64": "long int",
-    "int32": "int",
-    "int16": "short int",
-    "int8": "signed char",
-    "uint8": "unsigned char",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}
+    "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int",
+    "int8": "signed char", "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
 
 
 def c_name(t: np.dtype[Any]) -> str:

@@ -83,22 +83,9 @@ class ProcessState:
     the thread for them: the compiled tape reads this count in place, where a mode of the thread takes 70 ns."""
 
     __slots__ = (
-        "anomaly",
-        "asks",
-        "change_hook",
-        "check_nan",
-        "default_device",
-        "default_dtype",
-        "disordered",
-        "float8",
-        "function_modes",
-        "observer",
-        "op_hook",
-        "passed",
-        "special",
-        "transforms",
-        "without_grad",
-    )
+        "anomaly", "asks", "change_hook", "check_nan", "default_device", "default_dtype", "disordered", "float8",
+        "function_modes", "observer", "op_hook", "passed", "special", "transforms", "without_grad",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.special = 0

@@ -20,16 +20,10 @@ if TYPE_CHECKING:
     from ..operations.operation import Operation
 
 DEFAULTS: Mapping[str, dtypes.dtype] = {
-    "cpu": dtypes.bfloat16,
-    "cuda": dtypes.float16,
-    "hpu": dtypes.bfloat16,
-    "ipu": dtypes.float16,
-    "maia": dtypes.bfloat16,
-    "mps": dtypes.float16,
-    "mtia": dtypes.float16,
-    "xla": dtypes.bfloat16,
+    "cpu": dtypes.bfloat16, "cuda": dtypes.float16, "hpu": dtypes.bfloat16, "ipu": dtypes.float16,
+    "maia": dtypes.bfloat16, "mps": dtypes.float16, "mtia": dtypes.float16, "xla": dtypes.bfloat16,
     "xpu": dtypes.float16,
-}
+}  # fmt: skip
 """The lower dtype of each device that has autocast."""
 
 

@@ -500,18 +500,10 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
 
 
 _C_TYPES = {
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "float32": "float",
-    "float64": "double",
-    "int8": "signed char",
-    "uint8": "unsigned char",
-    "int16": "short",
-    "int32": "int",
-    "int64": "long",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "int8": "signed char", "uint8": "unsigned char", "int16": "short", "int32": "int", "int64": "long",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
 
 
 def _warn_non_leaf_grad() -> None:

@@ -12,16 +12,9 @@ from ..._core.base.user_warnings import warn
 from ...autograd.function import Function
 
 __all__ = [
-    "all_gather",
-    "all_reduce",
-    "all_to_all",
-    "all_to_all_single",
-    "broadcast",
-    "gather",
-    "reduce",
-    "reduce_scatter",
+    "all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "gather", "reduce", "reduce_scatter",
     "scatter",
-]
+]  # fmt: skip
 
 _SUM = dist.ReduceOp.SUM
 

@@ -238,13 +238,8 @@ class RNNBase(Module):
 
     def extra_repr(self) -> str:
         unless = {
-            "proj_size": 0,
-            "num_layers": 1,
-            "bias": True,
-            "batch_first": False,
-            "dropout": 0,
-            "bidirectional": False,
-        }
+            "proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False,
+        }  # fmt: skip
         shown = [f"{name}={getattr(self, name)}" for name, usual in unless.items() if getattr(self, name) != usual]
         return ", ".join([f"{self.input_size}, {self.hidden_size}", *shown])
 

@@ -13,14 +13,9 @@ from ..modules.container import ModuleDict, ModuleList
 from ..parameter import Parameter
 
 __all__ = [
-    "ParametrizationList",
-    "cached",
-    "is_parametrized",
-    "register_parametrization",
-    "remove_parametrizations",
-    "transfer_parametrizations_and_params",
-    "type_before_parametrizations",
-]
+    "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
+    "transfer_parametrizations_and_params", "type_before_parametrizations",
+]  # fmt: skip
 
 _TENSOR: Any = Tensor
 _cache: dict[tuple[int, str], Any] | None = None

@@ -8,16 +8,9 @@ from .fcn import FCN, fcn_resnet50, fcn_resnet101
 from .lraspp import LRASPP, lraspp_mobilenet_v3_large
 
 __all__ = [
-    "FCN",
-    "LRASPP",
-    "DeepLabV3",
-    "deeplabv3_mobilenet_v3_large",
-    "deeplabv3_resnet50",
-    "deeplabv3_resnet101",
-    "fcn_resnet50",
-    "fcn_resnet101",
-    "lraspp_mobilenet_v3_large",
-]
+    "FCN", "LRASPP", "DeepLabV3", "deeplabv3_mobilenet_v3_large", "deeplabv3_resnet50", "deeplabv3_resnet101",
+    "fcn_resnet50", "fcn_resnet101", "lraspp_mobilenet_v3_large",
+]  # fmt: skip
 
 globals().update({name: cls for name, cls in _WEIGHTS.items() if name.startswith(("FCN", "DeepLab", "LRASPP"))})
 

@@ -18,39 +18,12 @@ from .. import _conversion, _tensors, functional as first
 from .._modes import InterpolationMode, mode_of
 
 __all__ = [
-    "InterpolationMode",
-    "adjust_brightness",
-    "adjust_contrast",
-    "adjust_hue",
-    "adjust_saturation",
-    "center_crop",
-    "convert_image_dtype",
-    "crop",
-    "erase",
-    "five_crop",
-    "get_dimensions",
-    "get_image_num_channels",
-    "get_image_size",
-    "get_num_channels",
-    "get_size",
-    "hflip",
-    "horizontal_flip",
-    "normalize",
-    "pad",
-    "pil_to_tensor",
-    "resize",
-    "resized_crop",
-    "rgb_to_grayscale",
-    "rotate",
-    "ten_crop",
-    "to_dtype",
-    "to_grayscale",
-    "to_image",
-    "to_pil_image",
-    "to_tensor",
-    "vertical_flip",
-    "vflip",
-]
+    "InterpolationMode", "adjust_brightness", "adjust_contrast", "adjust_hue", "adjust_saturation", "center_crop",
+    "convert_image_dtype", "crop", "erase", "five_crop", "get_dimensions", "get_image_num_channels", "get_image_size",
+    "get_num_channels", "get_size", "hflip", "horizontal_flip", "normalize", "pad", "pil_to_tensor", "resize",
+    "resized_crop", "rgb_to_grayscale", "rotate", "ten_crop", "to_dtype", "to_grayscale", "to_image", "to_pil_image",
+    "to_tensor", "vertical_flip", "vflip",
+]  # fmt: skip
 
 _RESIZED = (torch.uint8, torch.float32, torch.float64)
 get_dimensions, get_image_num_channels = first.get_dimensions, first.get_image_num_channels

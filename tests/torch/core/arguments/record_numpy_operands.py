@@ -20,21 +20,11 @@ TENSORS = {
     "m": "torch.ones(3, 3)",
 }
 NUMPY = {
-    "F": "np.arange(1.0, 4.0)",
-    "F4": "np.arange(1, 4, dtype=np.float32)",
-    "I": "np.arange(1, 4)",
-    "B": "np.array([True, True, False])",
-    "f8": "np.float64(2)",
-    "f4": "np.float32(2)",
-    "i8": "np.int64(2)",
-    "i4": "np.int32(2)",
-    "b1": "np.bool_(True)",
-    "c": "np.complex64(1j)",
-    "u1": "np.uint8(2)",
-    "z": "np.array(2.0)",
-    "w": "np.ones(2)",
-    "M": "np.ones((3, 3))",
-}
+    "F": "np.arange(1.0, 4.0)", "F4": "np.arange(1, 4, dtype=np.float32)", "I": "np.arange(1, 4)",
+    "B": "np.array([True, True, False])", "f8": "np.float64(2)", "f4": "np.float32(2)", "i8": "np.int64(2)",
+    "i4": "np.int32(2)", "b1": "np.bool_(True)", "c": "np.complex64(1j)", "u1": "np.uint8(2)", "z": "np.array(2.0)",
+    "w": "np.ones(2)", "M": "np.ones((3, 3))",
+}  # fmt: skip
 CALLS = """
 t.sum(np.int64(0)) | t ** np.float32(2) | torch.zeros(np.int64(3))
 torch.zeros((np.int64(2), np.int32(3))) | torch.ones(np.int64(2), np.int64(1)) | t.view(np.int64(6))

@@ -120,13 +120,9 @@ def test_a_float_is_refused_also_after_the_whole_number_that_it_equals(call):
 def test_types_that_were_taken_are_known_again(args, kwargs, known):
     seen = {}
     calls = (
-        ((X, 1), {}),
-        ((X, (1,)), {}),
-        ((X, [1]), {}),
-        ((X, ()), {}),
-        ((X,), {"n": 1}),
+        ((X, 1), {}), ((X, (1,)), {}), ((X, [1]), {}), ((X, ()), {}), ((X,), {"n": 1}),
         ((X,), {"n": (1,), "m": None}),
-    )
+    )  # fmt: skip
     for given in calls:
         key = arg_check._key(*given)
         seen[key] = tuple(i for i, kind in enumerate(key) if kind is int)

@@ -9,39 +9,13 @@ from autograph_cli import torch
 from autograph_cli.torch._core.base import dims
 
 DIMENSIONS = [
-    (0, 3),
-    (2, 3),
-    (3, 3),
-    (-1, 3),
-    (-3, 3),
-    (-4, 3),
-    (0, 0),
-    (-1, 0),
-    (1, 0),
-    (True, 3),
-    (2**70, 3),
-    (-(2**70), 3),
-]
+    (0, 3), (2, 3), (3, 3), (-1, 3), (-3, 3), (-4, 3), (0, 0), (-1, 0), (1, 0), (True, 3), (2**70, 3), (-(2**70), 3),
+]  # fmt: skip
 SIZES: list[tuple[Any, ...]] = [
-    (),
-    ((),),
-    (2, 3),
-    ((2, 3),),
-    ([2, 3],),
-    (torch.Size([2, 3]),),
-    (-1,),
-    (2, True),
-    ((2, True),),
-    (np.int64(2), 3),
-    ((np.int64(2),),),
-    (torch.tensor(2), 3),
-    ([torch.tensor(2)],),
-    (torch.tensor([2, 3]),),
-    (1.5,),
-    ("a",),
-    ((2, (3,)),),
-    (2**70,),
-]
+    (), ((),), (2, 3), ((2, 3),), ([2, 3],), (torch.Size([2, 3]),), (-1,), (2, True), ((2, True),), (np.int64(2), 3),
+    ((np.int64(2),),), (torch.tensor(2), 3), ([torch.tensor(2)],), (torch.tensor([2, 3]),), (1.5,), ("a",),
+    ((2, (3,)),), (2**70,),
+]  # fmt: skip
 
 
 def told(run: Any, *args: Any) -> Any:

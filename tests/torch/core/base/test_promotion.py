@@ -8,19 +8,10 @@ from hypothesis import given, settings, strategies as st
 from autograph_cli import torch
 
 DTYPES = {
-    "b": torch.bool,
-    "u": torch.uint8,
-    "c": torch.int8,
-    "s": torch.int16,
-    "i": torch.int32,
-    "l": torch.int64,
-    "h": torch.float16,
-    "k": torch.bfloat16,
-    "f": torch.float32,
-    "d": torch.float64,
-    "F": torch.complex64,
+    "b": torch.bool, "u": torch.uint8, "c": torch.int8, "s": torch.int16, "i": torch.int32, "l": torch.int64,
+    "h": torch.float16, "k": torch.bfloat16, "f": torch.float32, "d": torch.float64, "F": torch.complex64,
     "D": torch.complex128,
-}
+}  # fmt: skip
 
 TENSORS = """
   b u c s i l h k f d F D

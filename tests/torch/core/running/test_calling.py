@@ -32,21 +32,11 @@ def select(input, dim, index):
 
 FUNCTIONS = (sin, mul, add, sum_dim_IntList, select)
 CALLS: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = (
-    ((), {}),
-    ((1,), {}),
-    ((1, 2), {}),
-    ((1, 2, 3), {}),
-    ((1, 2, 3, 4), {}),
-    ((1,), {"other": 2}),
-    ((1, 2), {"input": 2}),
-    ((1,), {"nothing": 2}),
-    ((), {"other": 2, "input": 1}),
-    ((1, 2), {"alpha": 3}),
-    ((1, 2, 3), {"alpha": 3}),
-    ((1,), {"dim": 0, "keepdim": True}),
-    ((1, 0), {"dtype": None, "dim": 3}),
+    ((), {}), ((1,), {}), ((1, 2), {}), ((1, 2, 3), {}), ((1, 2, 3, 4), {}), ((1,), {"other": 2}),
+    ((1, 2), {"input": 2}), ((1,), {"nothing": 2}), ((), {"other": 2, "input": 1}), ((1, 2), {"alpha": 3}),
+    ((1, 2, 3), {"alpha": 3}), ((1,), {"dim": 0, "keepdim": True}), ((1, 0), {"dtype": None, "dim": 3}),
     ((), {"index": 1}),
-)
+)  # fmt: skip
 
 
 def answer(run: Any, args: Any, kwargs: Any) -> Any:
