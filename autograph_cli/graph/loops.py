@@ -23,6 +23,8 @@ LONGEST = 500
 """Items of one turn up to which another beginning of the turns is looked for."""
 MOST_BODIES = 50
 """Loops of which single turns are looked for."""
+_STARTED = {"add_": "add"}
+"""Operations that a number may have begun: `loss += x` is none in place as long as `loss` is 0.0."""
 _PLACE = re.compile(r"(?<![^.\[])\d+(?![^.\]])", re.ASCII)
 """The place of a module in a list."""
 
@@ -402,6 +404,7 @@ def _kind(graph: Graph, node: Node, tops: Sequence[str], told: Callable[[str], s
     top, module = "" if node.call is None else tops[node.call], told(node.module)
     path, colon, layer = node.op.partition(": ")
     op = f"{told(path)}{colon}{layer}" if colon and node.module.endswith(path) else node.op
+    op = _STARTED.get(op, op)
     return op or node.name, node.order, line, module, _state(graph, node), told(top), type_, parent
 
 

@@ -17,8 +17,9 @@ LISTED = 40
 """Names that a tooltip lists."""
 
 
-def with_results(scene: Scene) -> Scene:
-    """The scene with each result that one arrow joins to a box, but what was differentiated, written on that box."""
+def with_results(scene: Scene, *, used: bool = False) -> Scene:
+    """The scene with each result that one arrow joins to a box, but what was differentiated, written on that box; or
+    where that is `used` by others too, of which the arrow would tell nothing."""
     results = {box.id: box for box in scene.boxes if box.style == "result"}
     ends: dict[str, list[str]] = {}
     for arrow in scene.arrows:
@@ -26,9 +27,11 @@ def with_results(scene: Scene) -> Scene:
             if mine in results:
                 ends.setdefault(mine, []).append("" if arrow.keeps or arrow.wrong else other)
     boxes = {box.id: box for box in scene.boxes if box.style == "module" or box.style in OPERATIONS}
+    going = {arrow.tail for arrow in scene.arrows if arrow.head not in results}
     on: dict[str, list[Box]] = {}
     for key, its in ends.items():
-        if len(its) == 1 and its[0] in boxes and boxes[its[0]].band == results[key].band:
+        alone = len(its) == 1 and its[0] in boxes and boxes[its[0]].band == results[key].band
+        if alone and (not used or its[0] in going):
             on.setdefault(its[0], []).append(results[key])
     if not on:
         return scene

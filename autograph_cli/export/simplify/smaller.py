@@ -117,7 +117,8 @@ def _partly_closed(scene: Scene, graph: Graph, chosen: Sequence[str]) -> Iterato
     closable = [[frame for frame in chosen if known[frame].call != known[chosen[0]].call]]
     bands = sorted({known[frame].band for frame in chosen})
     closable += [[frame for frame in chosen if known[frame].band >= band] for band in bands[:0:-1]]
-    for part in (scene, *(with_results(closed(scene, graph, some)) for some in closable if some)):
+    parts = [list(_with_lone(scene, some)) for some in closable if some]
+    for part in (scene, *(with_results(closed(scene, graph, some)) for some in parts)):
         yield part
         yield from _folding(part, LITTLE)
         lines = by_statement(part, graph)
