@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.labels import LONGEST_LABEL, short
-from autograph_cli.export.scene.records import Box, Scene, standing_for
-from autograph_cli.export.simplify.rolling import names_of
+from autograph_cli.export.scene.records import Box, Scene, joined, standing_for
+from autograph_cli.export.simplify.rolling import names_of, turns_of
 from autograph_cli.export.style import OPERATIONS
 
+DIVIDED = "/d"
+"""What stands between what was differentiated and by what."""
 MADE = "= "
 NOTE = f"{MADE}a result"
 LISTED = 40
@@ -41,6 +43,33 @@ def with_results(scene: Scene, *, used: bool = False) -> Scene:
     styles = {box.style for box in left}
     legend = tuple([entry for entry in scene.legend if entry[0] in styles])
     return replace(scene, boxes=left, arrows=arrows, legend=legend, notes=tuple(dict.fromkeys((NOTE, *scene.notes))))
+
+
+def with_borders(scene: Scene) -> Scene:
+    """The scene with the gradients that one call gave, and that are left out from there, as one box."""
+    alike: dict[tuple[str, str, str], list[Box]] = {}
+    for box in scene.boxes:
+        if box.style == "cut" and DIVIDED in box.title:
+            alike.setdefault((box.title.partition(DIVIDED)[0], box.frame, _turns(box)), []).append(box)
+    several = {its[0].id: its for its in alike.values() if len(its) > 1}
+    into = {box.id: key for key, its in several.items() for box in its[1:]}
+    if not into:
+        return scene
+
+    def one(box: Box) -> Box:
+        its = several.get(box.id)
+        if its is None:
+            return box
+        title = f"{short(box.title)} and {len(its) - 1} more"
+        listed = "\n".join(each.tooltip for each in its)
+        return standing_for(replace(box, title=title, subtitle=_turns(box), tooltip=listed), its[1:])
+
+    boxes = tuple([one(box) for box in scene.boxes if box.id not in into])
+    return replace(scene, boxes=boxes, arrows=joined(scene, into))
+
+
+def _turns(box: Box) -> str:
+    return turns_of([replace(box, style="operation")])
 
 
 def _with(box: Box, results: Sequence[Box]) -> Box:

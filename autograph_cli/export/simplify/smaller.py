@@ -11,7 +11,7 @@ from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.records import Box, Scene
 from autograph_cli.export.simplify.closing import closed, depths
 from autograph_cli.export.simplify.folding import fold
-from autograph_cli.export.simplify.gradients import with_results
+from autograph_cli.export.simplify.gradients import with_borders, with_results
 from autograph_cli.export.simplify.partition import by_statement
 from autograph_cli.export.simplify.repeats import fold_repeats
 from autograph_cli.graph import Graph
@@ -29,7 +29,7 @@ def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
     """Yield the scene with fewer and fewer boxes: equal modules in a row as one, results written on what made them,
     frames around a single box as a line on it, modules closed from the inside out, those of one class at a time, a few
     chains folded, or lines of the script and chains, or all chains, and the outermost modules closed."""
-    small = with_results(split(fold_repeats(scene, graph)))
+    small = with_results(with_borders(split(fold_repeats(scene, graph))))
     yield small
     small = without_lone_frames(small)
     yield small
