@@ -122,7 +122,8 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         if cost <= 1:
             left = LEFT if crowded[0] > 1 + SHRUNK else LEFT_SHRUNK
             return crowded[1] if crowded[1] is not None and left * many > size[0] else nearest
-        if crowded[1] is None and cost <= CROWDED and excess(nearest) <= 1:
+        most = 1 + SHRUNK if _is_smaller(nearest) else CROWDED
+        if crowded[1] is None and cost <= most and excess(nearest) <= 1:
             crowded, many = (cost, nearest), size[0]
         best = min(best, (cost, nearest), key=_first)
     if best[1] is None:
