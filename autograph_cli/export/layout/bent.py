@@ -69,26 +69,22 @@ def in_turn(scene: Scene) -> Iterator[tuple[str, list[str]]]:
 def _first_half(scene: Scene) -> tuple[set[str], Sequence[Arrow]]:
     """Return the boxes before the bottom of a U, and the arrows that lead across it, the uppermost first: the most that
     there are, through few frames, between halves of about one size."""
-    best: tuple[tuple[int, int, int], set[str], Sequence[Arrow]] = ((0, 0, 0), set(), ())
     if scene.bands or scene.links or len(scene.boxes) > MOST or any(arrow.back for arrow in scene.arrows):
-        return best[1:]
+        return set(), ()
     before: dict[str, set[str]] = {}
     deep: dict[str, int] = {}
     for key, tails in in_turn(scene):
         before[key] = {key}.union(*(before[tail] for tail in tails))
         deep[key] = 1 + max((deep[tail] for tail in tails), default=0)
+    found: dict[tuple[int, int, int], tuple[set[str], Sequence[Arrow]]] = {}
     for bottom, first in before.items():
         across = [arrow for arrow in scene.arrows if arrow.tail in first and arrow.head not in first]
         across.sort(key=lambda arrow: deep[arrow.tail])
         nested = all(deep[a.tail] < deep[b.tail] and deep[a.head] > deep[b.head] for a, b in pairwise(across))
         if nested and len(across) >= FEWEST and across[-1].tail == bottom:
             broken = len(_around(scene, first) & _around(scene, deep.keys() - first))
-            best = min(best, ((-len(across), broken, abs(2 * len(first) - len(deep))), first, across), key=_cost)
-    return best[1:]
-
-
-def _cost(half: tuple[tuple[int, int, int], set[str], Sequence[Arrow]]) -> tuple[int, int, int]:
-    return half[0]
+            found.setdefault((-len(across), broken, abs(2 * len(first) - len(deep))), (first, across))
+    return found[min(found)] if found else (set(), ())
 
 
 def _around(scene: Scene, boxes: set[str]) -> set[str]:

@@ -12,7 +12,7 @@ from autograph_cli.export.simplify.rolling import names_of, turns_of
 from autograph_cli.export.style import OPERATIONS
 
 DIVIDED = "/d"
-"""What stands between what was differentiated and by what."""
+"""The sign between what was differentiated and what it was differentiated by."""
 MADE = "= "
 NOTE = f"{MADE}a result"
 LISTED = 40
