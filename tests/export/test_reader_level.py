@@ -333,10 +333,12 @@ SCRIPTS = {
         class Cell(nn.Module):
             def __init__(self):
                 super().__init__()
-                self.z, self.n = nn.Linear(7, 4), nn.Linear(7, 4)
+                self.z, self.r, self.n = nn.Linear(7, 4), nn.Linear(7, 4), nn.Linear(7, 4)
             def forward(self, x, h):
-                z = torch.sigmoid(self.z(torch.cat((x, h), 1)))
-                return (1 - z) * torch.tanh(self.n(torch.cat((x, z * h), 1))) + z * h
+                xh = torch.cat((x, h), 1)
+                z, r = torch.sigmoid(self.z(xh)), torch.sigmoid(self.r(xh))
+                n = torch.tanh(self.n(torch.cat((x, r * h), 1)))
+                return (1 - z) * n + z * h
         cell, head, h, loss = Cell(), nn.Linear(4, 2), torch.zeros(5, 4), 0.0
         for x, y in zip(torch.randn(6, 5, 3), torch.randint(0, 2, (6, 5))):
             h = cell(x, h)

@@ -238,7 +238,7 @@ def over(width: float, height: float) -> float:
 def shaped(placed: Placed) -> Placed:
     """The picture amid paper that is neither a ribbon nor a tower; one that is a little higher than a page on paper so
     wide that it fits one where it is shown as wide, as far as it can be read then."""
-    width = max(placed.width, placed.height / STEEPEST, _is_smaller(placed) * placed.height * WIDE / HIGH)
+    width = max(placed.width, placed.height / STEEPEST, _is_smaller(placed) * (placed.height * WIDE / HIGH + 0.1))
     height = max(placed.height, placed.width * FLATTEST)
     if not placed.lanes:
         placed = moved(placed, ((width - placed.width) / 2, 0.0))
