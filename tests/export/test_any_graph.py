@@ -88,6 +88,7 @@ OPTIONS: dict[str, Callable[[Graph, random.Random], Any] | tuple[Any, ...]] = {
     "layout": LAYOUTS[:2],
     "title": ("a.py", "</title>\u2028\x00" + "权" * 400),
     "total_steps": (1, 4),
+    "held": ((), ("w",)),
     "shown": shown,
     "depth": (0, 1, 3),
     "tags": (False,),
