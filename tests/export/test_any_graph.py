@@ -88,7 +88,6 @@ OPTIONS: dict[str, Callable[[Graph, random.Random], Any] | tuple[Any, ...]] = {
     "layout": LAYOUTS[:2],
     "title": ("a.py", "</title>\u2028\x00" + "权" * 400),
     "total_steps": (1, 4),
-    "held": ((), ("w",)),
     "shown": shown,
     "depth": (0, 1, 3),
     "tags": (False,),
@@ -101,6 +100,7 @@ OPTIONS: dict[str, Callable[[Graph, random.Random], Any] | tuple[Any, ...]] = {
     "formula": (True,),
     "sources": ({"a.py": "y = x * w\n" * 3},),
     "panels": (),
+    "held": (),
 }
 """For each option other values than the default, or what chooses one."""
 SELDOM = {"inside": 0.04, "roots": 0.1, "part": 0.1, "colour": 0.1, "formula": 0.03, "order": 0.15, "layout": 0.03}
