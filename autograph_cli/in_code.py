@@ -79,6 +79,7 @@ class Recording:
     def render(self, path: str | Path | None = None, view: str = "forward", **options: Any) -> bytes:
         """Draw the last step; the name of the file at `path` says the format. Options are those of `export.render`."""
         ending = "svg" if path is None else Path(path).suffix.lstrip(".") or "svg"
+        options.setdefault("held", self.trace.held)
         drawn: bytes = _drawing().export.render(self.step, view=view, format=options.pop("format", ending), **options)
         if path is not None:
             store.write(Path(path), drawn)

@@ -62,6 +62,7 @@ def browse(
     options = RenderOptions(
         max_nodes=READABLE,
         title=opened.trace.script,
+        held=opened.trace.held,
         formula=formula,
         sources=script_texts(opened.trace, source, chosen),
         panels=panels_of(opened, source, chosen),

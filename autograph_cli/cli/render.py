@@ -91,11 +91,12 @@ def render(
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
-    options = replace(options, title=opened.trace.script, total_steps=opened.trace.ended)
+    options = replace(options, title=opened.trace.script, total_steps=opened.trace.ended, held=opened.trace.held)
     if position.format == "html":
         texts = script_texts(opened.trace, source, chosen)
         options = replace(options, sources=texts, panels=panels_of(opened, source, chosen))
-    draw(chosen, options, views, position, opened)
+    again = chosen if step is not None else opened.trace.differentiated_again(chosen)
+    draw(chosen, again, options, views, position, opened)
     ctx.exit(opened.exit_code)
 
 
@@ -180,15 +181,18 @@ class Destination(Struct, frozen=True):
         return self.path.with_name(f"{self.path.stem}.{view}{self.path.suffix}") if self.several else self.path
 
 
-def draw(step: Step, options: RenderOptions, views: list[str], position: Destination, opened: Opened) -> None:
-    """Draw every view and then write them, so that a graph that cannot be drawn costs no file."""
+def draw(
+    step: Step, again: Step, options: RenderOptions, views: list[str], position: Destination, opened: Opened
+) -> None:
+    """Draw every view and then write them, so that a graph that cannot be drawn costs no file; the double backward is
+    that of another step where the script differentiates derivatives `again` there."""
     if "double-backward" in views:
-        say_derived(step)
-        say_missing_order(step, options.order)
+        say_derived(again)
+        say_missing_order(again, options.order)
     if opened.ranks():
         steps = {view: step_of_ranks(opened, step, gradients=view != "forward") for view in views}
     else:
-        steps = dict.fromkeys(views, step)
+        steps = dict.fromkeys(views, step) | {"double-backward": again}
     pictures = [(view, export.render(steps[view], view, position.format, options)) for view in views]
     for view, picture in pictures:
         if position.stdout:

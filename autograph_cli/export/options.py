@@ -122,6 +122,8 @@ class RenderOptions(Struct, frozen=True, kw_only=True):
     """The script; the title of a picture says the view, the roots and the step too."""
     total_steps: int = 0
     """The number of steps that the script made."""
+    held: Collection[str] = ()
+    """The names of the parameters that its optimizers hold: others are not marked for having no gradient."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Scripts by their names in the graph, for a page to show."""
     panels: Panels = field(default_factory=Panels)

@@ -10,13 +10,14 @@ from msgspec.structs import replace
 from autograph_cli.export.options import PARAMETERS, RenderOptions
 from autograph_cli.export.scene.building import differentiated_in
 from autograph_cli.formulas import Formula, formulas_of
-from autograph_cli.graph import Graph, Step, backward, double_backward, forward, open_node, tracked
-from autograph_cli.graph.derivatives import gradient_sums
+from autograph_cli.graph import Graph, Node, Step, backward, double_backward, forward, open_node, tracked
+from autograph_cli.graph.derivatives import derivative_names, gradient_sums
 from autograph_cli.graph.facts import check_recorded
 from autograph_cli.graph.marks import Mark, marks_of
 from autograph_cli.graph.names import numbered_if_several, told_apart, visible
 from autograph_cli.graph.nesting import flattened
 from autograph_cli.graph.reader_level import USER, as_written
+from autograph_cli.graph.views import CUT, is_cut
 
 DEEPEST = 64
 """Frames within one another, at most: what is deeper is drawn in the innermost of these."""
@@ -42,6 +43,8 @@ class Whole(Struct, frozen=True):
     """The names of roots at which backward passes began."""
     sums: Mapping[int, str]
     """The nodes that add up gradients, and of which tensor."""
+    derived: Mapping[int, str]
+    """The derivatives that passes resulted in, in words."""
     made: str = ""
     """The way in which autograph made this graph, if the script did not."""
 
@@ -94,9 +97,10 @@ def whole_of(source: Graph | Step, view: str, options: RenderOptions, *, formula
     return Whole(
         graph,
         formulas_of(graph) if formulas else (),
-        marks_of(graph) if options.marks else (),
+        marks_of(graph, options.held) if options.marks else (),
         differentiated_in(graph),
         gradient_sums(graph),
+        derivative_names(graph),
         made,
     )
 
@@ -131,6 +135,8 @@ def picture_of(whole: Whole, view: str, format: str, options: RenderOptions) -> 
         marks = [(level.places[node], words) for node, words in marks if node in level.places]
     if format in DRAWN and format != "html" and not whole.formulas:  # a page and formulas tell all holders apart
         cut = numbered_if_several(cut)
+    if chips and view == "forward" and whole.derived:
+        cut = replace(cut, nodes=tuple(map(_in_words, cut, map(whole.derived.get, numbers))))
     shallow = cut if format in WHOLE else flattened(cut, DEEPEST)
     sums = {place: whole.sums[number] for place, number in enumerate(numbers) if number in whole.sums}
     return Picture(
@@ -154,6 +160,11 @@ def picture_of(whole: Whole, view: str, format: str, options: RenderOptions) -> 
         chips=chips and PARAMETERS[options.parameters] is not False,
         single=single,
     )
+
+
+def _in_words(node: Node, words: str | None) -> Node:
+    """A derivative at the border of a forward view in words, outside of modules; any other node as it is."""
+    return replace(node, op=f"{CUT}{words}", call=None) if words and is_cut(node) else node
 
 
 def _shown_marks(numbers: Sequence[int], marks: Sequence[Mark]) -> list[tuple[int, str]]:

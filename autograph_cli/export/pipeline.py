@@ -21,6 +21,7 @@ from autograph_cli.export.scene.records import Scene
 from autograph_cli.export.simplify.bundling import bundled
 from autograph_cli.export.simplify.closing import close_below, close_to
 from autograph_cli.export.simplify.folding import fold
+from autograph_cli.export.simplify.gradients import with_results
 from autograph_cli.export.simplify.legend import with_true_legend
 from autograph_cli.export.simplify.partition import by_statement, cut_across
 from autograph_cli.export.simplify.ports import with_names
@@ -111,7 +112,9 @@ def opened(picture: Picture, limit: int | None) -> Scene:
 def in_modules(scene: Scene, picture: Picture) -> Scene:
     """Draw frames around what ran in modules, write their parameters on what uses them, and draw a sum as one box."""
     scene = with_parameters(framed(scene, picture.graph, picture.single), picture)
-    return scene if picture.page or picture.options.level != USER else sums_together(scene)
+    if picture.page or picture.options.level != USER:
+        return scene
+    return with_results(sums_together(scene), used=True) if scene.data and not scene.bands else sums_together(scene)
 
 
 def boxes_and_arrows(picture: Picture) -> Scene:

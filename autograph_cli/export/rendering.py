@@ -173,8 +173,10 @@ def notebook_page(trace: Trace) -> str | None:
     step = trace.main_step()
     if step is None:
         return None
-    panels = Panels(watched=trace.watched, trace=trace)
-    return render(step, "forward", "html", title=trace.script, max_nodes=READABLE, panels=panels).decode()
+    options = RenderOptions(
+        title=trace.script, max_nodes=READABLE, held=trace.held, panels=Panels(watched=trace.watched, trace=trace)
+    )
+    return render(step, "forward", "html", options).decode()
 
 
 def notebook_html(trace: Trace) -> str | None:

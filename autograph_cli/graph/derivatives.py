@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import accumulate, zip_longest
 
 from autograph_cli.graph.names import output_names, shown_name
-from autograph_cli.graph.records import Edge, Graph, Node
+from autograph_cli.graph.records import Edge, Graph, Node, Pass
 
 MOST, LONGEST = 4, 36
 """Derivatives that are listed, and characters that they take together; of more, their number is told."""
@@ -18,26 +18,36 @@ _ENTRY = re.compile(r"(.+)\[(\d+)\]")
 
 def derivatives_text(graph: Graph, order: int) -> str:
     """The derivatives that passes of this order recorded: `dloss/dw, dloss/db`; empty if there are none."""
-    names, recorded = output_names(graph), {node.pass_id for node in graph}
+    recorded = {node.pass_id for node in graph}
+    listed = _in_runs(dict.fromkeys(words for entry, words, _ in _derivatives(graph, recorded) if entry.order == order))
+    length = list(accumulate(len(words) + 2 for words in listed))
+    most = max(1, min(MOST, bisect_right(length, LONGEST)))
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more
+
+
+def derivative_names(graph: Graph) -> dict[int, str]:
+    """Return of what the results of passes are derivatives, by what with respect to what: `dloss/dw`."""
+    made = _derivatives(graph, {entry.id for entry in graph.passes}) if any(node.order for node in graph) else ()
+    return {edge.node: words for _, words, edge in made if edge is not None}
+
+
+def _derivatives(graph: Graph, passes: Container[int | None]) -> Iterator[tuple[Pass, str, Edge | None]]:
+    """Yield the derivatives of some passes in words, with the tensors that they are; of a pass that kept some these."""
+    names = output_names(graph)
 
     def name(edge: Edge) -> str:
         node = graph.nodes[edge.node]
         own = node.outputs[edge.nr].names
         return shown_name(names[edge.node][edge.nr]) if own or not node.op else f"({node.op})"
 
-    found: dict[str, None] = {}
     for entry in graph.passes:
-        if entry.order != order or not entry.roots or entry.id not in recorded:
-            continue
-        kept = [edge for edge, made in zip(entry.inputs, entry.results, strict=False) if made is not None]
-        root = "+".join(map(name, entry.roots))
-        root = f"({root})" if len(entry.roots) > 1 else root
-        found.update((f"d{root}/d{name(edge)}", None) for edge in kept or entry.inputs)
-    listed = _in_runs(found)
-    length = list(accumulate(len(words) + 2 for words in listed))
-    most = max(1, min(MOST, bisect_right(length, LONGEST)))
-    more = f" and {len(listed) - most} more" if len(listed) > most else ""
-    return ", ".join(listed[:most]) + more
+        if entry.roots and entry.id in passes:
+            root = "+".join(map(name, entry.roots))
+            root = f"({root})" if len(entry.roots) > 1 else root
+            ends = list(zip_longest(entry.inputs, entry.results[: len(entry.inputs)]))
+            kept = [(edge, made) for edge, made in ends if made is not None]
+            yield from ((entry, f"d{root}/d{name(edge)}", made) for edge, made in kept or ends)
 
 
 def _in_runs(words: Iterable[str]) -> list[str]:

@@ -178,6 +178,13 @@ class Ledger(Record, frozen=True):
         """The parameters of a set."""
         return self.sets[number]
 
+    @property
+    def held(self) -> frozenset[str]:
+        """Return the names of the parameters that optimizers hold."""
+        steps = [each.given for each in self.heard if each.kind == "step"]
+        sets = {*steps, *(each.holds for each in self.optimizers)}
+        return frozenset(name for each in sets for name in self.names(self.sets[each]))
+
     def names(self, numbers: Collection[int]) -> list[str]:
         """The names of parameters, those without one left out."""
         return [name for number in numbers if (name := self.parameters[number].name)]

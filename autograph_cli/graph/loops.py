@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from autograph_cli.graph.derivatives import leaf_sums
 from autograph_cli.graph.records import Edge, Graph, Node
+from autograph_cli.graph.views import CUT, is_cut
 
 FEWEST = 3
 """Turns that make a loop worth being shown as one."""
@@ -23,6 +24,8 @@ LONGEST = 500
 """Items of one turn up to which another beginning of the turns is looked for."""
 MOST_BODIES = 50
 """Loops of which single turns are looked for."""
+_STARTED = {"add_": "add"}
+"""Operations that a number may have begun: `loss += x` is none in place as long as `loss` is 0.0."""
 _PLACE = re.compile(r"(?<![^.\[])\d+(?![^.\]])", re.ASCII)
 """The place of a module in a list."""
 
@@ -402,6 +405,7 @@ def _kind(graph: Graph, node: Node, tops: Sequence[str], told: Callable[[str], s
     top, module = "" if node.call is None else tops[node.call], told(node.module)
     path, colon, layer = node.op.partition(": ")
     op = f"{told(path)}{colon}{layer}" if colon and node.module.endswith(path) else node.op
+    op = CUT if is_cut(node) else _STARTED.get(op, op)
     return op or node.name, node.order, line, module, _state(graph, node), told(top), type_, parent
 
 

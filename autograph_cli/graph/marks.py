@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -35,9 +35,10 @@ class Mark(Struct, frozen=True):
     line: int | None = None
 
 
-def marks_of(graph: Graph) -> list[Mark]:
-    """All marks of a graph, in the order of their nodes."""
-    found = [*_cuts(graph), *_unreached(graph), *_missing(graph), *_nones(graph)]
+def marks_of(graph: Graph, held: Collection[str] = ()) -> list[Mark]:
+    """All marks of a graph, in the order of their nodes; where some of its parameters are `held` by optimizers, those
+    of modules without any of these are not to have a gradient."""
+    found = [*_cuts(graph, held), *_unreached(graph, held), *_missing(graph), *_nones(graph)]
     found += [*_nans(graph), *_nan_gradients(graph), *_changed(graph)]
     return sorted(found, key=lambda mark: mark.nodes[0])
 
@@ -79,7 +80,7 @@ def _has_gradient(node: Node) -> bool:
     return node.kind in ("operation", "leaf")
 
 
-def _cuts(graph: Graph) -> Iterator[Mark]:
+def _cuts(graph: Graph, held: Collection[str]) -> Iterator[Mark]:
     """Yield what was computed without a record from something that has one, and is used by what is recorded again:
     there the gradient ends, or where it was computed in place, goes on as if it had not been.
 
@@ -90,7 +91,7 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
     """
     cuts = cutting(graph)
     led = _led(graph) if cuts else set()
-    meant = _meant(graph, led) if cuts else set()
+    meant = _meant(graph, led, held) if cuts else set()
     told = led | _differentiated(graph) if cuts else set()
     ran = {number for entry in graph.passes for number in entry.ran} if cuts else set()
     trained = {number for entry in graph.passes if entry.call == "backward" for number in entry.ran} if cuts else set()
@@ -158,7 +159,7 @@ def _passes(node: Node, unrecorded: Container[int]) -> bool:
     )
 
 
-def _unreached(graph: Graph) -> Iterator[Mark]:
+def _unreached(graph: Graph, held: Collection[str]) -> Iterator[Mark]:
     """Leaves that the result of a `backward` was made from, that required a gradient then, and that no path of
     gradients leads to."""
     calls = [entry for entry in graph.passes if entry.call == "backward" and entry.roots]
@@ -171,7 +172,7 @@ def _unreached(graph: Graph) -> Iterator[Mark]:
     wanted = (made_from & required) - led
     if not wanted:
         return
-    wanted -= _meant(graph, led) | _differentiated(graph)
+    wanted -= _meant(graph, led, held) | _differentiated(graph)
     unreached = [node for node in leaves if node.id in wanted]
     for path, its in _by_module(leaves, unreached).items():
         words = f"{len(its)} leaves of {path} get no gradient" if len(its) > 1 else UNREACHED
@@ -189,11 +190,14 @@ def _differentiated(graph: Graph) -> set[int]:
     return {edge.node for node in graph if node.kind == "untracked" and node.op == _DERIVATIVE for edge in node.args}
 
 
-def _meant(graph: Graph, led: set[int]) -> set[int]:
-    """The leaves that are to have no gradient: of copies of a model, and of whole models of which all that is taken
-    was detached."""
+def _meant(graph: Graph, led: set[int], held: Collection[str]) -> set[int]:
+    """The leaves that are to have no gradient: of copies of a model, of whole models of which all that is taken was
+    detached, or of which optimizers hold nothing, though they hold another."""
     leaves = _leaves_of(graph)
+    kept = {leaf for its in leaves.values() for leaf in its if not _names(graph[leaf]).isdisjoint(held)}
     found = _copies(graph, led, leaves)
+    if kept & led:
+        found |= set[int]().union(*(its for path, its in leaves.items() if "." not in path and not its & (kept | led)))
     if found:
         found |= _asked_by(graph, found, [its for its in leaves.values() if led.isdisjoint(its)])
     tops = [its for path, its in leaves.items() if "." not in path]
@@ -204,6 +208,10 @@ def _meant(graph: Graph, led: set[int]) -> set[int]:
             if behind and behind == set().union(*whole) and led.isdisjoint(behind):
                 found |= behind
     return found
+
+
+def _names(node: Node) -> set[str]:
+    return {name for output in node.outputs for name in output.names}
 
 
 def _leaves_behind(graph: Graph, nodes: Iterable[Node]) -> list[int]:

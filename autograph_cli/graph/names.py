@@ -58,8 +58,8 @@ def visible_joined(lines: Iterable[str]) -> bytes:
 
 
 def quoted(name: str) -> str:
-    """The name as it is if it reads as a variable, else in quotes."""
-    return name if _PLAIN.fullmatch(name) else repr(name)
+    """The name as it is if it reads as a variable or is in quotes, else in quotes."""
+    return name if name[:1] in ("'", '"') or _PLAIN.fullmatch(name) else repr(name)
 
 
 def shown_name(name: str) -> str:

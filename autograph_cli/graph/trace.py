@@ -220,6 +220,17 @@ class Trace(Record, frozen=True):
         after = last is not None and last.nth == self.total_steps and not last.passes
         return self.total_steps - (after and any(step.passes for step in self.steps))
 
+    @property
+    def held(self) -> frozenset[str]:
+        """Return the names of the parameters that optimizers hold."""
+        return frozenset() if self.ledger is None else self.ledger.held
+
+    def differentiated_again(self, main: Step) -> Step:
+        """Return the step whose double backward is shown in the place of the main one: the last in which the script
+        made it itself, if it did so anywhere."""
+        own = (step for step in reversed(self.steps) if not step.derived and any(node.order for node in step.graph))
+        return next(own, main) if main.derived else main
+
     def main_step(self) -> Step | None:
         """The step that is shown unless told: the last in which a backward pass ran, one that is small beside another
         apart; of a kind that trains, if any does, or came again; else the last that has a graph, as in a script that

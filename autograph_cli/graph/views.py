@@ -15,6 +15,8 @@ CUT = "…"
 MANY = 4
 """The most unnamed tensors of an untracked operation that the forward view shows; of more it shows none."""
 
+_PARTS = ("select", "index", "slice", "unbind", "split")
+"""Operations whose results are parts of a tensor, such as samples of a set of data."""
 Targets = Callable[[Node], Iterable[Edge]]
 
 
@@ -106,14 +108,21 @@ def _apart(graph: Graph, kept: Iterable[int], before: Targets) -> Iterator[int]:
 
 
 def gathers(graph: Graph, node: Node) -> bool:
-    """Return whether an untracked operation gathers many tensors, nameless or parts of one, as a loader does its
-    samples."""
+    """Return whether an untracked operation gathers many tensors, nameless and made apart or parts of one, as a loader
+    does its samples."""
     if node.kind != "untracked" or len(node.args) <= MANY:
         return False
     if not all(graph.nodes[edge.node].kind in ("input", "untracked") for edge in node.args):
         return False
     names = [graph.nodes[edge.node].outputs[edge.nr].names for edge in node.args]
-    return not any(names) or (all(names) and len({its[0].partition("~")[0] for its in names}) == 1)
+    if not any(names):
+        made = walk(graph, [edge.node for edge in node.args], _before_parts)
+        return sum(not _before_parts(graph.nodes[number]) for number in made) >= len(node.args)
+    return all(names) and len({its[0].partition("~")[0] for its in names}) == 1
+
+
+def _before_parts(node: Node) -> Sequence[Edge]:
+    return () if node.op in _PARTS else data_edges(node)
 
 
 def backward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:

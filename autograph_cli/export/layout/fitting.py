@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import combinations, pairwise
 
 from msgspec.structs import replace
 
+from autograph_cli.export.layout.bent import bent, in_turn
 from autograph_cli.export.layout.columns import LOW, WIDEST, in_columns, misfit
 from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import Layouts, size_of
@@ -30,8 +30,11 @@ SMALLEST = 8.0
 """The height of text that can be read."""
 FLATTEST, STEEPEST = 0.42, 1.75
 """Heights over widths between which a picture is neither a ribbon nor a tower."""
-WHOLE = 30
-"""Boxes below which no picture along the data is broken into columns."""
+WHOLE, TORN, SHRUNK = 30, 0.05, 0.01
+"""Boxes below which no picture along the data is broken into columns, if that can be; what it counts to do so, and to
+show a picture that is higher than a page in a smaller size."""
+MOST_DASHED = 6
+"""Arrows from order to order in a picture whose orders stand above each other, at most."""
 ORIGIN = "∂ "
 """The words before what a derivative is one of, which stand after its node."""
 NEARLY = 1.32
@@ -46,8 +49,9 @@ MOST_OVER = 12
 """Times that many that are counted."""
 BRIEF = 30
 """Letters of a title in few words."""
-CROWDED, LEFT = 1.1, 0.5
-"""The most that a picture may cost, to be drawn rather than one with less than this part of its boxes."""
+CROWDED, LEFT, LEFT_SHRUNK = 1.1, 0.5, 0.75
+"""The most that a picture may cost, to be drawn rather than one with less than this part of its boxes; and the part for
+one that is only shown in a smaller size."""
 HOPE = 0.4
 """The part of its boxes that a picture which is as much again too big must lose before the next with its frames is
 tried."""
@@ -116,8 +120,10 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         if 1 < cost < NEARLY and (brief := in_short(scene)) != scene:
             cost, nearest = min((cost, nearest), _cheapest(laid_out(brief)), key=_first)
         if cost <= 1:
-            return crowded[1] if crowded[1] is not None and LEFT * many > size[0] else nearest
-        if crowded[1] is None and cost <= CROWDED and excess(nearest) <= 1:
+            left = LEFT if crowded[0] > 1 + SHRUNK else LEFT_SHRUNK
+            return crowded[1] if crowded[1] is not None and left * many > size[0] else nearest
+        most = 1 + SHRUNK if _is_smaller(nearest) else CROWDED
+        if crowded[1] is None and cost <= most and excess(nearest) <= 1:
             crowded, many = (cost, nearest), size[0]
         best = min(best, (cost, nearest), key=_first)
     if best[1] is None:
@@ -129,15 +135,18 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
 def _layouts(scene: Scene, direction: str, *, columns: bool, quick: bool = False) -> Iterator[Placed]:
     """Yield the layouts of a scene that may fit a page, the one that is read most easily first."""
     whole = None
-    alone = scene.bands and len(scene.boxes) > WHOLE and direction == "auto"
+    dashed = sum(arrow.dashed for arrow in scene.arrows)
+    alone = scene.bands and (len(scene.boxes) > WHOLE or dashed > MOST_DASHED) and direction == "auto"
     ways = None if alone else Layouts(scene, quick=quick)
     if ways is not None:
         never = direction == "auto" and not scene.bands and _length(scene) > WIDE * min(SUBTITLE, TITLE) / SMALLEST
         whole = fitted(ways, "down" if never else direction, columns=False)
+        if direction == "auto" and columns and not _is_small(whole) and (its := bent(scene, quick=quick)) is not None:
+            yield its
         yield whole
     if direction == "auto" and scene.bands and (whole is None or _cost(whole) > 1):
         yield _in_orders(scene, quick)
-    elif columns and ways and whole and excess(whole) > 1 and not (scene.data and len(scene.boxes) < WHOLE):
+    elif columns and ways and whole and excess(whole) > 1:
         broken = fitted(ways, "down" if direction == "auto" else direction, columns=True)
         yield broken
         if direction == "auto" and excess(shaped(broken)) > 1:
@@ -146,21 +155,10 @@ def _layouts(scene: Scene, direction: str, *, columns: bool, quick: bool = False
 
 def _length(scene: Scene) -> float:
     """The widths of the boxes on the longest way, which no picture to the right is less wide than."""
-    after: dict[str, list[str]] = {box.id: [] for box in scene.boxes}
-    waiting = Counter(arrow.head for arrow in scene.arrows if not arrow.back)
-    for arrow in scene.arrows:
-        if not arrow.back:
-            after[arrow.tail].append(arrow.head)
-    width, ends = {box.id: size_of(box)[0] for box in scene.boxes}, dict.fromkeys(after, 0.0)
-    ready = [key for key in after if not waiting[key]]
-    for key in ready:
-        ends[key] += width[key]
-        for head in after[key]:
-            ends[head] = max(ends[head], ends[key])
-            waiting[head] -= 1
-            if not waiting[head]:
-                ready.append(head)
-    return max((ends[key] for key in ready), default=0.0)
+    width, ends = {box.id: size_of(box)[0] for box in scene.boxes}, dict[str, float]()
+    for key, tails in in_turn(scene):
+        ends[key] = width[key] + max((ends[tail] for tail in tails), default=0.0)
+    return max(ends.values(), default=0.0)
 
 
 def _cheapest(ways: Iterator[Placed]) -> tuple[float, Placed]:
@@ -219,7 +217,9 @@ def _cost(placed: Placed) -> float:
         return size
     allowed = CROSSINGS * max(1.0, len(placed.scene.boxes) / WHOLE)
     over = crossings(placed, int(MOST_OVER * allowed)) / allowed
-    return max(1.0, size) + max(0.0, over - 1) * TANGLED + max(0, placed.back - LETTERS) * BROKEN
+    torn = TORN * (placed.back > 0 and placed.scene.data and len(placed.scene.boxes) < WHOLE)
+    torn += SHRUNK * _is_smaller(placed)
+    return max(1.0, size) + max(0.0, over - 1) * TANGLED + max(0, placed.back - LETTERS) * BROKEN + torn
 
 
 def excess(placed: Placed) -> float:
@@ -236,12 +236,18 @@ def over(width: float, height: float) -> float:
 
 
 def shaped(placed: Placed) -> Placed:
-    """The picture amid paper that is neither a ribbon nor a tower."""
-    width = max(placed.width, placed.height / STEEPEST)
+    """The picture amid paper that is neither a ribbon nor a tower; one that is a little higher than a page on paper so
+    wide that it fits one where it is shown as wide, as far as it can be read then."""
+    width = max(placed.width, placed.height / STEEPEST, _is_smaller(placed) * (placed.height * WIDE / HIGH + 0.1))
     height = max(placed.height, placed.width * FLATTEST)
     if not placed.lanes:
         placed = moved(placed, ((width - placed.width) / 2, 0.0))
     return replace(placed, width=width, height=height)
+
+
+def _is_smaller(placed: Placed) -> bool:
+    """Return whether a picture is higher than a page, but fits one in a size in which it can be read."""
+    return HIGH < placed.height <= HIGH * min(SUBTITLE, TITLE) / SMALLEST
 
 
 def crossings(placed: Placed, most: int) -> int:

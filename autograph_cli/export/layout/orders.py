@@ -77,7 +77,7 @@ class _Column(Struct, frozen=True):
 
 def _column(scene: Scene, band: Band, *, quick: bool) -> _Column:
     part = _alone(scene, band, quick=quick)
-    left, top, right, bottom = ends = _extent(part)
+    left, top, right, bottom = ends = extent(part)
     band = _short(band, right - left)
     width = max(right - left + 2 * INSIDE, _title(band) + 2 * PAD)
     return _Column(part, ends, band, width, bottom - top + BESIDE * len(band.beside))
@@ -198,11 +198,14 @@ def _alone(scene: Scene, band: Band, *, quick: bool) -> Placed:
     arrows = tuple([arrow for arrow in scene.arrows if arrow.tail in here])
     frames = tuple([frame for frame in scene.frames if frame.band == band.number])
     alone = replace(scene, title="", boxes=boxes, arrows=arrows, frames=frames, bands=(), legend=(), notes=())
-    if not _turns(band):
-        return lay_out(alone, quick=quick)
-    turned = tuple([replace(arrow, tail=arrow.head, head=arrow.tail) for arrow in arrows])
-    placed = lay_out(replace(alone, arrows=turned), quick=quick)
-    return replace(placed, scene=alone, lines=tuple(map(_turned, placed.lines)))
+    return upwards(alone, quick=quick) if _turns(band) else lay_out(alone, quick=quick)
+
+
+def upwards(scene: Scene, *, quick: bool = False) -> Placed:
+    """Lay out a scene so that its arrows lead up."""
+    turned = tuple([replace(arrow, tail=arrow.head, head=arrow.tail) for arrow in scene.arrows])
+    placed = lay_out(replace(scene, arrows=turned), quick=quick)
+    return replace(placed, scene=scene, lines=tuple(map(_turned, placed.lines)))
 
 
 def _turned(line: Line) -> Line:
@@ -223,7 +226,7 @@ def _turned(line: Line) -> Line:
     return Line(points[0], tuple(strokes), label)
 
 
-def _extent(part: Placed) -> tuple[float, float, float, float]:
+def extent(part: Placed) -> tuple[float, float, float, float]:
     """Return the ends of a picture: left, top, right, bottom."""
     points = [point for line in part.lines for point in line.points()]
     spots = [(spot.x - spot.width / 2, spot.y - spot.height / 2) for spot in part.positions]

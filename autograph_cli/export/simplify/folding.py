@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from autograph_cli.export.scene.records import Arrow, Box, Scene, joined, standi
 from autograph_cli.export.simplify.rolling import turns_of
 from autograph_cli.export.style import OPERATIONS, Style
 
+_NUMBER = re.compile(r"\d+")
 TOLD = 12
 """Members of a folded chain that its tooltip lists."""
 SHOWN = 3
@@ -70,7 +72,8 @@ class _Web:
         return self.boxes[key].style in ("leaf", "input") and len(self.ahead[key]) + len(self.behind[key]) == 1
 
     def chains(self) -> list[list[list[str]]]:
-        """The chains of two operations and more, in the direction of the arrows; those of the same titles together."""
+        """The chains of two operations and more, in the direction of the arrows; those of the same titles together, but
+        for their sizes."""
         following = {}
         for key, box in self.boxes.items():
             heads = [arrow.head for arrow in self.ahead[key] if not self.lone(arrow.head)]
@@ -85,7 +88,7 @@ class _Web:
             chain = [start]
             while chain[-1] in following:
                 chain.append(following[chain[-1]])
-            chains.setdefault(tuple([self.boxes[key].title for key in chain]), []).append(chain)
+            chains.setdefault(tuple([_NUMBER.sub("", self.boxes[key].title) for key in chain]), []).append(chain)
         return list(chains.values())
 
     def lightest(self, chain: list[str], count: int) -> list[str]:

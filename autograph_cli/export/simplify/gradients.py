@@ -7,18 +7,21 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.labels import LONGEST_LABEL, short
-from autograph_cli.export.scene.records import Box, Scene, standing_for
-from autograph_cli.export.simplify.rolling import names_of
+from autograph_cli.export.scene.records import Box, Scene, joined, standing_for
+from autograph_cli.export.simplify.rolling import names_of, turns_of
 from autograph_cli.export.style import OPERATIONS
 
+DIVIDED = "/d"
+"""The sign between what was differentiated and what it was differentiated by."""
 MADE = "= "
 NOTE = f"{MADE}a result"
 LISTED = 40
 """Names that a tooltip lists."""
 
 
-def with_results(scene: Scene) -> Scene:
-    """The scene with each result that one arrow joins to a box, but what was differentiated, written on that box."""
+def with_results(scene: Scene, *, used: bool = False) -> Scene:
+    """The scene with each result that one arrow joins to a box, but what was differentiated, written on that box; or
+    where that is `used` by others too, of which the arrow would tell nothing."""
     results = {box.id: box for box in scene.boxes if box.style == "result"}
     ends: dict[str, list[str]] = {}
     for arrow in scene.arrows:
@@ -26,9 +29,11 @@ def with_results(scene: Scene) -> Scene:
             if mine in results:
                 ends.setdefault(mine, []).append("" if arrow.keeps or arrow.wrong else other)
     boxes = {box.id: box for box in scene.boxes if box.style == "module" or box.style in OPERATIONS}
+    going = {arrow.tail for arrow in scene.arrows if arrow.head not in results}
     on: dict[str, list[Box]] = {}
     for key, its in ends.items():
-        if len(its) == 1 and its[0] in boxes and boxes[its[0]].band == results[key].band:
+        alone = len(its) == 1 and its[0] in boxes and boxes[its[0]].band == results[key].band
+        if alone and (not used or its[0] in going):
             on.setdefault(its[0], []).append(results[key])
     if not on:
         return scene
@@ -38,6 +43,33 @@ def with_results(scene: Scene) -> Scene:
     styles = {box.style for box in left}
     legend = tuple([entry for entry in scene.legend if entry[0] in styles])
     return replace(scene, boxes=left, arrows=arrows, legend=legend, notes=tuple(dict.fromkeys((NOTE, *scene.notes))))
+
+
+def with_borders(scene: Scene) -> Scene:
+    """The scene with the gradients that one call gave, and that are left out from there, as one box."""
+    alike: dict[tuple[str, str, str], list[Box]] = {}
+    for box in scene.boxes:
+        if box.style == "cut" and DIVIDED in box.title:
+            alike.setdefault((box.title.partition(DIVIDED)[0], box.frame, _turns(box)), []).append(box)
+    several = {its[0].id: its for its in alike.values() if len(its) > 1}
+    into = {box.id: key for key, its in several.items() for box in its[1:]}
+    if not into:
+        return scene
+
+    def one(box: Box) -> Box:
+        its = several.get(box.id)
+        if its is None:
+            return box
+        title = f"{short(box.title)} and {len(its) - 1} more"
+        listed = "\n".join(each.tooltip for each in its)
+        return standing_for(replace(box, title=title, subtitle=_turns(box), tooltip=listed), its[1:])
+
+    boxes = tuple([one(box) for box in scene.boxes if box.id not in into])
+    return replace(scene, boxes=boxes, arrows=joined(scene, into))
+
+
+def _turns(box: Box) -> str:
+    return turns_of([replace(box, style="operation")])
 
 
 def _with(box: Box, results: Sequence[Box]) -> Box:

@@ -11,7 +11,7 @@ from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.records import Box, Scene
 from autograph_cli.export.simplify.closing import closed, depths
 from autograph_cli.export.simplify.folding import fold
-from autograph_cli.export.simplify.gradients import with_results
+from autograph_cli.export.simplify.gradients import with_borders, with_results
 from autograph_cli.export.simplify.partition import by_statement
 from autograph_cli.export.simplify.repeats import fold_repeats
 from autograph_cli.graph import Graph
@@ -29,7 +29,7 @@ def smaller(scene: Scene, graph: Graph) -> Iterator[Scene]:
     """Yield the scene with fewer and fewer boxes: equal modules in a row as one, results written on what made them,
     frames around a single box as a line on it, modules closed from the inside out, those of one class at a time, a few
     chains folded, or lines of the script and chains, or all chains, and the outermost modules closed."""
-    small = with_results(split(fold_repeats(scene, graph)))
+    small = with_results(with_borders(split(fold_repeats(scene, graph))))
     yield small
     small = without_lone_frames(small)
     yield small
@@ -117,7 +117,8 @@ def _partly_closed(scene: Scene, graph: Graph, chosen: Sequence[str]) -> Iterato
     closable = [[frame for frame in chosen if known[frame].call != known[chosen[0]].call]]
     bands = sorted({known[frame].band for frame in chosen})
     closable += [[frame for frame in chosen if known[frame].band >= band] for band in bands[:0:-1]]
-    for part in (scene, *(with_results(closed(scene, graph, some)) for some in closable if some)):
+    parts = [list(_with_lone(scene, some)) for some in closable if some]
+    for part in (scene, *(with_results(closed(scene, graph, some)) for some in parts)):
         yield part
         yield from _folding(part, LITTLE)
         lines = by_statement(part, graph)

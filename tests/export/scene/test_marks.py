@@ -278,6 +278,26 @@ def test_the_wrong_sinh_of_the_docs_is_marked(monkeypatch: pytest.MonkeyPatch) -
     ]
 
 
+TEACHER = """
+teacher, student = torch.nn.Linear(2, 3), torch.nn.Linear(2, 3)
+deep = torch.nn.Sequential(torch.nn.Linear(2, 9), torch.nn.Linear(9, 3))
+optimizer = torch.optim.SGD([*{held}.parameters(), *student.parameters()], lr=0.1)
+with torch.no_grad():
+    target = deep(v).exp()
+(student(v) - target).pow(2).sum().backward()
+optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("held", "words"), [("teacher", ""), ("deep", "cut here")], ids=["none", "some"])
+def test_what_no_optimizer_holds_is_to_have_no_gradient(run: Callable[[str], Trace], held: str, words: str) -> None:
+    trace = run(TEACHER.format(held=held))
+    marks = marks_of(trace.steps[0].graph, trace.held)
+    assert [mark.kind for mark in marks if mark.kind == "cut here"] == ([words] if words else [])
+    assert bool(marks) == bool(words) == ("marked" in dict(report(trace, None, Path())))
+    assert marks_of(trace.steps[0].graph), "without a ledger it may be a mistake"
+
+
 def test_a_long_list_is_told_in_short(run: Callable[[str], Trace]) -> None:
     lines = "".join(f"h{n} = w.exp().detach()\nloss = loss + (h{n} * v).sum()\n" for n in range(5))
     marks = marks_of(run(f"loss = 0\n{lines}loss.backward()\n").steps[0].graph)

@@ -61,4 +61,4 @@ def test_a_sum_at_the_border_of_the_forward_view_says_that_more_was_left_out(tmp
     )
     graph = record(Target.of(str(tmp_path / "a.py")))[1].steps[-1].graph
     (box,) = [line for line in render(graph, "forward", "mermaid").decode().splitlines() if ":::cut" in line]
-    assert '"… add<br/>⊕ x · g"' in box, box
+    assert '"… dy/dx<br/>⊕ x · g"' in box, box

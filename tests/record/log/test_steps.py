@@ -57,6 +57,22 @@ def test_the_main_step_is_the_last_with_a_backward_pass(count: int, after: bool,
     assert bool(step.graph.passes) == bool(count)
 
 
+def test_the_double_backward_is_that_of_the_last_step_that_made_it_itself() -> None:
+    recorder = Recorder("all", "gan.py")
+    recorder.start()
+    w = torch.ones(3, requires_grad=True)
+    for step in range(4):
+        loss = w.exp().sum()
+        if step % 2 == 0:
+            (slope,) = torch.autograd.grad(loss, w, create_graph=True)
+            loss = slope.pow(2).sum()
+        loss.backward()
+    trace = recorder.finish({"w": w})
+    main = trace.main_step()
+    assert main is not None and (main.number, trace.differentiated_again(main).number) == (3, 2)
+    assert trace.differentiated_again(trace.steps[0]) is trace.steps[0]
+
+
 @pytest.mark.parametrize("steps", ["first,last", "last", "all"])
 @pytest.mark.parametrize(("deep", "checks", "main"), [(8, 1, 4), (8, 3, 4), (2, 1, 4), (2, 3, 7)])
 def test_a_small_pass_after_the_last_step_is_not_the_main_one(steps: str, deep: int, checks: int, main: int) -> None:
