@@ -331,8 +331,10 @@ def _correlated(old: Exact, new: Exact) -> bool:
 
 
 def _spread(aligned: Aligned, *, noise: bool = False) -> Iterator[Spread]:
-    """The gradients of leaves that both runs have, as far as they are not the same; those that are nothing but rounding
-    beside the others only where `noise` is asked for, as being apart by all that they are."""
+    """The gradients of leaves that both runs have, as far as they are not the same, each where it is most apart; those
+    that are nothing but rounding beside the others only where `noise` is asked for, as being apart by all that they
+    are."""
+    worst: dict[tuple[int, int], Spread] = {}
     for mine, its in zip(aligned.old.passes, aligned.new.passes, strict=False):
         leaves = [number for number in mine.ran if aligned.old[number].kind == "leaf" and number in aligned.pairs]
         found = {number: _gradients(aligned, number, mine, its) for number in leaves}
@@ -342,10 +344,14 @@ def _spread(aligned: Aligned, *, noise: bool = False) -> Iterator[Spread]:
             if compared is None or compared.level == "same":
                 continue
             name = next(iter(aligned.old[number].outputs[0].names), aligned.old[number].module)
-            if compared.apart.scale >= _NOISE * largest:
-                yield Spread(name, mine.order, compared.relative, compared.level == "parted")
-            elif noise:
-                yield Spread(name, mine.order, 1.0, False)
+            told = Spread(name, mine.order, compared.relative, compared.level == "parted")
+            if compared.apart.scale < _NOISE * largest:
+                if not noise:
+                    continue
+                told = Spread(name, mine.order, 1.0, False)
+            key = number, mine.order
+            worst[key] = max(worst.get(key, told), told, key=lambda each: (each.parted, each.relative))
+    yield from worst.values()
 
 
 def _carried(aligned: Aligned) -> Iterator[tuple[str, float]]:

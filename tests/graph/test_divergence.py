@@ -604,3 +604,43 @@ def test_float64_tells_a_fault_from_rounding_that_has_grown(
     aligned = Aligned(Graph((nodes[0],)), Graph((nodes[1],)), same_engine=True)
     found = Compared("unknown", Apart(False, 0.02, 1.0), 2.0**-23)
     assert aligned.recomputed(*nodes, 0, found).level == level
+
+
+BACKWARD = {
+    # a backward call within a hook began after the call that it is in
+    "before a hook that runs a backward call": ("""
+class Loss(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.square().sum()
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0] * WAY
+w = torch.linspace(-1, 1, 5).requires_grad_()
+z = w.tanh()
+start = z.detach().requires_grad_()
+again = start.sin()
+z.register_hook(lambda g: g + torch.autograd.grad(again, start, g, retain_graph=True)[0])
+(Loss.apply(z) * 2 + 1).backward()
+""", ("2", "3"), 15, "the backward of Loss sends on"),
+    # of a sum that comes to nothing the difference is as large as those of its terms
+    "a bias before a norm, behind rounding": ("""
+torch.manual_seed(7)
+first, second = torch.nn.Conv2d(3, 8, 3), torch.nn.Conv2d(8, 8, 3, padding=1)
+norm = torch.nn.BatchNorm1d(8)
+h = first(torch.randn(6, 3, 6, 6)).relu()
+h = second(h) + WAY
+norm(h.mean((2, 3))).log_softmax(-1)[:, 0].mean().backward()
+""", ("h", "h * 3 / 3"), 0, "rounding only"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BACKWARD)
+def test_the_first_gradient_that_parts_is_named(case: str, tmp_path: Path) -> None:
+    script, ways, line, told = BACKWARD[case]
+    texts = ["import torch" + script.replace("WAY", way) for way in ways]
+    result = divergence(*(trace(text, tmp_path, name) for text, name in zip(texts, ("a.py", "b.py"), strict=True)))
+    place = first_place(result)
+    assert told in sentence(result, ("a.py", "b.py"))
+    assert (place.line if place else 0) == line
