@@ -547,6 +547,39 @@ def test_a_late_step_of_the_optimizer_is_named_by_its_line(tmp_path: Path) -> No
     assert told.endswith("begins with other numbers, though its gradient in the step before is the same.")
 
 
+CLEARED = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x, y = torch.randn(8, 3), torch.randn(8, 1)
+for i in range(4):
+    opt.zero_grad()
+    (net(x) - y).pow(2).mean().backward()
+    opt.step()
+"""
+DONE = {
+    "no zero_grad": ("opt.zero_grad()", "pass", "a.py:8 in step 3", "zero_grad (a.py:8) ran in the first alone"),
+    "zero_grad now and then": ("opt.zero", "i % 2 or opt.zero", "a.py:8 in step 3", "zero_grad (a.py:8) ran in the first"),
+    "a late zero_grad": ("    opt.step", "    opt.zero_grad()\n    opt.step", "b.py:10 in step 2", "zero_grad (b.py:10) ran in the second"),
+    "a clip": ("    opt.step", "    nn.utils.clip_grad_norm_(net.parameters(), 0.1)\n    opt.step", "b.py:10 in step 2", "the clip (b.py:10) ran in the second"),
+    "a step left out": ("    opt.step", "    i == 1 or opt.step", "a.py:10 in step 3", "a step of the optimizer (a.py:10) ran in the first"),
+    "a step more": ("opt.step()", "opt.step(); opt.step()", "b.py:10 in step 2", "a step of the optimizer (b.py:10) ran in the second"),
+    "a gradient changed": ("    opt.step", "    net[0].weight.grad.mul_(2)\n    opt.step", "a.py:10 in step 2", "the step changed parameters by"),
+    "a parameter changed": ("opt.step()", "opt.step(); nn.init.zeros_(net[2].bias)", "a.py:10 in step 2", "the step changed parameters alike: what came after"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DONE)
+def test_what_is_done_with_gradients_is_told(case: str, tmp_path: Path) -> None:
+    old, new, place, told = DONE[case]
+    found = divergence(trace(CLEARED, tmp_path, "a.py"), trace(CLEARED.replace(old, new), tmp_path, "b.py"))
+    lines = [*text(found, ("a.py", "b.py"))]
+    assert f"The runs part at {place}, " in lines[0]
+    assert f"  optimizer {told}" in "\n".join(lines)
+
+
 DRAWN = {
     "another bound": ("randint(0, 5, (9,))", "randint(0, 7, (9,))", "by randint(high=5, low=0)", "by randint(high=7, low=0)"),
     "another kind": ("randn(9)", "rand(9)", "by randn()", "by rand()"),
