@@ -8,7 +8,7 @@ from autograph_cli.graph.aligned import BLURRED, SHARP, UNKNOWN, USUAL, Aligned,
 from autograph_cli.graph.compared import constants
 from autograph_cli.graph.parting import Kind, Parting
 from autograph_cli.graph.records import Edge, Graph, Node
-from autograph_cli.graph.views import walk
+from autograph_cli.graph.views import taken, walk
 
 
 class Forward:
@@ -32,7 +32,7 @@ class Forward:
         self.parts: dict[int, tuple[Edge, Edge]] = {}
         """The arguments at the beginning of each part that has no like."""
         self.uses = _uses(self.old), _uses(self.new)
-        self.used = {*_taken(self.old), *((aligned.likes.get(number), nr) for number, nr in _taken(self.new))}
+        self.used = {*taken(self.old), *((aligned.likes.get(number), nr) for number, nr in taken(self.new))}
         """The outputs of the old graph that are used in one of both."""
 
     def run(self) -> list[Parting]:
@@ -232,13 +232,6 @@ def _tracked(graph: Graph, numbers: list[int]) -> list[int]:
 
 def _plain(node: Node) -> tuple[object, ...]:
     return node.constants, constants(node)
-
-
-def _taken(graph: Graph) -> Iterator[tuple[int, int]]:
-    """Yield the outputs that something takes, that have a name, or that are results."""
-    yield from ((edge.node, edge.nr) for node in graph for edge in node.args)
-    yield from ((root.node, root.nr) for root in graph.roots)
-    yield from ((node.id, nr) for node in graph for nr, output in enumerate(node.outputs) if output.names)
 
 
 def _uses(graph: Graph) -> dict[int, list[tuple[int, int]]]:
