@@ -10,6 +10,8 @@ from autograph_cli.graph.parting import Kind, Parting
 from autograph_cli.graph.records import Edge, Graph, Node
 from autograph_cli.graph.views import taken, walk
 
+_OVERWRITING = ("copy_", "fill_", "zero_")
+
 
 class Forward:
     """Compares the results of operations in order of creation."""
@@ -50,8 +52,8 @@ class Forward:
         found = []
         for nr in range(min(len(one.outputs), len(other.outputs))):
             compared = self._output(one, other, nr, given)
-            if nr and compared.level == "parted" and (one.id, nr) not in self.used:
-                compared = UNKNOWN  # an operation keeps it for its backward, and need not have filled all of it
+            if compared.level == "parted" and (self._is_overwritten(one) if not nr else (one.id, nr) not in self.used):
+                compared = UNKNOWN  # not filled yet; or what an operation keeps for its backward, and need not fill
             found.append(self.aligned.note(compared))
             self.aligned.results[one.id, nr] = found[-1]
         if any(each.level not in ("same", "unknown") for each in found):
@@ -59,6 +61,16 @@ class Forward:
             self._reason(one, other, given is not None, parted)
         else:
             self.hushed |= self._handed_on(one, other)
+
+    def _is_overwritten(self, one: Node) -> bool:
+        """Return whether all that is done with an input is to put other numbers in its place, the same in both runs."""
+        uses = self.uses[0].get(one.id, []) if one.kind == "input" else []
+        return bool(uses) and all(self.old[user].op in _OVERWRITING and self._is_same(user) for user, _ in uses)
+
+    def _is_same(self, number: int) -> bool:
+        like = self.aligned.pairs.get(number)
+        made = self.aligned.number(self.old, Edge(number))
+        return like is not None and made is not None and made == self.aligned.number(self.new, Edge(like))
 
     def _carried(self, one: Node) -> float:
         """Return how far a leaf or an input may be apart, given its gradients in the step before; a buffer depends on

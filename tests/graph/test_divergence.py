@@ -14,8 +14,9 @@ from autograph_cli.graph import Graph, Trace
 from autograph_cli.graph.aligned import Aligned, Compared
 from autograph_cli.graph.divergence import Divergence, divergence
 from autograph_cli.graph.numbers import Apart, apart, kept
+from autograph_cli.graph.parting_backward import partings
 from autograph_cli.graph.parting_text import as_dict, first_place, sentence, text
-from autograph_cli.graph.records import Measured, Node, Output, TensorType
+from autograph_cli.graph.records import Edge, Measured, Node, Output, TensorType
 from autograph_cli.record.run.runner import Target, record
 from autograph_cli.testing.recording import recorded
 from tests.graph.parting_programs import Planted, planted, rounded, same, sample
@@ -677,3 +678,21 @@ def test_the_first_gradient_that_parts_is_named(case: str, tmp_path: Path) -> No
     place = first_place(result)
     assert told in sentence(result, ("a.py", "b.py"))
     assert (place.line if place else 0) == line
+
+
+@pytest.mark.parametrize(("op", "same"), [("copy_", True), ("add_", False)])
+def test_what_was_there_before_it_is_overwritten_is_no_difference(op: str, same: bool) -> None:
+    outputs = (Output(TensorType("float32", (2,))),)
+
+    def graph(before: float) -> Graph:
+        numbers = np.float32([before, before]), np.float32([1, 2]), np.float32([1, 2])
+        first, second, third = (Measured(exact=(kept(each),)) for each in numbers)
+        nodes = (
+            Node(0, "input", "", "", outputs, measured=first),
+            Node(1, "input", "", "", outputs, measured=second),
+            Node(2, "untracked", "", op, outputs, args=(Edge(0), Edge(1)), measured=third),
+        )
+        return Graph(nodes)
+
+    aligned = Aligned(graph(1.0), graph(-7.0), same_engine=True)
+    assert (partings(aligned) == []) == same
