@@ -190,6 +190,12 @@ def handed(given: Compared, taken: Exact | None, made: Exact | None) -> float:
     return max(given.relative, given.relative * largest(taken) * gathered / size / AMPLIFIED)
 
 
+def handed_on(given: float, taken: Sequence[Exact | None], made: Exact | None, factor: float) -> float:
+    """Return how far apart a sum of such numbers may be for how far apart these are, if it comes to next to nothing."""
+    size = largest(made) if made is not None else 0.0
+    return noise_of(given, taken, made, factor) / size / AMPLIFIED if size and math.isfinite(given) else 0.0
+
+
 def _deviation(node: Node, which: int) -> float | None:
     """Return by how much a node is off from float64 on its own inputs, if it was recomputed."""
     found = () if node.measured is None else node.measured.deviation

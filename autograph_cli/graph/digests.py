@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from autograph_cli.graph.records import Exact, Node, above
-from autograph_cli.graph.trace import (
-    Step,
-)
+from autograph_cli.graph.trace import Step
+from autograph_cli.graph.views import taken
 
 _FLOOR = {"gradient": 1e-5, "": 1e-6}
 """A number so small beside the largest norm of its kind is rounding by itself."""
@@ -19,14 +18,18 @@ _LINE = re.compile(r"(.+) = norm (\S+), signed ([^\s,]+)(.*)")
 
 def digest_lines(step: Step) -> Iterator[str]:
     """Yield `net.0: addmm 1 = norm 3.1, signed -0.2` for each operation in order, and `gradient of w = ...` for each
-    leaf, by what the first backward call gave it; `signed` is the sum of all numbers, each with a sign of its own."""
+    leaf, by what the first backward call gave it; `signed` is the sum of all numbers, each with a sign of its own.
+
+    Outputs that nothing but the backward of their operation takes need not be filled, and have none.
+    """
+    used = set(taken(step.graph))
     met: Counter[str] = Counter()
     for node in step.graph:
         if not node.computes or node.measured is None:
             continue
         met[node.op] += 1
         for nr, exact in enumerate(node.measured.exact):
-            if exact is not None:
+            if exact is not None and (not nr or (node.id, nr) in used):
                 module = f"{node.module}: " if node.module else ""
                 yield _line(f"{module}{node.op} {met[node.op]}" + (f" output {nr}" if nr else ""), exact)
     for node in step.graph:

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from autograph_cli.graph.aligned import Aligned, Compared, at, flow_in
 from autograph_cli.graph.compared import drawn_otherwise
-from autograph_cli.graph.ledger import Happening
 from autograph_cli.graph.numbers import Apart, numbers
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.parting_backward import partings
 from autograph_cli.graph.parting_collectives import Parted
+from autograph_cli.graph.parting_training import options, stepped
 from autograph_cli.graph.records import Edge, Exact, Pass, Source, above
 from autograph_cli.graph.trace import (
     Step,
@@ -27,8 +27,6 @@ from autograph_cli.graph.trace import (
 Verdict = Literal["equal", "rounding", "parted", "incomparable"]
 _NOISE = 1e-5
 """Gradients that are so small beside those of other leaves are rounding by themselves."""
-_STEPPED = ("clip", "unscale", "step")
-"""The kinds of happenings by which gradients come to change parameters."""
 _KEPT = 0.1
 """The share of a difference of leaves that counts, of which an optimizer makes more."""
 _OWN = 1e-4
@@ -80,7 +78,7 @@ class Divergence(Struct, frozen=True):
     notes: tuple[tuple[str, str], ...] = ()
     """Findings from running both again: a word, and the sentence that goes with it."""
     options: str = ""
-    """The options of an optimizer, or its rates, that are not the same in both runs: a sentence."""
+    """A sentence on how both runs train, such as on an option of an optimizer, or on a `zero_grad`; empty if alike."""
     exchanged: Parted | None = None
     """The collective at which the ranks part first, if that is no consequence of `parting`."""
     gap: tuple[int, int] | None = None
@@ -140,7 +138,7 @@ def divergence(old: Trace, new: Trace, *, rtol: float = 0.0) -> Divergence:
         largest=worst,
         total=min(old.total_steps, new.total_steps),
         exact=same and bool(found or not (counts["rounding"] or blurred)),
-        options=_options(old, new),
+        options=options(old, new),
     )
     if found:
         return _parted(compared, (old, new), (one, other), aligned, found[0], before)
@@ -161,43 +159,6 @@ def _hooked(parting: Parting, step: Step, traces: tuple[Trace, Trace]) -> Partin
     alone = [tuple([one[text] for text in one if text not in other]) for one, other in (texts, texts[::-1])]
     lines = alone[0] + alone[1] if max(map(len, alone)) == 1 else ()  # of several nobody knows which
     return replace(parting, kind="hook" if any(both) else parting.kind, hooks=lines)
-
-
-def _stepped(traces: tuple[Trace, Trace], number: int) -> tuple[Source | None, str]:
-    """The line at which gradients were clipped in another way in this step of a run, or else the optimizer stepped;
-    and a sentence on the rates, where these are other ones."""
-    ledgers = [trace.ledger for trace in traces]
-    both = [() if each is None else each.heard for each in ledgers]
-    mine, its = ([each for each in heard if each.step == number and each.kind in _STEPPED] for heard in both)
-    apart = [(one, other) for one, other in zip(mine, its, strict=False) if _told(one) != _told(other)]
-    others = [one for one, _ in apart]
-    rates = next(((one.rate, other.rate) for one, other in apart if one.rate != other.rate), None)
-    told = (
-        "" if rates is None else f"the step before had lr={rates[0]:g} in the first and lr={rates[1]:g} in the second"
-    )
-    steps = (each for each in mine if each.kind == "step")
-    lines = {each.source for each in both[0] if each.kind == "step"}  # of a step in which nothing was heard
-    only = lines.pop() if len(lines) == 1 else None
-    return next((each.source for each in (*others, *steps) if each.source is not None), only), told
-
-
-def _options(old: Trace, new: Trace) -> str:
-    """Return the options of the first optimizer that has others in the second run; empty where none has."""
-    made = [() if trace.ledger is None else trace.ledger.optimizers for trace in (old, new)]
-    for one, other in zip(*made, strict=False):
-        mine, its = dict(one.options), dict(other.options)
-        names = [name for name, value in mine.items() if its.get(name, value) != value]
-        told = [", ".join(f"{name}={each[name]:g}" for name in names) for each in (mine, its)]
-        if one.cls != other.cls:
-            return f"the optimizer is {one.cls} in the first and {other.cls} in the second"
-        if names:
-            at = f" ({one.source.file}:{one.source.line})" if one.source is not None else ""
-            return f"the optimizer {one.cls}{at} has {told[0]} in the first and {told[1]} in the second"
-    return ""
-
-
-def _told(one: Happening) -> tuple[str, str, float]:
-    return one.kind, one.source.text if one.source is not None else "", one.rate
 
 
 def _refused(old: Trace, new: Trace) -> str:
@@ -239,14 +200,14 @@ def _parted(
     one, other = steps
     last = -1 if before is None else before
     verdict: Verdict = "parted"
-    why, stepped, gap = "", None, None
+    why, line, gap = "", None, None
     if parting.kind in ("seed", "hook"):
         parting = _hooked(parting, one, traces)
     elif parting.kind == "state":
         verdict, why = _of_state(aligned, parting, one, before)
         if one.graph[parting.old or 0].kind == "leaf" and before is not None and before == one.number - 1:
-            stepped, rates = _stepped(traces, before)
-            compared = replace(compared, options=rates or compared.options)
+            line, told = stepped(traces, before, compared.options)
+            compared = replace(compared, options=told)
         if verdict == "parted" and last < one.number - 1:
             gap = last, one.number
     return replace(
@@ -258,7 +219,7 @@ def _parted(
         parting=parting,
         aligned=aligned,
         spread=tuple(_spread(aligned)),
-        stepped=stepped,
+        stepped=line,
         gap=gap,
     )
 
@@ -331,8 +292,10 @@ def _correlated(old: Exact, new: Exact) -> bool:
 
 
 def _spread(aligned: Aligned, *, noise: bool = False) -> Iterator[Spread]:
-    """The gradients of leaves that both runs have, as far as they are not the same; those that are nothing but rounding
-    beside the others only where `noise` is asked for, as being apart by all that they are."""
+    """The gradients of leaves that both runs have, as far as they are not the same, each where it is most apart; those
+    that are nothing but rounding beside the others only where `noise` is asked for, as being apart by all that they
+    are."""
+    worst: dict[tuple[int, int], Spread] = {}
     for mine, its in zip(aligned.old.passes, aligned.new.passes, strict=False):
         leaves = [number for number in mine.ran if aligned.old[number].kind == "leaf" and number in aligned.pairs]
         found = {number: _gradients(aligned, number, mine, its) for number in leaves}
@@ -342,10 +305,14 @@ def _spread(aligned: Aligned, *, noise: bool = False) -> Iterator[Spread]:
             if compared is None or compared.level == "same":
                 continue
             name = next(iter(aligned.old[number].outputs[0].names), aligned.old[number].module)
-            if compared.apart.scale >= _NOISE * largest:
-                yield Spread(name, mine.order, compared.relative, compared.level == "parted")
-            elif noise:
-                yield Spread(name, mine.order, 1.0, False)
+            told = Spread(name, mine.order, compared.relative, compared.level == "parted")
+            if compared.apart.scale < _NOISE * largest:
+                if not noise:
+                    continue
+                told = Spread(name, mine.order, 1.0, False)
+            key = number, mine.order
+            worst[key] = max(worst.get(key, told), told, key=lambda each: (each.parted, each.relative))
+    yield from worst.values()
 
 
 def _carried(aligned: Aligned) -> Iterator[tuple[str, float]]:

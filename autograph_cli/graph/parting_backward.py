@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from autograph_cli.graph.aligned import SHARP, USUAL, Aligned, Compared, at, flow_in, noise_of
+from autograph_cli.graph.aligned import SHARP, USUAL, Aligned, Compared, at, flow_in, handed_on, noise_of
 from autograph_cli.graph.numbers import Apart
 from autograph_cli.graph.parting import Kind, Parting
 from autograph_cli.graph.parting_forward import Forward
@@ -33,24 +33,24 @@ class _Backward:
         self.found: list[Parting] = []
 
     def run(self) -> list[Parting]:
-        time = -1.0
+        time, width = -1.0, 0.5 / max(1, len(self.old.passes))  # all calls come before the next operation
         for mine, its in zip(self.old.passes, self.new.passes, strict=False):
             ends = [*mine.ran, *(edge.node for edge in mine.roots)]
-            time = max(time, max(ends, default=0) + 0.25)
-            _Call(self, mine, its, time).run()
+            time = max(time + width, max(ends, default=0) + 0.25)
+            _Call(self, mine, its, time, width).run()
             if mine.create_graph != its.create_graph and len(self.old.passes) != len(self.new.passes):
                 start = mine.roots[0].node if mine.roots else 0
-                self.found.append(Parting("graph", time + 0.5, start, self.aligned.pairs.get(start), pass_id=mine.id))
+                self.found.append(Parting("graph", time + width, start, self.aligned.pairs.get(start), pass_id=mine.id))
         return self.found
 
 
 class _Call:
     """One backward call in both runs."""
 
-    def __init__(self, backward: _Backward, mine: Pass, its: Pass, time: float) -> None:
+    def __init__(self, backward: _Backward, mine: Pass, its: Pass, time: float, width: float) -> None:
         self.aligned, self.forward, self.found = backward.aligned, backward.forward, backward.found
         self.old, self.new = backward.old, backward.new
-        self.mine, self.its, self.time = mine, its, time
+        self.mine, self.its, self.time, self.width = mine, its, time, width
         self.ran, self.like_ran = set(mine.ran), set(its.ran)
         self.senders = [_senders(graph, ran) for graph, ran in ((self.old, mine.ran), (self.new, its.ran))]
         self.sent: dict[tuple[int, int], Compared] = {}
@@ -69,7 +69,7 @@ class _Call:
 
     def run(self) -> None:
         for position, number in enumerate(self.mine.ran):
-            self.now = self.time + 0.5 * position / len(self.mine.ran)
+            self.now = self.time + self.width * position / len(self.mine.ran)
             like = self.aligned.pairs.get(number)
             if like is None or not self.aligned.equal(number, like):
                 continue
@@ -78,7 +78,7 @@ class _Call:
             else:
                 self._gone(number, like, lost=True)
         for position, other in enumerate(self.its.ran):
-            self.now = self.time + 0.5 * position / len(self.its.ran)
+            self.now = self.time + self.width * position / len(self.its.ran)
             one = self.aligned.likes.get(other)
             if one is not None and one not in self.ran and self.aligned.equal(one, other):
                 self._gone(one, other, lost=False)
@@ -231,7 +231,10 @@ class _Call:
         sharp = self.aligned.same_engine and all(each.level == "same" for each in (*given, arrived))
         told = max(each.relative for each in (*given, arrived))
         flow = flow_in(one, self.mine.id)
-        noise = 0.0 if sharp or flow is None else noise_of(eps, flow.given, sent[0], factor(self.old, one))
+        noise, by = 0.0, factor(self.old, one)
+        if flow is not None and not sharp:
+            noise = noise_of(eps, flow.given, sent[0], by)
+            told = max(told, handed_on(arrived.relative, flow.given, sent[0], by))
         return self.aligned.judged(*sent, eps, SHARP if sharp else USUAL, told, noise)
 
     def _goes(self, edge: Edge | None, ran: set[int]) -> bool:

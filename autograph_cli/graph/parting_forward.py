@@ -8,7 +8,9 @@ from autograph_cli.graph.aligned import BLURRED, SHARP, UNKNOWN, USUAL, Aligned,
 from autograph_cli.graph.compared import constants
 from autograph_cli.graph.parting import Kind, Parting
 from autograph_cli.graph.records import Edge, Graph, Node
-from autograph_cli.graph.views import walk
+from autograph_cli.graph.views import taken, walk
+
+_OVERWRITING = ("copy_", "fill_", "zero_")
 
 
 class Forward:
@@ -32,7 +34,7 @@ class Forward:
         self.parts: dict[int, tuple[Edge, Edge]] = {}
         """The arguments at the beginning of each part that has no like."""
         self.uses = _uses(self.old), _uses(self.new)
-        self.used = {*_taken(self.old), *((aligned.likes.get(number), nr) for number, nr in _taken(self.new))}
+        self.used = {*taken(self.old), *((aligned.likes.get(number), nr) for number, nr in taken(self.new))}
         """The outputs of the old graph that are used in one of both."""
 
     def run(self) -> list[Parting]:
@@ -50,8 +52,8 @@ class Forward:
         found = []
         for nr in range(min(len(one.outputs), len(other.outputs))):
             compared = self._output(one, other, nr, given)
-            if nr and compared.level == "parted" and (one.id, nr) not in self.used:
-                compared = UNKNOWN  # an operation keeps it for its backward, and need not have filled all of it
+            if compared.level == "parted" and (self._is_overwritten(one) if not nr else (one.id, nr) not in self.used):
+                compared = UNKNOWN  # not filled yet; or what an operation keeps for its backward, and need not fill
             found.append(self.aligned.note(compared))
             self.aligned.results[one.id, nr] = found[-1]
         if any(each.level not in ("same", "unknown") for each in found):
@@ -59,6 +61,16 @@ class Forward:
             self._reason(one, other, given is not None, parted)
         else:
             self.hushed |= self._handed_on(one, other)
+
+    def _is_overwritten(self, one: Node) -> bool:
+        """Return whether all that is done with an input is to put other numbers in its place, the same in both runs."""
+        uses = self.uses[0].get(one.id, []) if one.kind == "input" else []
+        return bool(uses) and all(self.old[user].op in _OVERWRITING and self._is_same(user) for user, _ in uses)
+
+    def _is_same(self, number: int) -> bool:
+        like = self.aligned.pairs.get(number)
+        made = self.aligned.number(self.old, Edge(number))
+        return like is not None and made is not None and made == self.aligned.number(self.new, Edge(like))
 
     def _carried(self, one: Node) -> float:
         """Return how far a leaf or an input may be apart, given its gradients in the step before; a buffer depends on
@@ -232,13 +244,6 @@ def _tracked(graph: Graph, numbers: list[int]) -> list[int]:
 
 def _plain(node: Node) -> tuple[object, ...]:
     return node.constants, constants(node)
-
-
-def _taken(graph: Graph) -> Iterator[tuple[int, int]]:
-    """Yield the outputs that something takes, that have a name, or that are results."""
-    yield from ((edge.node, edge.nr) for node in graph for edge in node.args)
-    yield from ((root.node, root.nr) for root in graph.roots)
-    yield from ((node.id, nr) for node in graph for nr, output in enumerate(node.outputs) if output.names)
 
 
 def _uses(graph: Graph) -> dict[int, list[tuple[int, int]]]:

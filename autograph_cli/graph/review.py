@@ -13,7 +13,7 @@ from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node, Source
 from autograph_cli.graph.review_cuts import Cuts
 from autograph_cli.graph.review_folding import folded
 from autograph_cli.graph.review_modules import Modules
-from autograph_cli.graph.review_naming import Naming, within
+from autograph_cli.graph.review_naming import Naming, having, within
 from autograph_cli.graph.review_words import (
     FEW,
     article,
@@ -219,10 +219,10 @@ class _Review(Naming):
         gone, came = [c for c in was if c not in now], [c for c in now if c not in was]
         called = f"{in_order(new.order)}{self.operation(new, within(new))}"
         if gone and came:
-            yield f"{called} is called with {joined(came)}, not {joined(gone)}"
+            yield f"{called} is called with {joined(came)}, not {joined(gone)}{having(new)}"
         elif gone or came:
             how = f"is called with {joined(came)}" if came else f"is no longer called with {joined(gone)}"
-            yield f"{called} {how}"
+            yield f"{called} {how}{having(new)}"
 
     def _given(self, new: Node) -> str:
         """A leaf or an input, by its name, else by the module that drew it, or by what takes it."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+
 from autograph_cli.graph.diff import GraphDiff, shown_type
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Edge, Graph, Node
 from autograph_cli.graph.review_words import article
+from autograph_cli.graph.views import walk
 
 
 class Naming:
@@ -49,6 +52,9 @@ class Naming:
         """The module that an operation belongs to, if only by the parameters that it takes: `model.conv1`."""
         if node.module or node.order:
             return node.module
+        met = walk(graph, [node.id], lambda one: one.args)
+        if all(graph[number].args or graph[number].kind == "leaf" for number in met):
+            return ""  # of parameters alone, such as a penalty
         names = (
             name
             for edge in (node.args or node.next)
@@ -70,5 +76,22 @@ class Naming:
 
 def within(node: Node) -> str:
     """Return the function that the script called where that did more than one operation of its name."""
+    word = _function(node)
+    return f" in `{visible(word)}`" if word else ""
+
+
+def _function(node: Node) -> str:
     word = node.written[1].partition(" ")[0] if node.written else ""
-    return f" in `{visible(word)}`" if word.isidentifier() and word not in (node.op, node.op.strip("_")) else ""
+    return word if word.isidentifier() and word not in (node.op, node.op.strip("_")) else ""
+
+
+def having(node: Node) -> str:
+    """Return what the line gives that function by name, such as `label_smoothing=0.1`: no operation has that word."""
+    word = _function(node)
+    try:
+        lines = ast.walk(ast.parse(node.source.text)) if word and node.source else ()
+    except SyntaxError:  # a line of several
+        return ""
+    calls = [each for each in lines if isinstance(each, ast.Call) and ast.unparse(each.func).split(".")[-1] == word]
+    told = [f"{one.arg}={ast.unparse(one.value)}" for one in calls[0].keywords if one.arg] if len(calls) == 1 else []
+    return f": `{visible(word)}` has {', '.join(map(visible, told))}" if told else ""

@@ -391,3 +391,10 @@ def _derivative(node: Node, order: int = 0) -> Node:
 def as_input(node: Node) -> Node:
     """The node as an input, of which nothing is known but its outputs."""
     return Node(node.id, "input", "Input", "", node.outputs, source=node.source, module=node.module, call=node.call)
+
+
+def taken(graph: Graph) -> Iterator[tuple[int, int]]:
+    """Yield the outputs that something takes, that have a name, or that are results: nodes and numbers."""
+    yield from ((edge.node, edge.nr) for node in graph for edge in node.args)
+    yield from ((root.node, root.nr) for root in graph.roots)
+    yield from ((node.id, nr) for node in graph for nr, output in enumerate(node.outputs) if output.names)

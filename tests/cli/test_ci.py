@@ -151,3 +151,20 @@ def test_the_steps_of_the_action_write_a_comment(project: Path, tmp_path: Path) 
     assert shallow.returncode == 2 and "There is no revision origin/main here" in shallow.stdout
     (project / "expr.py").write_text("import torch\nraise SystemExit(3)\n")
     assert run(project, "bash", "-e", "-c", compare, **env).returncode > 1
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"),
+    [
+        ("github-actions", "action.yml"),
+        ("github-workflows", "samples/ci/github.yml"),
+        ("gitlab-ci", "samples/ci/gitlab.yml"),
+        ("citation-file-format", "CITATION.cff"),
+        ("github-issue-forms", ".github/ISSUE_TEMPLATE/bug.yml"),
+    ],
+)
+def test_the_files_that_services_read_have_the_shape_that_their_schemas_ask_for(schema: str, name: str) -> None:
+    pytest.importorskip("check_jsonschema")
+    words = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", name]
+    done = run(ROOT, *words)
+    assert done.returncode == 0, done.stdout

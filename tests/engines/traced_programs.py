@@ -61,6 +61,11 @@ END = """
 after = (w * 2).exp(); loss = after.sum(); loss.backward(); print(w.grad, "end")
 """
 PROGRAMS = {
+    "resized": (
+        "window = torch.hann_window(3); few = torch.zeros(2) * 2; first = (w[:2] + few.detach()).sum()\n"
+        "few.resize_(3).fill_(3); none = torch.zeros(0) * 2; torch.arange(3.0, out=none)\n"
+        "(first + (w * few * window * none).sum()).backward(); seen(w.grad)"
+    ),
     "jit.trace": (
         "t = torch.jit.trace(net, x); train(t); train(t); train(t); seen(t.graph)\n"
         "c = torch.jit.trace(nn.Conv2d(1, 2, 3), torch.rand(1, 1, 5, 5)); seen(c.graph)\n"

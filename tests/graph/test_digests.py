@@ -53,3 +53,15 @@ def test_what_is_not_finite_is_told_by_its_place(size: int, tmp_path: Path) -> N
     assert parted(nan, nan, 1e-4) == []
     assert parted(nan, other, 1e-4) != []
     assert parted(number, nan, 1e-4) != []
+
+
+def test_what_an_operation_keeps_for_itself_has_no_digest(tmp_path: Path) -> None:
+    text = (
+        "import torch\nx = torch.linspace(0, 1, 24).view(4, 2, 3).requires_grad_()\nlengths = torch.tensor([4, 3])\n"
+        "loss = torch.nn.functional.ctc_loss(x.log_softmax(-1), torch.ones(2, 2, dtype=int), lengths, lengths - 2)\n"
+        "best, at = x.max(0)\n(loss + best[at].sum()).backward()\n"
+    )
+    told = "\n".join(lines(tmp_path, text))
+    assert "_ctc_loss 1 = " in told
+    assert "_ctc_loss 1 output 1" not in told
+    assert "max 1 output 1" in told

@@ -14,8 +14,9 @@ from autograph_cli.graph import Graph, Trace
 from autograph_cli.graph.aligned import Aligned, Compared
 from autograph_cli.graph.divergence import Divergence, divergence
 from autograph_cli.graph.numbers import Apart, apart, kept
+from autograph_cli.graph.parting_backward import partings
 from autograph_cli.graph.parting_text import as_dict, first_place, sentence, text
-from autograph_cli.graph.records import Measured, Node, Output, TensorType
+from autograph_cli.graph.records import Edge, Measured, Node, Output, TensorType
 from autograph_cli.record.run.runner import Target, record
 from autograph_cli.testing.recording import recorded
 from tests.graph.parting_programs import Planted, planted, rounded, same, sample
@@ -553,6 +554,39 @@ def test_a_late_step_of_the_optimizer_is_named_by_its_line(tmp_path: Path) -> No
     assert told.endswith("begins with other numbers, though its gradient in the step before is the same.")
 
 
+CLEARED = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x, y = torch.randn(8, 3), torch.randn(8, 1)
+for i in range(4):
+    opt.zero_grad()
+    (net(x) - y).pow(2).mean().backward()
+    opt.step()
+"""
+DONE = {
+    "no zero_grad": ("opt.zero_grad()", "pass", "a.py:8 in step 3", "zero_grad (a.py:8) ran in the first alone"),
+    "zero_grad now and then": ("opt.zero", "i % 2 or opt.zero", "a.py:8 in step 3", "zero_grad (a.py:8) ran in the first"),
+    "a late zero_grad": ("    opt.step", "    opt.zero_grad()\n    opt.step", "b.py:10 in step 2", "zero_grad (b.py:10) ran in the second"),
+    "a clip": ("    opt.step", "    nn.utils.clip_grad_norm_(net.parameters(), 0.1)\n    opt.step", "b.py:10 in step 2", "the clip (b.py:10) ran in the second"),
+    "a step left out": ("    opt.step", "    i == 1 or opt.step", "a.py:10 in step 3", "a step of the optimizer (a.py:10) ran in the first"),
+    "a step more": ("opt.step()", "opt.step(); opt.step()", "b.py:10 in step 2", "a step of the optimizer (b.py:10) ran in the second"),
+    "a gradient changed": ("    opt.step", "    net[0].weight.grad.mul_(2)\n    opt.step", "a.py:10 in step 2", "the step changed parameters by"),
+    "a parameter changed": ("opt.step()", "opt.step(); nn.init.zeros_(net[2].bias)", "a.py:10 in step 2", "the step changed parameters alike: what came after"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DONE)
+def test_what_is_done_with_gradients_is_told(case: str, tmp_path: Path) -> None:
+    old, new, place, told = DONE[case]
+    found = divergence(trace(CLEARED, tmp_path, "a.py"), trace(CLEARED.replace(old, new), tmp_path, "b.py"))
+    lines = [*text(found, ("a.py", "b.py"))]
+    assert f"The runs part at {place}, " in lines[0]
+    assert f"  optimizer {told}" in "\n".join(lines)
+
+
 DRAWN = {
     "another bound": ("randint(0, 5, (9,))", "randint(0, 7, (9,))", "by randint(high=5, low=0)", "by randint(high=7, low=0)"),
     "another kind": ("randn(9)", "rand(9)", "by randn()", "by rand()"),
@@ -610,3 +644,61 @@ def test_float64_tells_a_fault_from_rounding_that_has_grown(
     aligned = Aligned(Graph((nodes[0],)), Graph((nodes[1],)), same_engine=True)
     found = Compared("unknown", Apart(False, 0.02, 1.0), 2.0**-23)
     assert aligned.recomputed(*nodes, 0, found).level == level
+
+
+BACKWARD = {
+    # a backward call within a hook began after the call that it is in
+    "before a hook that runs a backward call": ("""
+class Loss(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.square().sum()
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0] * WAY
+w = torch.linspace(-1, 1, 5).requires_grad_()
+z = w.tanh()
+start = z.detach().requires_grad_()
+again = start.sin()
+z.register_hook(lambda g: g + torch.autograd.grad(again, start, g, retain_graph=True)[0])
+(Loss.apply(z) * 2 + 1).backward()
+""", ("2", "3"), 15, "the backward of Loss sends on"),
+    # of a sum that comes to nothing the difference is as large as those of its terms
+    "a bias before a norm, behind rounding": ("""
+torch.manual_seed(7)
+first, second = torch.nn.Conv2d(3, 8, 3), torch.nn.Conv2d(8, 8, 3, padding=1)
+norm = torch.nn.BatchNorm1d(8)
+h = first(torch.randn(6, 3, 6, 6)).relu()
+h = second(h) + WAY
+norm(h.mean((2, 3))).log_softmax(-1)[:, 0].mean().backward()
+""", ("h", "h * 3 / 3"), 0, "rounding only"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BACKWARD)
+def test_the_first_gradient_that_parts_is_named(case: str, tmp_path: Path) -> None:
+    script, ways, line, told = BACKWARD[case]
+    texts = ["import torch" + script.replace("WAY", way) for way in ways]
+    result = divergence(*(trace(text, tmp_path, name) for text, name in zip(texts, ("a.py", "b.py"), strict=True)))
+    place = first_place(result)
+    assert told in sentence(result, ("a.py", "b.py"))
+    assert (place.line if place else 0) == line
+
+
+@pytest.mark.parametrize(("op", "same"), [("copy_", True), ("add_", False)])
+def test_what_was_there_before_it_is_overwritten_is_no_difference(op: str, same: bool) -> None:
+    outputs = (Output(TensorType("float32", (2,))),)
+
+    def graph(before: float) -> Graph:
+        numbers = np.float32([before, before]), np.float32([1, 2]), np.float32([1, 2])
+        first, second, third = (Measured(exact=(kept(each),)) for each in numbers)
+        nodes = (
+            Node(0, "input", "", "", outputs, measured=first),
+            Node(1, "input", "", "", outputs, measured=second),
+            Node(2, "untracked", "", op, outputs, args=(Edge(0), Edge(1)), measured=third),
+        )
+        return Graph(nodes)
+
+    aligned = Aligned(graph(1.0), graph(-7.0), same_engine=True)
+    assert (partings(aligned) == []) == same

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import linecache
 import os
 import re
 import warnings
@@ -35,6 +36,7 @@ ENGINE = os.environ.get("AUTOGRAPH_EDITS", "builtin")
 
 
 def snapshot_of(script: Path) -> Snapshot:
+    linecache.checkcache()  # a script has one text in a process, else
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result, trace = recorded(runner.Target.of(str(script)), SETTINGS.steps, ENGINE)
@@ -56,11 +58,13 @@ net = torch.nn.Linear(4, 3)
 y = torch.arange(50) % 3
 w = torch.linspace(0, 1, 50)
 loss = F.cross_entropy(net(torch.ones(50, 4)), y, reduction="none", label_smoothing=0.1)
-(loss * w).mean().backward()
+reg = (net.weight - net.weight.mean(0)).pow(2).sum()
+((loss * w).mean() + reg).backward()
 """
 WORDS = {
-    "a function of several operations": ("smoothing=0.1", "smoothing=0.2", "`mul` in `cross_entropy` (s.py:6) is called with other=0.8"),
-    "many numbers": ("(0, 1, 50)", "(0, 2, 50)", "input `w` (s.py:7) was mean 0.5,"),
+    "a function of several operations": ("smoothing=0.1", "smoothing=0.2", "`mul` in `cross_entropy` (s.py:6) is called with other=0.8, not other=0.9: `cross_entropy` has reduction='none', label_smoothing=0.2"),
+    "of parameters alone": ("mean(0)", "mean(0).detach()", "`mean` no longer gets a gradient: detach at line 7 of s.py"),
+    "many numbers": ("(0, 1, 50)", "(0, 2, 50)", "input `w` (s.py:8) was mean 0.5,"),
 }  # fmt: skip
 
 

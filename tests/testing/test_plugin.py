@@ -213,6 +213,12 @@ def test_masked(graph_snapshot):
     assert graph_snapshot == loss
     assert graph_snapshot.double_backward == (w**3).sum()
     assert graph_snapshot(loss) == ""
+    assert graph_snapshot(name="module") == Twice()(w).sum()
+
+
+class Twice(torch.nn.Module):
+    def forward(self, x):
+        return x * 2.0
 """
 
 
@@ -224,6 +230,7 @@ def test_masked(graph_snapshot):
         ("torch.ones(3, 3)", "torch.full((3, 3), 2.0)", "was 1 and is 2"),
         ("torch.ones(3, requires", "torch.zeros(3, requires", "leaf `w` was 1 and is 0"),
         ("(w * mask)", "(mask * w)", ""),
+        ("x * 2.0", "x * 3.0", "`Twice` `mul`"),  # pytest keeps it in a variable of its own
     ],
 )
 def test_with_the_engine_the_data_path_is_held_as_the_command_holds_it(

@@ -327,9 +327,9 @@ def _refused(args: Any, results: Any) -> None:
 
 
 def _aliased(operation: str, tensor: Any, result: Any) -> None:
-    """An alias of a tensor was made by a method."""
+    """An alias of a tensor was made by a method, and not by what records."""
     engine = here()
-    if engine is not None and isinstance(result, torch.Tensor):
+    if engine is not None and isinstance(result, torch.Tensor) and private.is_intercepted():
         with unheard():
             engine.tell(engine.aliased, operation, tensor, result)
 

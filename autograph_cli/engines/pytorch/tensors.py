@@ -91,7 +91,7 @@ class Tensors:
             dense = bare.to_dense() if x.layout is not torch.strided else bare
             dense = dense.dequantize() if dense.is_quantized else dense
             known = dense.float() if dense.dtype is torch.bfloat16 else dense
-            return known.numpy(force=True)
+            return (known.clone() if known is bare else known).numpy(force=True)  # a script may resize its own yet
 
     def arrays(self, tensors: Iterable[Any]) -> list[Any]:
         with hooks.unheard(), untouched():

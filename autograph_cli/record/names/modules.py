@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from autograph_cli.engines.protocol import ModuleCall
 from autograph_cli.record.names.source_locations import bound_in_passing, script_frames
-from autograph_cli.record.names.variables import OPAQUE, attributes_of, variables_of
+from autograph_cli.record.names.variables import OPAQUE, attributes_of, is_hidden, variables_of
 
 MANY = 4_096
 """Modules that are remembered before those which are gone are forgotten."""
@@ -238,13 +238,13 @@ def _variable(module: Any) -> str:
     for ways in (dict.items, _contained, partial(_attributes, met=met)):
         for space, skipped in zip(spaces, passing, strict=True):
             for path, value in ways(space):
-                if value is module and path[0] not in "_." and path not in skipped:
+                if value is module and not is_hidden(path) and path not in skipped:
                     return str(path)
     own = [_first_of_method(frame.f_code, module) for frame in frames]  # `self`, which says nothing
     variables = (
         (name, x) for space, mine in zip(spaces, own, strict=True) for name, x in space.items() if name != mine
     )
-    return next((name for name, value in variables if value is module and name[0] not in "_."), "")
+    return next((name for name, value in variables if value is module and not is_hidden(name)), "")
 
 
 def _first_of_method(code: CodeType, module: Any) -> str:
@@ -257,7 +257,7 @@ def _attributes(space: Mapping[str, Any], met: set[int]) -> Iterator[tuple[str, 
     """Yield what modules have in them, and other objects as attributes, with their paths; of modules only what is not
     among those that were `met` in others."""
     for name, value in list(space.items()):
-        if name[0] in "_." or type(value) in OPAQUE:
+        if is_hidden(name) or type(value) in OPAQUE:
             continue
         inside = attributes_of(value)
         if isinstance(inside.get("_modules"), dict):
@@ -297,7 +297,7 @@ def parts(module: Any, met: set[int] | None = None) -> Iterator[tuple[str, Any]]
 def _contained(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield what lists, tuples and dicts hold, with their paths."""
     for name, value in list(space.items()):
-        if name[0] in "_.":
+        if is_hidden(name):
             continue
         if type(value) in (list, tuple) and len(value) <= _LONGEST:
             yield from ((f"{name}[{position}]", item) for position, item in enumerate(value))

@@ -530,7 +530,7 @@ EDITS = (
         "p1",
         "p=2, dim=1",
         "p=1, dim=1",
-        r"^`linalg_vector_norm` in `normalize` \(gnn\.py:69\) is called with ord=1, not ord=2$",
+        r"^`linalg_vector_norm` in `normalize` \(gnn\.py:69\) is called with ord=1, not ord=2: `normalize` has p=1, dim=1$",
     ),
     Edit(
         "gnn",
