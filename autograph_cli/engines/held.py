@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 
-class Held(Struct, frozen=True, eq=False):
+class Held(Struct, frozen=True, eq=False, gc=False):
     """A leaf, or a tensor without gradient, that was told of, and the output that it is known by."""
 
     ref: weakref.ref[Any]
@@ -17,7 +17,7 @@ class Held(Struct, frozen=True, eq=False):
     nr: int = 0
 
 
-class Drawn(Struct, frozen=True, eq=False):
+class Drawn(Struct, frozen=True, eq=False, gc=False):
     """A tensor that was made from nothing, and the operation (`zeros`, `randn`) that made it."""
 
     ref: weakref.ref[Any]

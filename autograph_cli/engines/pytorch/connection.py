@@ -159,7 +159,7 @@ class PyTorch(Nodes, Measuring):
                 self._before(given) if alone or node.name() == COPY_SLICES else (),
                 NodeType.of(node, dispatched(operation), told),
                 like,
-                [pair for pair in plain if pair[0] not in _OF_KERNELS],
+                tuple([pair for pair in plain if pair[0] not in _OF_KERNELS]),
             )
             if like is not None:
                 self._also(result, node)

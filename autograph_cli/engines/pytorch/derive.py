@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from autograph_cli.engines.protocol import CannotDerive
-from autograph_cli.engines.pytorch import private_compiler
+from autograph_cli.engines.pytorch import private, private_compiler
 from autograph_cli.engines.pytorch.hooks import are_hooked
 from autograph_cli.engines.pytorch.notes import note_of
 from autograph_cli.engines.pytorch.order import is_leaf
@@ -34,7 +34,9 @@ def derive(engine: PyTorch, roots: Sequence[Any], *, custom: bool) -> tuple[list
     leaves = _survey(engine, roots, custom)
     ones = [torch.ones_like(root) for root in roots]
     with unseen(), engine.listening():
-        return leaves, torch.autograd.grad(list(roots), leaves, ones, create_graph=True, allow_unused=True)
+        # `torch.autograd.grad` itself would import a computer algebra system to compare the shapes of roots and ones.
+        pass_of = private.run_backward()
+        return leaves, pass_of(tuple(roots), tuple(ones), True, True, tuple(leaves), True, accumulate_grad=False)
 
 
 def _survey(engine: PyTorch, roots: Sequence[Any], custom: bool) -> list[Any]:

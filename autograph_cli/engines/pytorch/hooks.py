@@ -19,6 +19,7 @@ from autograph_cli.engines.values import places
 if TYPE_CHECKING:
     from autograph_cli.engines.pytorch.connection import PyTorch
 
+_Tensor = torch.Tensor
 _is_compiling: Callable[[], bool] = torch.compiler.is_compiling
 _call_numbers = itertools.count()
 
@@ -347,8 +348,9 @@ def _histories(args: Any, kwargs: Any) -> list[tuple[Any, Any]]:
 def _plain(defaults: Mapping[str, Any], args: Any, kwargs: Any) -> list[tuple[str, Any]]:
     """The arguments that are plain and no default, by name."""
     found = []
-    for name, value in (*zip(defaults, args, strict=False), *kwargs.items()):
-        if value is None or isinstance(value, torch.Tensor):
+    named = zip(defaults, args, strict=False)
+    for name, value in (*named, *kwargs.items()) if kwargs else named:
+        if value is None or isinstance(value, _Tensor):
             continue
         plain = value
         if isinstance(value, (list, tuple)):
@@ -371,7 +373,7 @@ def tensors_in(values: Iterable[Any]) -> list[Any]:
 
 def _collect(values: Iterable[Any], found: list[Any]) -> None:
     for value in values:
-        if isinstance(value, torch.Tensor):
+        if isinstance(value, _Tensor):
             found.append(value)
         elif isinstance(value, (list, tuple)):
             _collect(value, found)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import torch
 from msgspec import Struct
 
 from autograph_cli.engines.operations import facts_of, source_of
-from autograph_cli.engines.pytorch.private import FACTORIES
+from autograph_cli.engines.pytorch.private import FACTORIES, is_within_transform
 from autograph_cli.engines.pytorch.saved import plain as as_plain, shape_of, sides
 from autograph_cli.engines.values import shown
 from autograph_cli.graph import TensorType
@@ -36,12 +37,31 @@ class NodeType(Struct, frozen=True):
         return _node_type(node.name(), operation, in_place, getattr(node, "_forward_cls", None))
 
 
+Fact = TypeVar("Fact")
+
+
+def once(fact: Callable[[Any], Fact]) -> Callable[[Any], Fact]:
+    """Work out a fact on an operation at its first call; a cache by the operation itself would run PyTorch's own Python
+    to hash it, at each call."""
+    known: dict[int, tuple[Any, Fact]] = {}
+
+    @functools.wraps(fact)
+    def found(operation: Any) -> Fact:
+        held = known.get(id(operation))
+        if held is None:
+            held = known[id(operation)] = operation, fact(operation)  # it is kept, so that its id stays its own
+        return held[1]
+
+    return found
+
+
+@once
 def dispatched(operation: Any) -> str:
     """Return what an operation is called where it is dispatched."""
     return str(operation._schema.name.partition("::")[2])
 
 
-@functools.cache
+@once
 def called(operation: Any) -> str:
     """Return what an operation without a node is called: as its nodes tell it, `softmax` and not `_softmax`."""
     name = dispatched(operation)
@@ -50,19 +70,19 @@ def called(operation: Any) -> str:
     return plain if facts is not None and facts.operation == plain else name
 
 
-@functools.cache
+@once
 def changes_argument(operation: Any) -> bool:
     """Return whether an operation changes one of its arguments."""
     return bool(operation._schema.is_mutable)
 
 
-@functools.cache
+@once
 def writes_out(operation: Any) -> bool:
     """Return whether an operation puts its results into tensors that it is given for them (`out=`)."""
     return any(argument.is_out for argument in operation._schema.arguments)
 
 
-@functools.cache
+@once
 def is_factory(operation: Any) -> bool:
     """Return whether an operation makes a tensor out of none, but for its size and type."""
     name = dispatched(operation)
@@ -150,10 +170,11 @@ def like_applied(result: Any, node: Any) -> Like:
 
 
 def like_all(result: Any, node: Any) -> Like | None:
-    """Return what the results of an operation are where its node does not tell: nested, or several as the table has
-    them, some of which have no history."""
+    """Return what the results of an operation are where its node does not tell, or takes longer: one, or several as the
+    table has them, some of which have no history."""
     if isinstance(result, torch.Tensor):
-        return ((result.dtype, shape_of(result), result.device),) if result.is_nested else None
+        plain = result.__class__ is torch.Tensor and not is_within_transform()
+        return ((result.dtype, shape_of(result), result.device),) if plain or result.is_nested else None
     facts = facts_of(node.name())
     if facts is None or not isinstance(result, tuple) or not 1 < facts.outputs <= len(result):
         return None

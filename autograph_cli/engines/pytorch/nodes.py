@@ -23,7 +23,14 @@ from autograph_cli.engines.pytorch.node_types import (
 )
 from autograph_cli.engines.pytorch.notes import Note, asked, is_unasked, make_note, note_of
 from autograph_cli.engines.pytorch.order import is_leaf
-from autograph_cli.engines.pytorch.private import batch_of, current_node, history, untouched
+from autograph_cli.engines.pytorch.private import (
+    LEAF,
+    batch_of,
+    current_node,
+    history,
+    is_within_transform,
+    untouched,
+)
 from autograph_cli.engines.pytorch.saved import constants, kept_outputs, look, saved, saved_constants
 from autograph_cli.engines.pytorch.tensors import Tensors
 
@@ -62,7 +69,7 @@ class Nodes(Tensors):
         return list(map(self.number, nodes))
 
     def number(self, node: Any) -> int:
-        if is_leaf(node):
+        if node.__class__ is LEAF:
             variable = node.variable
             known = self._held(variable)
             return known if known.__class__ is int and known >= 0 else self._leaf(variable)
@@ -134,9 +141,11 @@ class Nodes(Tensors):
 
     def _held(self, tensor: Any) -> Output | None:
         held = self.listener.tensors.of(tensor)
-        if held is None or (not tensor.requires_grad and held.number >= 0 and not self.known[held.number].is_operation):
+        if held is None:
             return None
-        return self.listener.held(tensor)
+        if not tensor.requires_grad and held.number >= 0 and not self.known[held.number].is_operation:
+            return None
+        return self.listener.known_as(tensor, held)
 
     def _leaf(self, tensor: Any) -> int:
         return self.listener.leaf(next(_numbers), tensor, NodeType("AccumulateGrad"), self.like(tensor))  # type: ignore[arg-type]
@@ -197,9 +206,10 @@ class Nodes(Tensors):
 
     def _kept_output(self, node: Any, number: int, tensor: Any) -> Output | None:
         """The output that a kept tensor is: of the node itself, which is not known yet, or of another."""
-        if history(tensor) is node:
+        made = history(tensor)
+        if made is node:
             return (number, tensor.output_nr) if tensor.output_nr else number
-        return self._output(tensor)
+        return self._held(tensor) if made is None and not is_within_transform() else self._output(tensor)
 
     def _following(self, node: Any) -> tuple[Output | None, ...]:
         found: list[Output | None] = []

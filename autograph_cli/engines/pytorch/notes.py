@@ -6,25 +6,25 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from msgspec import Struct
+
 from autograph_cli.engines.pytorch.node_types import Like, NodeType
-from autograph_cli.engines.pytorch.private import history, sequence_number
+from autograph_cli.engines.pytorch.private import deepen_stack, history, sequence_number
 from autograph_cli.engines.pytorch.saved import Looked
 
 LEAST = 1_000
 """The notes that are kept before those of dead nodes are looked for."""
 
 
-class Note:
+class Note(Struct, eq=False, gc=False):
     """A note on a node. Called, it returns itself as long as the node is there, as a weak reference would."""
 
-    __slots__ = ("like", "looked", "node_type", "number", "token", "unasked")
-
-    like: Like
-    node_type: NodeType
-
-    def __init__(self, token: Any, number: int = 0, unasked: bool = False) -> None:
-        self.token, self.number, self.unasked = token, number, unasked
-        self.looked: Looked | None = None
+    token: Any
+    number: int = 0
+    unasked: bool = False
+    node_type: NodeType = NodeType("")
+    like: Like = ()
+    looked: Looked | None = None
 
     def __call__(self) -> Note | None:
         if self.token is None:
@@ -63,7 +63,8 @@ def _token(node: Any) -> Any:
 
 def note_of(node: Any) -> Note | None:
     """The note on a node that was told of."""
-    note = _notes.get(id(_token(node)))
+    metadata = node.metadata
+    note = _notes.get(id(_token(node) if metadata else metadata))
     return note if note is not None and note.number else None
 
 
@@ -84,9 +85,11 @@ def make_note(node: Any, number: int = 0, unasked: bool = False) -> Note:
         before.end()
     note = _notes[id(token)] = Note(token, number, unasked)
     if len(_notes) > _limit:
-        for each in list(_notes.values()):
-            each()
+        dead = [note_id for note_id, each in _notes.items() if sys.getrefcount(each.token) <= _ALONE]
+        for note_id in dead:
+            _notes.pop(note_id).end()
         _limit = max(LEAST, 2 * len(_notes))
+        deepen_stack(_limit)
     return note
 
 

@@ -27,6 +27,12 @@ from torch.utils.checkpoint import CheckpointFunction
 from autograph_cli.engines import EngineError
 from autograph_cli.engines.pytorch.private_compiler import uncounted
 
+resource: Any
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
+
 OLDEST = (2, 5)
 """The oldest PyTorch that this is written for: 2.4 does not tell the shapes of what a node made."""
 _KEY_NAME = "TESTING_ONLY_GenericMode"
@@ -88,7 +94,7 @@ def check() -> None:
 
 check()
 _KEY = torch._C._dispatch_key_parse(_KEY_NAME)
-LEAF: type = torch._C._functions.AccumulateGrad
+LEAF: Any = torch._C._functions.AccumulateGrad
 """The class of the nodes that add up the gradients of leaves."""
 sequence_number: Callable[[], int] = torch._C._autograd._get_sequence_nr
 """The number that the next node of this thread gets."""
@@ -427,6 +433,24 @@ def is_recomputing() -> bool:
         return True
     hooks = packing()
     return hooks is not None and getattr(hooks[0], "__qualname__", "").startswith("_recomputation_hook")
+
+
+BYTES_A_NODE = 384
+"""The stack that PyTorch takes, from 2.13 on, to let go of a node of which there is an object of Python: it does so by
+a call within that for the node after it. It was measured: 256 are enough."""
+
+
+def deepen_stack(nodes: int) -> None:
+    """Let the stack of the main thread grow until it is enough for a chain of so many nodes; else the process would die
+    where the chain goes, which it does not without a recorder."""
+    if resource is None:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    wanted = nodes * BYTES_A_NODE
+    if soft != resource.RLIM_INFINITY and soft // 2 < wanted:
+        wanted += soft
+        with contextlib.suppress(ValueError, OSError):  # the system may refuse
+            resource.setrlimit(resource.RLIMIT_STACK, (wanted if hard < 0 else min(wanted, hard), hard))
 
 
 def untouched() -> contextlib.AbstractContextManager[Any]:

@@ -16,6 +16,7 @@ from autograph_cli.engines.values import Text, saved_value, shared_bytes
 from autograph_cli.graph import Saved, TensorType, records
 from autograph_cli.graph.records import HELD
 
+_Tensor, _strided = torch.Tensor, torch.strided
 _PREFIX, _RAW = "_saved_", "_raw_saved_"
 _UNSIGNED = 1 << 63
 """PyTorch shows a negative dimension that it saved as an unsigned number from here on."""
@@ -23,9 +24,11 @@ _FREED = "after they have already been freed"
 _REFUSES = ("torch::autograd::Error", "torch::autograd::NotImplemented")
 """The names of nodes that cannot run."""
 _NAMED = (torch.dtype, torch.device, torch.layout, torch.memory_format)
+_NUMBERS = (float, bool)
 PACKED = Text(records.PACKED)
 
-Looked = list[tuple[str, Any, Any, int, int, int, Output | None]]
+Row = tuple[str, Any, Any, int, int, int, Output | None]
+Looked = tuple[Row, ...]
 """Each thing as in `protocol.Saved`, with the id of its memory, and the output that it is."""
 
 
@@ -37,7 +40,7 @@ def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
     found = _own(node, hooks is not None, output_of)
     if hooks is not None and any(row[2] is PACKED for row in found):
         found += _held(hooks[1], output_of)
-    return found or None
+    return tuple(found) or None
 
 
 _packs = False
@@ -48,24 +51,24 @@ def is_packed() -> bool:
     return _packs
 
 
-_last: tuple[Callable[[], Any], Looked] = (lambda: None, [])
+_last: tuple[Callable[[], Any], list[Row]] = (lambda: None, [])
 """The function that the last checkpoint unpacks by, and what that holds."""
 
 
-def _held(unpack: Any, output_of: Callable[[Any], Output | None]) -> Looked:
+def _held(unpack: Any, output_of: Callable[[Any], Output | None]) -> list[Row]:
     """Return what the checkpoint holds that unpacks by this function: the same for all nodes in it."""
     global _last
     if (last := _last)[0]() is not unpack:
-        found: Looked = []
+        found: list[Row] = []
         for place, tensor in enumerate(held_by(unpack, torch.Tensor, torch.nn.Module, opened)):
             _note(found, f"{HELD}[{place}]", tensor, output_of)
         _last = last = weakref.ref(unpack), found
     return last[1]
 
 
-def _own(node: Any, packed: bool, output_of: Callable[[Any], Output | None]) -> Looked:
+def _own(node: Any, packed: bool, output_of: Callable[[Any], Output | None]) -> list[Row]:
     """Return what a node keeps itself."""
-    found: Looked = []
+    found: list[Row] = []
     if is_custom(node.__class__):
         items = () if packed else _kept(node, "saved_tensors") or ()
         for place, item in enumerate(items):
@@ -80,11 +83,14 @@ def _own(node: Any, packed: bool, output_of: Callable[[Any], Output | None]) -> 
         if holds_tensors and packed:
             found.append((name, None, PACKED, 0, 0, 0, None))
             continue
-        item = _kept(node, name)
-        if isinstance(item, (tuple, list)) and any(isinstance(part, torch.Tensor) for part in item):
+        try:
+            item = getattr(node, name)
+        except RuntimeError:  # it was freed before anybody asked
+            continue
+        if item.__class__ in (tuple, list) and any(isinstance(part, _Tensor) for part in item):
             for place, part in enumerate(item):
                 _note(found, f"{name}[{place}]", part, output_of)
-        else:
+        elif item is not None:
             _note(found, name, item, output_of)
     return found
 
@@ -126,13 +132,14 @@ def _names(cls: type) -> tuple[tuple[str, bool], ...]:
     return tuple((name, f"{_RAW}{name.removeprefix(_PREFIX)}" in every) for name in every if name.startswith(_PREFIX))
 
 
-def _note(found: Looked, name: str, item: Any, output_of: Callable[[Any], Output | None]) -> None:
+def _note(found: list[Row], name: str, item: Any, output_of: Callable[[Any], Output | None]) -> None:
     if item is None:
         return
-    if isinstance(item, torch.Tensor):
+    if isinstance(item, _Tensor):
         dtype = _dtype_and_device(item.dtype, item.device)
         version = 0 if item.is_inference() else item._version
-        found.append((name, dtype, shape_of(item), storage_of(item), size_of(item), version, output_of(item)))
+        size = int(item.nbytes) if item.layout is _strided else size_of(item)
+        found.append((name, dtype, shape_of(item), storage_of(item), size, version, output_of(item)))
     else:
         found.append((name, None, plain(item), 0, 0, 0, None))
 
@@ -146,6 +153,8 @@ def plain(item: Any) -> Any:
     """A kept value that is no tensor, so that `protocol.shown` shows it."""
     if item.__class__ is int:
         return item - (1 << 64) if item >= _UNSIGNED else item
+    if item.__class__ in _NUMBERS:
+        return item
     if isinstance(item, (tuple, list)):
         return tuple(map(plain, item))
     return Text(str(item).removeprefix("torch.")) if isinstance(item, _NAMED) else item
@@ -153,8 +162,7 @@ def plain(item: Any) -> Any:
 
 def constants(looked: Looked | None) -> Looked | None:
     """Return what of it is no tensor."""
-    found = [row for row in looked or () if row[1] is None]
-    return found or None
+    return tuple([row for row in looked or () if row[1] is None]) or None
 
 
 def saved(

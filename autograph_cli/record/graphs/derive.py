@@ -202,7 +202,10 @@ def signature(log: EventLog, step: StepLog, roots: Iterable[Output]) -> tuple[An
             site = None if event.site is None else (id(event.site[0]), event.site[1])
             made_by = None if event.made_by is None else event.made_by.number - first
             said = [None if each is None else repr(each) for each in (event.constants, event.plain)]
-            edges = [tuple(map(place, outputs)) for outputs in (event.next, event.args)]
+            edges = [
+                tuple([at if (at := places.get(x)) is not None else place(x) for x in outputs])  # type: ignore[arg-type]
+                for outputs in (event.next, event.args)
+            ]
             found.append((place(event.key), *edges, site, made_by, *said, within(event.call)))
     passes = [(entry.call, entry.create_graph, *map(place, entry.roots)) for entry in step.passes]
     return *found, *passes, *map(place, roots)

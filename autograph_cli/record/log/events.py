@@ -47,10 +47,11 @@ class BackwardEvent:
         self.order = 1
 
 
-class Event(Struct, frozen=True, eq=False):
+class Event(Struct, frozen=True, eq=False, gc=False):
     """An operation, with a node or without, a leaf (however often its node is made anew), or an input.
 
-    A `Struct`, which is made faster than a tuple of so many fields and read by name faster than one by position.
+    A `Struct`, which is made faster than a tuple of so many fields and read by name faster than one by position. It is
+    in no cycle, so the garbage collector need not look through it.
     """
 
     number: int
@@ -99,7 +100,7 @@ class Event(Struct, frozen=True, eq=False):
         return 0 if self.made_by is None else self.made_by.order
 
 
-class Earlier(Event, frozen=True, eq=False):
+class Earlier(Event, frozen=True, eq=False, gc=False):
     """An operation that only what led to it asks for: it ran before the recorder followed, or in a forward that a
     checkpoint runs once more."""
 

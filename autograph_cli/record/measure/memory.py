@@ -91,7 +91,10 @@ def _memory_of(
 
 def _by_device(engine: TensorFacts, leaves: list[Any], kept: list[Any]) -> tuple[DeviceMemory, ...]:
     """The bytes that leaves, their gradients and the state of optimizers hold by device; none for the CPU alone."""
-    places = dict.fromkeys(map(engine.device, (*leaves, *kept)))
+    every = (*leaves, *kept)
+    with engine.untouched():
+        devices = {x.device for x in every}
+    places = dict.fromkeys(map(engine.device, every if len(devices) > 1 else every[:1]))
     if places.keys() <= {"cpu"}:
         return ()
     found = []

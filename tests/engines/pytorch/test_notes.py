@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -39,3 +42,27 @@ def test_notes_of_dead_nodes_are_few() -> None:
         notes.make_note((x * 2).grad_fn, number + 1)
         assert len(notes._notes) <= 2 * notes.LEAST + len(living)
     assert all(notes.note_of(node.grad_fn) for node in living)
+
+
+ALONE = """
+import gc, sys, torch
+from autograph_cli.engines import connect
+from autograph_cli.record.recorder import Recorder
+
+recorder = Recorder("1", engine=connect("torch"))
+recorder.start()
+x = torch.ones(3, requires_grad=True)
+"""
+WITHOUT_A_TRACE = {
+    "a long chain goes as it came": "y = x\nfor _ in range(60_000):\n    y = y * 2\ndel y",
+    "no package is imported that the script has not": "(x * x).sum().backward()\nassert 'sympy' not in sys.modules",
+    "the garbage collector has no more to look through": "y = x * x\nlog = recorder.log\n"
+    "assert not any(map(gc.is_tracked, log.known.values()))\n"
+    "assert not gc.is_tracked(log.known[max(log.known)].ref)",
+}
+
+
+@pytest.mark.parametrize("script", WITHOUT_A_TRACE.values(), ids=WITHOUT_A_TRACE)
+def test_recording_changes_nothing_of_the_process(script: str) -> None:
+    done = subprocess.run([sys.executable, "-c", f"{ALONE}{script}\nprint('done')"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-500:]
