@@ -153,14 +153,15 @@ def _product(seen: Seen, start: Node) -> Node | None:
 
 def _is_compared(seen: Seen, difference: Node, value: Edge) -> bool:
     """Return whether a loss is a function of the difference itself, or of the value and data."""
+    given = [user for user in seen.users.get(value, ()) if any(is_given(seen, edge) for edge in user.args)]
+    alike = [user for user in given if user.op in ("sub", "rsub") and set(user.args) == set(difference.args)]
     squared = [
         user
-        for user in seen.users.get(Edge(difference.id), ())
+        for node in (difference, *alike)
+        for user in seen.users.get(Edge(node.id), ())
         if user.op in _SQUARES or (user.op == "mul" and len(set(user.args)) == 1)
     ]
-    return bool(squared) or any(
-        user.op in DIFFERENCES and any(is_given(seen, edge) for edge in user.args) for user in seen.users.get(value, ())
-    )
+    return bool(squared) or any(user.op in DIFFERENCES for user in given)
 
 
 def _turned_round(seen: Seen) -> Iterator[Found]:
