@@ -175,6 +175,37 @@ def _turned_round(seen: Seen) -> Iterator[Found]:
                 yield Found(said, node.source, (), (node.id,))
 
 
+# -- targets that are drawn
+
+
+def _drawn_target(seen: Seen) -> Iterator[Found]:
+    """Yield losses that compare with noise that nothing else takes, beside other noise of its shape in what is given to
+    the model."""
+    draws = [node for node in seen.graph if node.op in _NOISE and node.kind == "untracked"]
+    for target, made in _compared_with(seen, draws) if seen.is_last and len(draws) > 1 else ():
+        shape = shape_of(seen, Edge(target.id))
+        others = [node for node in draws if node is not target and shape_of(seen, Edge(node.id)) == shape]
+        put_in = next((node for node in others if any(user.id in seen.reached for user, _ in takers(seen, node))), None)
+        if put_in is not None and seen.users.get(Edge(target.id)) == [made]:
+            said = f"{where(made)} compares with noise that is drawn for it alone"
+            taken = next(user for user, _ in takers(seen, put_in) if user.id in seen.reached)
+            yield Found(
+                said, made.source, (f"{where(taken)} is given other noise of that shape",), (target.id, made.id)
+            )
+
+
+def _compared_with(seen: Seen, drawn: Sequence[Node]) -> Iterator[tuple[Node, Node]]:
+    """The losses that take the difference from one of these nodes, and that node first."""
+    for target in drawn:
+        for user in seen.users.get(Edge(target.id), ()):
+            difference = user.op in ("sub", "rsub") and ends_in_loss(seen, Edge(user.id))
+            if user.id in seen.reached and not user.order and (user.op in DIFFERENCES or difference):
+                yield target, user
+
+
+_NOISE = ("randn_like", "randn", "normal")
+
+
 # -- terms that cancel
 
 
@@ -325,5 +356,12 @@ RULES = (
         "Of the two, only the first is brought to the other: the logarithms are of the data, and not of what is made.",
         "Give what is predicted first, and then the target.",
         _turned_round,
+    ),
+    Rule(
+        "AG517",
+        "a target that is drawn by itself",
+        "Noise that is drawn for the loss alone is in nothing that the model is given: nothing but 0 can be learned.",
+        "Draw the noise once, put it into what the model is given, and compare with the same tensor.",
+        _drawn_target,
     ),
 )
