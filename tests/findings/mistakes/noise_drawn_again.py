@@ -8,6 +8,6 @@ for _ in range(3):
     clean = torch.randn(32, 2) * 0.3
     noise = torch.randn_like(clean)
     noisy = 0.8 * clean + 0.6 * noise
-    noise = torch.randn_like(clean)  # wrong
-    loss = (net(noisy) - noise).pow(2).mean()  # found: AG517
+    loss = (net(noisy) - torch.randn_like(clean)).pow(2).mean()  # wrong: AG517
+    loss = (net(noisy) - noise).pow(2).mean()  # right
     opt.zero_grad(); loss.backward(); opt.step()
