@@ -24,6 +24,8 @@ from autograph_cli.graph.ranks import Rank, alike, drawn, words as rank_words
 from autograph_cli.graph.together import Band, together
 from autograph_cli.record.run import runner, store
 
+_SPAWNED = "multiprocessing.popen_spawn_posix"
+"""The module that is imported as soon as a process is spawned."""
 LAST = "trace"
 """The name of the last trace in `trace#1`."""
 
@@ -285,6 +287,12 @@ def no_graph(trace: Trace) -> str:
     if trace.total_steps and not trace.steps:
         many = f"{trace.total_steps} step{'s' * (trace.total_steps != 1)}"
         return f"{trace.script} made {many}, numbered from 1, and none of those asked for is among them."
+    if _SPAWNED in sys.modules:
+        return (
+            f"{trace.script} built no graph in this process, and what ran in those that it spawned is not recorded: "
+            f"`autograph run --ranks N {trace.script}` calls the function of torch.multiprocessing.spawn in each of N "
+            "ranks, and records them all."
+        )
     return (
         f"{trace.script} built no graph, for no tensor required grad: make the tensors to differentiate by "
         "with requires_grad=True, such as torch.ones(3, requires_grad=True)."

@@ -12,6 +12,7 @@ from autograph_cli.findings.ways import (
     ends_in_loss,
     is_given,
     maker,
+    moves,
     plain_op,
     saved_value,
     shape_of,
@@ -173,6 +174,11 @@ def _reach(seen: Seen) -> Iterator[Found]:
     yield from _signs(seen)
 
 
+def _over_another(seen: Seen) -> Iterator[Found]:
+    yield from _over_batch(seen)
+    yield from _over_queries(seen)
+
+
 def _over_batch(seen: Seen) -> Iterator[Found]:
     for node in _forward(seen):
         dim = saved_value(node, "dim")
@@ -186,6 +192,38 @@ def _over_batch(seen: Seen) -> Iterator[Found]:
         said += ", that of the examples" if over == 0 else f", and the classes are dimension {picked}"
         remedy = f"Take it over the classes: dim={len(shape) - 1 if picked is None else picked}."
         yield Found(said, node.source, _loss_facts(seen, node), (node.id,), remedy)
+
+
+def _over_queries(seen: Seen) -> Iterator[Found]:
+    """Yield softmaxes of products of two results, as many of each, that go over the first, and weigh as if it were the
+    last."""
+    for node in _forward(seen):
+        dim, shape = saved_value(node, "dim"), shape_of(seen, node.args[0])
+        if "softmax" not in node.op or len(shape) < 3 or not dim.lstrip("-").isdigit() or shape[-1] != shape[-2]:
+            continue
+        scores = seen.graph[node.args[0].node]
+        while scores.op in _SCALED or (moves(scores) and scores.op != "transpose"):
+            scores = seen.graph[scores.args[0].node]
+        pair = [seen.behind([edge], untracked=True) for edge in scores.args] if scores.op == "bmm" else []
+        both = frozenset.intersection(*map(frozenset, pair)) if len(pair) == 2 and all(pair) else ()
+        weighed = _weighs(seen, Edge(node.id)) if both and int(dim) % len(shape) == len(shape) - 2 else None
+        if weighed is not None:
+            said = f"{where(node)} is over dimension {len(shape) - 2} of {seen.shown(node.args[0])}, and "
+            said += f"{where(weighed)} adds up over the last: the weights of one query do not sum to 1"
+            yield Found(said, node.source, (f"the scores are made by {where(scores)}",), (node.id, weighed.id),
+                        "Take it over what is weighed: dim=-1.", _QUERIES)  # fmt: skip
+
+
+def _weighs(seen: Seen, edge: Edge) -> Node | None:
+    """The product that takes weights, moved or dropped out, as its first operand; None where another use is made."""
+    users = [user for user in seen.users.get(edge, ()) if not user.order]
+    if len(users) != 1 or users[0].op == "transpose":
+        return None
+    user = users[0]
+    dropped = user.op == "mul" and any(is_given(seen, other) for other in user.args)
+    if moves(user) or dropped:
+        return _weighs(seen, Edge(user.id))
+    return user if user.op == "bmm" and user.args[0] == edge else None
 
 
 def _loss_facts(seen: Seen, node: Node) -> tuple[str, ...]:
@@ -277,6 +315,8 @@ def _is_yes_or_no(seen: Seen, edge: Edge) -> bool:
     return abs(float(values.mean) * values.count - ones) < ROUNDING * ones
 
 
+_SCALED = ("mul", "div", "masked_fill", "add")
+_QUERIES = "Queries compete for each key, so what one query takes in hangs on all the others, later ones too."
 _NLL_OF_PROBABILITIES = (
     "nll_loss takes no logarithm: given probabilities it is never below -1, and what is wrong by far costs hardly more "
     "than what is nearly right."
@@ -300,10 +340,10 @@ RULES = (
     ),
     Rule(
         "AG506",
-        "a softmax over the examples",
+        "a softmax over the examples, or the queries",
         "The examples of a batch compete with each other, and the probabilities of an example do not sum to 1.",
         "Take it over the classes: dim=-1.",
-        _over_batch,
+        _over_another,
     ),
     Rule(
         "AG507",

@@ -9,7 +9,7 @@ from autograph_cli.findings.book import at, book_of
 from autograph_cli.findings.calls import called, made_at, script_parts
 from autograph_cli.findings.numbers import value_of
 from autograph_cli.findings.records import Found, Rule, Seen
-from autograph_cli.findings.ways import PRODUCTS, behind_moves, shape_of
+from autograph_cli.findings.ways import PRODUCTS, behind_moves, shape_of, takers
 from autograph_cli.graph import Edge, Graph, Node, Source
 from autograph_cli.record.names.bindings import Binding, Script
 
@@ -48,6 +48,42 @@ def _tested_in_training(seen: Seen) -> Iterator[Found]:
             shown = ", ".join(f"{name} ({classes[name]})" for name in inside[:3])
             fact = f"{shown} {'are' if len(inside) > 1 else 'is'} in training mode, and nothing calls eval()"
             yield Found(f"{path} is tested in training mode", source, (fact,), tuple(training[n].id for n in inside))
+
+
+def _teaches_in_training(seen: Seen) -> Iterator[Found]:
+    """Yield networks that nothing trains, that go into a loss, and that are in training mode; none that is a copy of
+    one which is trained."""
+    book = book_of(seen)
+    if book is None or seen.trace.total_steps < 2:
+        return
+    classes = {call.path: call.cls for call in seen.graph.calls}
+    trained = [node for node in seen.graph if node.kind == "leaf" and node.id in seen.reached]
+    shapes, held = {node.outputs[0].type.shape for node in trained}, set(book.ledger.names(book.reached | book.in_some))
+    for path in [call.path for call in seen.graph.calls if call.parent is None]:
+        own = [node for node in seen.graph if _outermost(node, {path}) and not node.order]
+        weights = [node for node in own if node.kind in ("input", "leaf") and node.outputs[0].type.shape]
+        random = [node for node in own if node.kind == "untracked" and _trains(node, classes.get(node.module, ""))]
+        names = {seen.name(Edge(node.id)) for node in weights}
+        copied = shapes.issuperset(node.outputs[0].type.shape for node in weights)
+        if not random or not weights or copied or names & held or any(node.kind == "operation" for node in own):
+            continue
+        users = [user for user, _ in takers(seen, own[-1]) if user.id in seen.reached]
+        if users:
+            source = next((node.source for node in own if node.source is not None), None)
+            shown = ", ".join(f"{name} ({classes[name]})" for name in dict.fromkeys(node.module for node in random))
+            said = f"{path}, which is not trained and whose result goes into the loss, is in training mode"
+            facts = (f"{shown} does in training mode what it does not in evaluation",)
+            yield Found(said, source, facts, (random[0].id, users[0].id), _STILL, _NOISY)
+            return
+
+
+_STILL = "Call eval() of it, once, where it is made, and again after each train() of a model that it is a part of."
+_NOISY = "What it makes is not what it has learned: dropout throws a part away, and batch norm goes by the batch alone."
+
+
+def _in_training_mode(seen: Seen) -> Iterator[Found]:
+    found = list(_tested_in_training(seen))
+    yield from found or (_teaches_in_training(seen) if seen.is_last else ())
 
 
 def _judged(seen: Seen, outer: set[str]) -> set[str]:
@@ -322,7 +358,7 @@ RULES = (
         "a model is tested in training mode",
         "Dropout goes on throwing numbers away, and batch norm goes on counting, so the test is of another model.",
         "Call eval() before the test and train() after it.",
-        _tested_in_training,
+        _in_training_mode,
     ),
     Rule(
         "AG602",

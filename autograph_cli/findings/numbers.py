@@ -291,6 +291,13 @@ def _birth(seen: Seen, node: Node, kind: str, placed: set[int], hidden: bool) ->
 
 def _too_few(seen: Seen, node: Node) -> str:
     """Return what to do where an operation is NaN for it has too few numbers to go over; empty where it has some."""
+    ignored, targets = dict(node.plain).get("ignore_index"), value_of(seen, node.args[-1]) if node.args else None
+    if (
+        ignored
+        and targets
+        and {targets.low, targets.high, *" ".join(targets.whole).strip("[]").split(", ")} <= {ignored, ""}
+    ):
+        return _PASSED_OVER.format(ignored)
     sizes = [prod(seen.graph[edge.node].outputs[edge.nr].type.shape) for edge in (*node.args[:1], Edge(node.id))]
     if len(sizes) < 2 or sizes[0] > sizes[1] or node.op not in (*_SPREADS, "mean"):
         return ""
@@ -461,6 +468,7 @@ SMALLER_RATE = (
 _SPREADS = ("std", "var", "std_mean", "var_mean")
 _ALONE = "Pass unbiased=False, or leave it out where there is one number: the deviation is divided by n - 1."
 _NONE = "It is given no numbers, and divides by how many there are: leave it out where there are none."
+_PASSED_OVER = "All its targets are {}, which it passes over: leave the batch out, or let it keep some of its targets."
 _UNPICKED = "Let the loss pick nothing that is masked, or mask with a large finite number, such as -1e9."
 _WHERE_MADE = "What is given from outside, such as data, is to be looked at where it is made."
 _UNTRAINED = "Use other initial values, of the bias first, or an activation with a slope everywhere."

@@ -7,14 +7,15 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-from autograph_cli.findings.book import book_of
+from autograph_cli.findings.book import book_of, lines_that
 from autograph_cli.findings.calls import called
 from autograph_cli.findings.modes import stopped_one_by_one
-from autograph_cli.findings.numbers import value_of
+from autograph_cli.findings.numbers import value_of, zeros_in
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
-from autograph_cli.findings.ways import behind_moves, maker, saved_value, span
+from autograph_cli.findings.ways import behind_moves, maker, saved_value, shape_of, span
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED
+from autograph_cli.graph.records import Exact
 from autograph_cli.record.names.bindings import Script
 
 _DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
@@ -157,9 +158,9 @@ def _in_evaluation(seen: Seen) -> Iterator[Found]:
 
 
 def _still_counting(seen: Seen) -> Iterator[Found]:
-    """Batch norms whose weights are frozen, and whose statistics are not, in a script that has a use for these."""
-    evaluation = _evaluates(seen.scripts) if seen.is_last else None
-    if evaluation is None or not seen.graph.passes or seen.trace.total_steps < 2:
+    """Batch norms whose weights are frozen, and whose statistics are not, where these or parts beside are in use."""
+    evaluation = _evaluates(seen.scripts)
+    if not seen.is_last or not seen.graph.passes or seen.trace.total_steps < 2:
         return
     found = [
         node
@@ -167,12 +168,27 @@ def _still_counting(seen: Seen) -> Iterator[Found]:
         if node.op == _NORM and len(node.args) > 4 and saved_value(node, "training") == "True"
         if all(_is_frozen(seen, node.args[position], node) for position in (1, 2))
     ]
+    if evaluation is None:
+        found = [node for node in found if _is_part(seen, node)]
     if found:
         names = list(dict.fromkeys(node.module for node in found))
         said = f"{', '.join(names[:LISTED])} is frozen, and goes on counting its mean and variance"
         facts = [f"{seen.name(node.args[1])} requires no gradient" for node in found[:LISTED]]
-        facts.append(f"{line_of(evaluation)} calls eval, and it is in training mode here: {evaluation.text}")
+        if evaluation is not None:
+            facts.append(f"{line_of(evaluation)} calls eval, and it is in training mode here: {evaluation.text}")
         yield Found(said, found[0].source, tuple(dict.fromkeys(facts)), tuple(node.id for node in found))
+
+
+def _is_part(seen: Seen, node: Node) -> bool:
+    """Return whether other parts of the same model are trained, and none that a frozen copy follows, or that is frozen
+    by turns."""
+    book, root, tail = book_of(seen), node.module.partition(".")[0], node.module.rpartition(".")[2]
+    shape = shape_of(seen, node.args[1])
+    trained = [leaf for leaf in seen.graph if leaf.kind == "leaf" and leaf.id in seen.reached]
+    beside = [leaf for leaf in trained if leaf.module.partition(".")[0] == root]
+    twins = [leaf for leaf in beside if leaf.module.rpartition(".")[2] == tail and leaf.outputs[0].type.shape == shape]
+    turns = {known.name for known in book.ledger.parameters} if book else {seen.name(node.args[1])}
+    return bool(beside) and not twins and seen.name(node.args[1]) not in turns
 
 
 def _is_frozen(seen: Seen, edge: Edge, node: Node) -> bool:
@@ -198,6 +214,42 @@ def _same_numbers(seen: Seen) -> Iterator[Found]:
             yield Found(
                 said, _source(file, script, line), (f"{loaders[0][0]}:{loaders[0][2].lineno} has several workers",)
             )
+
+
+def _drawn_alike(seen: Seen) -> Iterator[Found]:
+    """Dropout that leaves out the same numbers in the first and in the last step, so many that it is no chance."""
+    first = Seen(seen.trace, seen.of_kind[0], seen.scripts)
+    before, now = (dict(_masks(each)) for each in (first, seen)) if seen.is_last else ({}, {})
+    alike = [user for user in now if now[user] == before.get(user)] if first.step is not seen.step else []
+    if alike:
+        lines = lines_that(seen, _SEEDS.search)
+        said = f"dropout at {line_of(alike[0])} leaves out the same numbers in each step"
+        fact = f"its mask in step {seen.step.nth} is that of step {first.step.nth}"
+        facts = (fact, *(f"{line_of(line)} seeds: {line.text}" for line in lines[:LISTED]))
+        yield Found(said, alike[0], facts, (), _SEED_ONCE, _NO_CHANCE)
+
+
+def _masks(seen: Seen) -> Iterator[tuple[Source, Exact]]:
+    """The numbers that dropout multiplies by, where they are many and not all the same, by the line of this."""
+    for node in seen.graph:
+        mask = node.measured.exact[0] if node.op == "bernoulli" and node.measured and node.measured.exact else None
+        users = seen.users.get(Edge(node.id), ())
+        if mask is not None and mask.count >= _MANY and 0 < zeros_in(value_of(seen, Edge(node.id))) < mask.count:
+            yield from ((user.source, mask) for user in users if user.source is not None)
+
+
+_MANY = 64
+"""The numbers of a mask that two steps do not draw alike by chance."""
+_SEEDS = re.compile(r"\b(manual_seed|set_rng_state|seed_everything)\(")
+_SEED_ONCE = "Seed once, before the loop, and not in each turn."
+_NO_CHANCE = (
+    "What is left out is to change from step to step: here some weights are never trained, and all depend on few."
+)
+
+
+def _same_draws(seen: Seen) -> Iterator[Found]:
+    yield from _same_numbers(seen)
+    yield from _drawn_alike(seen)
 
 
 def _workers(call: ast.Call) -> bool:
@@ -263,10 +315,10 @@ RULES = (
     ),
     Rule(
         "AG607",
-        "workers draw the same numbers",
+        "the same numbers are drawn again",
         "Each worker of a DataLoader is a copy of the process: PyTorch seeds torch, random and NumPy's global "
         "generator in each, and no other.",
         "Make the generator in the worker, from torch.initial_seed(), or draw with torch or NumPy's global functions.",
-        _same_numbers,
+        _same_draws,
     ),
 )

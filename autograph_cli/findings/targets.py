@@ -153,14 +153,15 @@ def _product(seen: Seen, start: Node) -> Node | None:
 
 def _is_compared(seen: Seen, difference: Node, value: Edge) -> bool:
     """Return whether a loss is a function of the difference itself, or of the value and data."""
+    given = [user for user in seen.users.get(value, ()) if any(is_given(seen, edge) for edge in user.args)]
+    alike = [user for user in given if user.op in ("sub", "rsub") and set(user.args) == set(difference.args)]
     squared = [
         user
-        for user in seen.users.get(Edge(difference.id), ())
+        for node in (difference, *alike)
+        for user in seen.users.get(Edge(node.id), ())
         if user.op in _SQUARES or (user.op == "mul" and len(set(user.args)) == 1)
     ]
-    return bool(squared) or any(
-        user.op in DIFFERENCES and any(is_given(seen, edge) for edge in user.args) for user in seen.users.get(value, ())
-    )
+    return bool(squared) or any(user.op in DIFFERENCES for user in given)
 
 
 def _turned_round(seen: Seen) -> Iterator[Found]:
@@ -172,6 +173,37 @@ def _turned_round(seen: Seen) -> Iterator[Found]:
                 said = f"{where(node)} is given {seen.shown(predicted)} as what is predicted, and the result of "
                 said += f"{where(seen.graph[behind_moves(seen, target).node])} as the target"
                 yield Found(said, node.source, (), (node.id,))
+
+
+# -- targets that are drawn
+
+
+def _drawn_target(seen: Seen) -> Iterator[Found]:
+    """Yield losses that compare with noise that nothing else takes, beside other noise of its shape in what is given to
+    the model."""
+    draws = [node for node in seen.graph if node.op in _NOISE and node.kind == "untracked"]
+    for target, made in _compared_with(seen, draws) if seen.is_last and len(draws) > 1 else ():
+        shape = shape_of(seen, Edge(target.id))
+        others = [node for node in draws if node is not target and shape_of(seen, Edge(node.id)) == shape]
+        put_in = next((node for node in others if any(user.id in seen.reached for user, _ in takers(seen, node))), None)
+        if put_in is not None and seen.users.get(Edge(target.id)) == [made]:
+            said = f"{where(made)} compares with noise that is drawn for it alone"
+            taken = next(user for user, _ in takers(seen, put_in) if user.id in seen.reached)
+            yield Found(
+                said, made.source, (f"{where(taken)} is given other noise of that shape",), (target.id, made.id)
+            )
+
+
+def _compared_with(seen: Seen, drawn: Sequence[Node]) -> Iterator[tuple[Node, Node]]:
+    """The losses that take the difference from one of these nodes, and that node first."""
+    for target in drawn:
+        for user in seen.users.get(Edge(target.id), ()):
+            difference = user.op in ("sub", "rsub") and ends_in_loss(seen, Edge(user.id))
+            if user.id in seen.reached and not user.order and (user.op in DIFFERENCES or difference):
+                yield target, user
+
+
+_NOISE = ("randn_like", "randn", "normal")
 
 
 # -- terms that cancel
@@ -324,5 +356,12 @@ RULES = (
         "Of the two, only the first is brought to the other: the logarithms are of the data, and not of what is made.",
         "Give what is predicted first, and then the target.",
         _turned_round,
+    ),
+    Rule(
+        "AG517",
+        "a target that is drawn by itself",
+        "Noise that is drawn for the loss alone is in nothing that the model is given: nothing but 0 can be learned.",
+        "Draw the noise once, put it into what the model is given, and compare with the same tensor.",
+        _drawn_target,
     ),
 )

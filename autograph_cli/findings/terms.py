@@ -103,8 +103,17 @@ def _constant_part(seen: Seen) -> Iterator[Found]:
                 "What is computed under no_grad has no history: this term trains nothing.",
             )  # fmt: skip
             continue
+        compared = next((node for node in nodes if _compares(seen, node)), None)
+        if compared is not None and compared.source not in told:
+            told.add(compared.source)
+            yield Found(
+                f"a term of the loss is computed from the whole numbers that {where(compared)} makes: it adds nothing "
+                "to the gradient",
+                compared.source, facts, (term.id, compared.id), _SOFT, _NO_SLOPE,
+            )  # fmt: skip
+            continue
         # What a derivative made is another matter.
-        lines = {node.source for node in nodes if node.kind == "untracked" and shape_of(seen, Edge(node.id))}
+        lines = {node.source for node in nodes if node.kind == "untracked" and _is_of_weights(seen, node)}
         for source in lines - {None, term.source} if all(node.op != "grad" for node in nodes) else ():
             taken = _taken_off(seen, source)
             if taken and source not in told:
@@ -116,6 +125,27 @@ def _constant_part(seen: Seen) -> Iterator[Found]:
                     (term.id,), "Leave .data and detach out of what is to be learned from.",
                     "What was taken off has no history: this term trains nothing.",
                 )  # fmt: skip
+
+
+def _compares(seen: Seen, node: Node) -> bool:
+    """Return whether an operation compares, or picks by, numbers that hang on what another way brings a gradient to."""
+    given = [node.args[position] for position in node.cut] if node.op in _WHOLE else []
+    return bool(given) and not seen.reached.isdisjoint(seen.behind(given))
+
+
+_WHOLE = ("gt", "ge", "lt", "le", "eq", "ne", "argmax", "argmin")
+_NO_SLOPE = "Whole numbers have no gradient: this term trains nothing."
+_SOFT = "Compute it from the numbers that were compared: probabilities instead of what is above a threshold."
+
+
+def _is_of_weights(seen: Seen, node: Node) -> bool:
+    """Return whether a node makes more than one number, or one of a tensor without a name that is like a trained leaf,
+    as `.data` of it is."""
+    if shape_of(seen, Edge(node.id)):
+        return True
+    inputs = [edge for edge in node.args if seen.graph[edge.node].kind == "input" and seen.name(edge)[0] == "%"]
+    leaves = [Edge(number) for number in seen.reached if seen.graph[number].kind == "leaf"]
+    return bool({shape_of(seen, edge) for edge in inputs} & {shape_of(seen, leaf) for leaf in leaves} - {()})
 
 
 def _unrecorded(seen: Seen, nodes: Sequence[Node]) -> Source | None:

@@ -36,6 +36,7 @@ def _holds_others(seen: Seen) -> Iterator[Found]:
         # A leaf that is made in each turn is nothing to be learned.
         calls = Counter(number for each in book.backward for number in book.given(each))
         others = frozenset(number for number in book.reached - stepped if calls[number] >= OFTEN)
+        others = others or frozenset(n for n in book.reached if (module := book.module(n)) and module.copied)
         if not others:
             continue
         yield _others(book, number, known, steps, others)
@@ -100,7 +101,8 @@ def _others(book: Book, number: int, known: Optimizer, steps: list[Happening], o
     held, name = book.held[number], book.optimizer(number)
     facts = [
         f"{name} holds {book.shown(held)}, none of which ever had a gradient in {len(steps)} steps",
-        f"backward{at(book.backward[0].source)} gives gradients to {book.shown(others)}, which no optimizer holds",
+        f"backward{at(book.backward[0].source)} gives gradients to {book.shown(others)}, which "
+        + ("another optimizer holds" if others & book.in_some else "no optimizer holds"),
     ]
     names = tuple(book.ledger.names(held))
     if all(each.frozen == each.given for each in steps):
@@ -193,6 +195,32 @@ def _schedules_another(seen: Seen) -> Iterator[Found]:
                 each.source,
                 (f"the optimizer that steps is made{at(theirs.source)} and holds the same parameters",),
             )
+
+
+def _schedules_too_early(seen: Seen) -> Iterator[Found]:
+    """A scheduler that steps before the first step, and so on in turn: the first learning rate is never used."""
+    book = book_of(seen)
+    for number in range(len(book.ledger.optimizers)) if book else ():
+        assert book is not None
+        calls = [each for each in book.of("schedule") if each.optimizer == number and not each.words]
+        steps = book.steps_of(number)
+        if len(calls) < OFTEN or not steps or not book.backward or len({each.source for each in calls}) > 1:
+            continue
+        if calls[0].at < min(book.backward[0].at, steps[0].at) and calls[1].at > steps[0].at:
+            said = f"the scheduler{at(calls[0].source)} steps before {book.optimizer(number)} does{at(steps[0].source)}"
+            yield Found(
+                f"{said}: the first learning rate is never used", calls[0].source,
+                (f"the first step is taken with {steps[0].rate:g}",), remedy=_AFTER, reason=_SKIPPED,
+            )  # fmt: skip
+
+
+_AFTER = "Call the scheduler's step at the end of the turn, after optimizer.step()."
+_SKIPPED = "A scheduler sets the learning rate of the next turn, and the first is set when it is made."
+
+
+def _schedules_wrongly(seen: Seen) -> Iterator[Found]:
+    yield from _schedules_another(seen)
+    yield from _schedules_too_early(seen)
 
 
 def _moved_by_several(seen: Seen) -> Iterator[Found]:
@@ -310,10 +338,10 @@ RULES = (
     ),
     Rule(
         "AG808",
-        "a scheduler of another optimizer",
+        "a scheduler of another optimizer, or too early",
         "A scheduler changes the groups of the one optimizer that it was made with.",
         "Make the scheduler after the optimizer, and with the one that steps.",
-        _schedules_another,
+        _schedules_wrongly,
         ledger=True,
     ),
     Rule(

@@ -244,7 +244,26 @@ _STEADY = 8
 """The backward calls that must have lost their gradients where their step may come much later."""
 
 
+def _idle(seen: Seen) -> Iterator[Found]:
+    """A group of an optimizer that gets gradients, and whose learning rate is 0 in all of its steps."""
+    book = book_of(seen)
+    for number, known in enumerate(book.ledger.optimizers) if book else ():
+        assert book is not None
+        steps = [each for each in book.ledger.heard if each.kind == "step" and each.optimizer == number]
+        idle = frozenset.intersection(*(book.sets[each.idle] & book.ready(each) for each in steps)) if steps else ()
+        still = [n for n in idle if not book.ledger.parameters[n].written]
+        if still and len(steps) > OFTEN and any(each.moved for each in steps):
+            name, each = book.optimizer(number), "s" * (len(still) == 1)
+            yield Found(
+                f"{name}, made{at(known.source)}, has a group whose learning rate is 0: {book.shown(still)} get{each} "
+                f"gradients, and never change{each}",
+                known.source, (f"{name}.step(){at(steps[-1].source)} changes the others",),
+                remedy="Give the group a learning rate, or freeze what is to stay: requires_grad_(False).",
+            )  # fmt: skip
+
+
 def _moves_nothing(seen: Seen) -> Iterator[Found]:
+    yield from _idle(seen)
     book = book_of(seen)
     for number, known in enumerate(book.ledger.optimizers) if book else ():
         assert book is not None

@@ -140,6 +140,8 @@ class Happening(Record, frozen=True):
     model was given."""
     rate: float = 0.0
     """The highest learning rate of the step."""
+    idle: int = 0
+    """The set of parameters in groups whose learning rate is 0 (of a step)."""
     number: int = -1
     """The number of the backward call among those of the run."""
     kept: bool = False
@@ -196,7 +198,7 @@ class Ledger(Record, frozen=True):
             return "names a parameter that is not there"
         named = [each.holds for each in self.optimizers]
         for each in self.heard:
-            named += (each.given, each.ready, each.zero, each.gone, each.moved, each.frozen)
+            named += (each.given, each.ready, each.zero, each.gone, each.moved, each.frozen, each.idle)
             if each.optimizer is not None and not 0 <= each.optimizer < len(self.optimizers):
                 return "names an optimizer that is not there"
         if any(not 0 <= number < sets for number in named):

@@ -24,7 +24,7 @@ from autograph_cli.record.log.ledger_hearing import Hearing
 from autograph_cli.record.log.ledger_hooks import Hooks, modules_in, product, rounded
 from autograph_cli.record.log.ledger_keepers import Keepers, Line
 from autograph_cli.record.log.ledger_parameters import Parameters, options_of
-from autograph_cli.record.names.source_locations import Site, script_frames, site_of
+from autograph_cli.record.names.source_locations import Site, maker_of, script_frames, site_of
 from autograph_cli.record.names.variables import attributes_of, variables_of
 
 WHOLE = 16
@@ -217,13 +217,16 @@ class Books:
         self.parameters.mark_written(moved)
         frozen = [n for n in held if (x := self.parameters.tensor(n)) is not None and not x.requires_grad]
         rates = [self.parameters.plain(group.get("lr")) for group in optimizer.param_groups]
+        idle = [
+            x for group, rate in zip(optimizer.param_groups, rates, strict=True) if rate == 0 for x in group["params"]
+        ]
         ready, set_of = step.ready, self.parameters.set_of
         if closure and not ready:
             ready = set_of(self.parameters.ready(held) or moved)
         at = self._tick() if closure else step.at
         self._note(
             "step", step.site, at, optimizer=index, given=set_of(held), ready=ready, moved=set_of(moved),
-            frozen=set_of(frozen), norm=norm, closure=closure,
+            frozen=set_of(frozen), norm=norm, closure=closure, idle=set_of(map(self.parameters.number_of, idle)),
             rate=rounded(max((rate for rate in rates if rate is not None), default=-1.0)),
         )  # fmt: skip
         if not ready:
@@ -299,7 +302,7 @@ class Books:
         self._built(args[0], copied=True)
 
     def _built(self, module: Any, *, copied: bool) -> None:
-        self.parameters.built(module, self._tick(), site_of(_caller()), copied=copied)
+        self.parameters.built(module, self._tick(), site_of(maker_of(_caller(), module)), copied=copied)
 
     def _mode(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         on = (*args[1:], *kwargs.values(), True)[0]

@@ -51,7 +51,7 @@ class Parameters:
         self._modules: list[_Module] = []
         self._owners: dict[int, int] = {}
         """The position of the module in which each parameter, by number, is registered."""
-        self._listed: dict[int, str] = {}
+        self._listed: dict[int, tuple[str, int]] = {}
         """The places of modules that others keep in plain containers."""
         self._flagged: set[int] = set()
         """The modules with a `requires_grad` of their own that is false."""
@@ -237,9 +237,10 @@ class Parameters:
         kept = sorted({*self._owners.values(), *self._listed, *self._flagged, *wrappers})
         index = {position: number for number, position in enumerate(kept)}
         modules = [
-            Module(m.cls, m.at, line(m.site), m.copied, self._listed.get(position, ""), position in self._flagged)
+            Module(m.cls, m.at, line(m.site), m.copied, listed, position in self._flagged)
             for position in kept
-            for m in [self._modules[position]]
+            for listed, whole in [self._listed.get(position, ("", position))]
+            for m in [self._modules[whole]]
         ]
         parameters = [
             Parameter(
@@ -258,11 +259,12 @@ def _sample(numbers: Any) -> Any:
     return None if numbers is None else numbers[:: max(1, -(-numbers.size // SAMPLE))].copy()
 
 
-def _listed(living: list[tuple[int, Any]]) -> dict[int, str]:
-    """The modules that others keep in plain lists, tuples and dicts, by position, with the attribute."""
+def _listed(living: list[tuple[int, Any]]) -> dict[int, tuple[str, int]]:
+    """The modules that others keep in plain lists, tuples and dicts, and their parts, by position: the attribute, and
+    the one in the list."""
     positions: Mapping[int, int] = {id(module): position for position, module in living}
     inside = {id(part) for _, module in living for part in module.__dict__.get("_modules", {}).values()}
-    found: dict[int, str] = {}
+    found: dict[int, tuple[str, int]] = {}
     for _, module in living:
         for name, value in list(module.__dict__.items()):
             if name[0] == "_" or type(value) not in (list, tuple, dict):
@@ -270,7 +272,7 @@ def _listed(living: list[tuple[int, Any]]) -> dict[int, str]:
             for item in value.values() if type(value) is dict else value:
                 for _, part in parts(item) if id(item) in positions and id(item) not in inside else ():
                     if id(part) in positions:
-                        found[positions[id(part)]] = f"{type(module).__name__}.{name}"
+                        found[positions[id(part)]] = f"{type(module).__name__}.{name}", positions[id(item)]
     return found
 
 

@@ -93,6 +93,17 @@ def site_of(frame: FrameType | None, outside: Site | None = None) -> Site | None
     return None
 
 
+def maker_of(frame: FrameType | None, made: object) -> FrameType | None:
+    """The frame that makes an object: the first that is outside of its own `__init__`."""
+    found = frame
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "__init__" and code.co_argcount and frame.f_locals.get(code.co_varnames[0]) is made:
+            found = frame.f_back
+        frame = frame.f_back
+    return found
+
+
 def callers_of(frame: FrameType | None) -> tuple[Site, ...]:
     """The innermost position in the user's code, from this frame on, and that of its caller, as far as there are; where
     the innermost one is of an installed package, that of the script as well."""
