@@ -14,7 +14,7 @@ from autograph_cli.export.layout.direction import DOWN
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.orders import extent, moved, upwards
 from autograph_cli.export.layout.paper import on_paper
-from autograph_cli.export.layout.placed import HEAD, Line, Placed, Rectangle
+from autograph_cli.export.layout.placed import HEAD, Line, Placed, Plate, Rectangle
 from autograph_cli.export.scene.records import Arrow, Scene
 from autograph_cli.export.style import EDGE, SLANT, label_width
 
@@ -47,7 +47,9 @@ def bent(scene: Scene, *, quick: bool = False) -> Placed | None:
         return None
     positions = tuple([spots[box.id] for box in scene.boxes])
     ways = tuple([lines[id(arrow)] for arrow in scene.arrows])
-    return on_paper(scene, positions, ways, (), (*left.plates, *right.plates), DOWN)
+    before = {plate.frame.id for plate in left.plates}
+    plates = [_second_part(plate) if plate.frame.id in before else plate for plate in right.plates]
+    return on_paper(scene, positions, ways, (), (*left.plates, *plates), DOWN)
 
 
 def in_turn(scene: Scene) -> Iterator[tuple[str, list[str]]]:
@@ -108,6 +110,11 @@ def _half(scene: Scene, first: set[str], *, quick: bool, second: bool = False) -
     arrows = tuple([arrow for arrow in scene.arrows if arrow.tail in here and arrow.head in here])
     alone = replace(scene, title="", boxes=boxes, arrows=arrows, frames=frames, legend=(), notes=())
     return upwards(alone, quick=quick) if second else lay_out(alone, quick=quick)
+
+
+def _second_part(plate: Plate) -> Plate:
+    """A part of a frame with an id of its own, since formats draw what has one id once."""
+    return replace(plate, frame=replace(plate.frame, id=f"{plate.frame.id}.1"))
 
 
 def _spots(half: Placed) -> Spots:
