@@ -14,6 +14,8 @@ from typing import Any
 _TOLD = ("SIGALRM", "SIGVTALRM", "SIGPROF", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD")
 """Signals of timers, persons and other processes; all others tell of an error of this thread."""
 _TOLD_NUMBERS = frozenset(number for name in _TOLD if (number := getattr(signal, name, None)) is not None)
+_AS_BEFORE = {getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGCHLD")}
+"""Signals that end the process on purpose, and that whose ignoring would take the ends of child processes away."""
 
 
 @contextlib.contextmanager
@@ -42,8 +44,8 @@ def retire(before: dict[int, Any]) -> None:
     for number, handler in before.items():
         now = signal.getsignal(number)
         if isinstance(now, (FunctionType, MethodType)) and now is not handler:
-            ends = number in (signal.SIGINT, signal.SIGTERM) or handler is not signal.SIG_DFL
-            signal.signal(number, handler if ends else signal.SIG_IGN)
+            back = number in _AS_BEFORE or handler is not signal.SIG_DFL
+            signal.signal(number, handler if back else signal.SIG_IGN)
             atexit.register(signal.signal, number, now)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import signal
 import sys
 from pathlib import Path
@@ -93,3 +94,15 @@ def test_a_handler_is_not_called_once_the_script_is_over(tmp_path: Path) -> None
     finally:
         atexit.unregister(signal.signal)
         signal.signal(signal.SIGUSR1, before)
+
+
+def test_children_are_waited_for_after_a_script_that_heard_of_their_ends(tmp_path: Path) -> None:
+    script, before = tmp_path / "script.py", signal.getsignal(signal.SIGCHLD)
+    script.write_text("import signal\ndef ended(*_): pass\nsignal.signal(signal.SIGCHLD, ended)\n")
+    try:
+        record(Target.of(str(script)))
+        child = os.spawnl(os.P_NOWAIT, sys.executable, "python", "-c", "")
+        assert os.waitpid(child, 0) == (child, 0)
+    finally:
+        atexit.unregister(signal.signal)
+        signal.signal(signal.SIGCHLD, before)
