@@ -129,7 +129,7 @@ def callers_of(frame: FrameType | None) -> tuple[Site, ...]:
 
 def shown_of(sites: tuple[Site, ...]) -> Site | None:
     """Return the position of `callers_of` that is shown: the script's, if it has one."""
-    return next((sites[n] for n in (2, 0) if n < len(sites)), None)
+    return sites[2 * (len(sites) > 2)] if sites else None
 
 
 def is_of_script(frame: FrameType) -> bool:

@@ -18,7 +18,7 @@ from autograph_cli.record.run.runner import Target, record
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="there is no such signal")
 X = torch.ones(2, requires_grad=True)
-EVERY = 61
+EVERY = 17
 """Each so-many-th position at which Python may run a handler."""
 
 
