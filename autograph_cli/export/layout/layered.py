@@ -26,15 +26,7 @@ from autograph_cli.export.layout.placed import Line, Placed, Plate, Point, Recta
 from autograph_cli.export.layout.routes import joined
 from autograph_cli.export.layout.sliding import near, slid
 from autograph_cli.export.scene.records import Band, Box, Scene
-from autograph_cli.export.style import (
-    BAND,
-    EDGE_OF_PAPER,
-    SLANT,
-    SMALL,
-    TITLE,
-    box_size,
-    text_width,
-)
+from autograph_cli.export.style import BAND, EDGE_OF_PAPER, SLANT, SMALL, TITLE, box_size, text_width
 
 TRIED = 60
 """Boxes up to which several plans are tried where wires cross: as many as a picture has that fits a page."""
@@ -108,12 +100,12 @@ def _planned(scene: Scene, *, quick: bool) -> tuple[Plan, int]:
 def _arranged(scene: Scene, plan: Plan, way: Direction) -> dict[int, Arranged]:
     """Arrange each level, the innermost first: the inside of each frame, and at -1 the whole picture."""
     shapes = [Shape(*way.turned(*size_of(box)), box.style == "leaf") for box in scene.boxes]
-    least = {band.number: _least(band) for band in scene.bands} if way.right else {}
+    least = {band.number: least_width(band) for band in scene.bands} if way.right else {}
     arranged: dict[int, Arranged] = {}
     for level in reversed(plan.levels):
         frame = scene.frames[level.frame] if level.frame >= 0 else None
         its = _shapes(level, shapes, arranged)
-        arranged[level.frame] = arrange(level, its, _bands(scene, level), frame, scene.data, way, least)
+        arranged[level.frame] = arrange(level, its, plan.bands(level), frame, scene.data, way, least)
     return arranged
 
 
@@ -132,8 +124,8 @@ def _bounds(arranged: Mapping[int, Arranged], way: Direction) -> tuple[tuple[flo
     return tuple((start + EDGE_OF_PAPER, end + EDGE_OF_PAPER) for start, end in bounds) if way.right else bounds
 
 
-def _least(band: Band) -> float:
-    """The least width of a band that is as high as the picture."""
+def least_width(band: Band) -> float:
+    """The least width of a band that stands beside others."""
     return max(text_width(band.title) * BAND, *(text_width(line) * TITLE for line in band.beside), 0.0) + 2 * PAD
 
 
@@ -172,16 +164,6 @@ def _shapes(level: Level, shapes: Sequence[Shape], arranged: Mapping[int, Arrang
         for box, frame in zip(level.boxes, level.frames, strict=True)
     ]
     return items + [Shape(0.0, 0.0)] * len(level.ports)
-
-
-def _bands(scene: Scene, level: Level) -> list[int]:
-    """The band of each item of the whole picture."""
-    if not scene.bands or level.frame >= 0:
-        return []
-    return [
-        scene.boxes[box].band if box >= 0 else scene.frames[frame].band
-        for box, frame in zip(level.boxes, level.frames, strict=True)
-    ]
 
 
 def _corners(scene: Scene, plan: Plan, arranged: Mapping[int, Arranged], way: Direction) -> dict[int, Point]:
