@@ -17,6 +17,7 @@ from autograph_cli.export.formats.svg import FONTS, to_svg
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.options import READABLE
 from autograph_cli.export.pipeline import LARGEST
+from autograph_cli.export.ranks import groups, in_turn
 from autograph_cli.export.scene.building import band_title, build
 from autograph_cli.export.scene.labels import short
 from autograph_cli.export.scene.modules import framed
@@ -273,31 +274,26 @@ class _Union:
         for tail, head in self.edges:
             near |= {tail, head} if tail in self.style or head in self.style else set()
         level = self._levels(near)
-        top = list(range(len(self.nodes)))
-        for tail, head in self.edges:
-            if tail in near or head in near or level[tail] != level[head]:
-                continue
-            if self.nodes[tail].order == self.nodes[head].order:
-                one, other = _find(top, tail), _find(top, head)
-                top[max(one, other)] = min(one, other)
-        return {number: (_find(top, number), level[number]) for number in range(len(top)) if number not in near}
+        alike = [
+            (tail, head)
+            for tail, head in self.edges
+            if tail not in near and head not in near and level[tail] == level[head]
+            if self.nodes[tail].order == self.nodes[head].order
+        ]
+        first = enumerate(groups(len(self.nodes), alike))
+        return {number: (its, level[number]) for number, its in first if number not in near}
 
     def _levels(self, near: set[int]) -> list[int]:
         """For each node a number that rises along the edges, by one after what is `near` and into another order."""
         following: dict[int, list[int]] = defaultdict(list)
-        waiting = [0] * len(self.nodes)
         for tail, head in self.edges:
             following[tail].append(head)
-            waiting[head] += 1
-        ready = [number for number, count in enumerate(waiting) if count == 0]
         level = [0] * len(self.nodes)
-        for number in ready:  # grows while it is walked
+        order = in_turn(len(self.nodes), self.edges, int)
+        for number in order:
             for head in following[number]:
                 level[head] = max(level[head], level[number] + self._crosses(number, head, near))
-                waiting[head] -= 1
-                if waiting[head] == 0:
-                    ready.append(head)
-        for number in reversed(ready):  # a leaf belongs to where it is first used
+        for number in reversed(order):  # a leaf belongs to where it is first used
             heads = following[number]
             if heads and number not in near:
                 level[number] = min(level[head] - self._crosses(number, head, near) for head in heads)
@@ -305,13 +301,6 @@ class _Union:
 
     def _crosses(self, tail: int, head: int, near: set[int]) -> bool:
         return tail in near or self.nodes[tail].order != self.nodes[head].order
-
-
-def _find(top: list[int], number: int) -> int:
-    while top[number] != number:
-        top[number] = top[top[number]]
-        number = top[number]
-    return number
 
 
 def _given(node: Node) -> list[Edge]:

@@ -96,8 +96,7 @@ class RenderOptions(Struct, frozen=True, kw_only=True):
     """A page of all views runs down."""
     columns: Annotated[bool, Flag("Break a long picture into columns or rows, like text.")] = True
     flow: Annotated[
-        str,
-        Flag("--double-backward as the gradient graph of each order, or as the data flow that computed it.", FLOWS),
+        str, Flag("--double-backward as the gradient graph of each order, or as the data flow that computed it.", FLOWS)
     ] = FLOWS[0]
     """A page has both, and begins with this one."""
     marks: Annotated[bool, Flag("Mark in red where a gradient is cut, does not arrive, or is NaN.")] = True

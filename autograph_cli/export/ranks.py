@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import Any
 
 SWEEPS = 6
 TALL = 90.0
@@ -47,6 +49,32 @@ def heights(count: int, edges: Sequence[Edge]) -> list[int]:
     return height
 
 
+def acyclic(count: int, edges: Sequence[Edge]) -> bool:
+    """Return whether no way along edges leads back to where it began."""
+    height = heights(count, edges)
+    return all(height[tail] > height[head] for tail, head in edges)
+
+
+def in_turn(count: int, edges: Iterable[Edge], rank: Callable[[int], Any]) -> list[int]:
+    """The nodes 0 to `count`, each after all from which edges lead to it, and of those that can come next that of the
+    least rank. Nodes that lead to one another are left out."""
+    ahead: list[list[int]] = [[] for _ in range(count)]
+    waiting = [0] * count
+    for tail, head in edges:
+        ahead[tail].append(head)
+        waiting[head] += 1
+    ready = [(rank(number), number) for number in range(count) if not waiting[number]]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        order.append(heapq.heappop(ready)[1])
+        for head in ahead[order[-1]]:
+            waiting[head] -= 1
+            if not waiting[head]:
+                heapq.heappush(ready, (rank(head), head))
+    return order
+
+
 def _shorten(row: list[int], edges: Sequence[Edge], root_below: bool, still: Container[int] = ()) -> None:
     """Move each box that does not stand `still`, within what its edges allow, to the side where it has more of them."""
     above: list[list[int]] = [[] for _ in row]
@@ -79,7 +107,7 @@ def _together(row: list[int], edges: Sequence[Edge], far: Sequence[Edge]) -> Non
     Alone, none of them could move: each would draw out the edge to the others. The `far` edges lead into other bands.
     """
     for _ in range(SWEEPS):
-        group = _groups(row, edges)
+        group = groups(len(row), [(tail, head) for tail, head in edges if row[head] == row[tail] + 1])
         slack: dict[int, list[int]] = {}
         pull = Counter(group[tail] for tail, _ in far)
         pull.subtract(group[head] for _, head in far)
@@ -96,15 +124,14 @@ def _together(row: list[int], edges: Sequence[Edge], far: Sequence[Edge]) -> Non
             row[number] += by[first] * (its == first)
 
 
-def _groups(row: Sequence[int], edges: Sequence[Edge]) -> list[int]:
-    """For each box one that stands for all that edges from one row to the next join it with."""
-    near: list[list[int]] = [[] for _ in row]
+def groups(count: int, edges: Iterable[Edge]) -> list[int]:
+    """For each node the first of all that edges join it with, whichever way they lead."""
+    near: list[list[int]] = [[] for _ in range(count)]
     for tail, head in edges:
-        if row[head] == row[tail] + 1:
-            near[tail].append(head)
-            near[head].append(tail)
-    group = [-1] * len(row)
-    for start in range(len(row)):
+        near[tail].append(head)
+        near[head].append(tail)
+    group = [-1] * count
+    for start in range(count):
         reached = [start] if group[start] < 0 else []
         for number in reached:  # grows while it is walked
             if group[number] < 0:

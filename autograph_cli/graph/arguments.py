@@ -45,12 +45,7 @@ def _plain(node: Node) -> tuple[tuple[str, str], ...]:
 
 
 @lru_cache(1 << 12)
-def _text(
-    op: str,
-    given: tuple[tuple[str, str], ...],
-    shapes: tuple[tuple[int, ...], ...],
-    room: int,
-) -> str:
+def _text(op: str, given: tuple[tuple[str, str], ...], shapes: tuple[tuple[int, ...], ...], room: int) -> str:
     plain = {name: _value(value) for name, value in given}
     write = _WRITTEN.get(op.rstrip("_"))
     text = _listed(plain) if write is None else write(plain, shapes)

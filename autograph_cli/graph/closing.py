@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from autograph_cli.graph.nesting import Nesting
 from autograph_cli.graph.records import Edge, Graph, Measured, Node
+from autograph_cli.graph.views import edges_of, users_of
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -20,15 +21,6 @@ def close_modules(graph: Graph, depth: int) -> Graph:
     Its outputs are the tensors that are used outside; what only it uses is left out. Its name tells how much.
     """
     return _Closing(graph, _keys(graph, depth)).graph() if graph.calls else graph
-
-
-def users_of(graph: Graph) -> dict[int, list[int]]:
-    """The nodes that use each node, along the data or the gradient."""
-    users: dict[int, list[int]] = {}
-    for node in graph:
-        for edge in edges_of(node):
-            users.setdefault(edge.node, []).append(node.id)
-    return users
 
 
 class Merging(Generic[Key]):
@@ -87,10 +79,7 @@ class Merging(Generic[Key]):
             key = self.key[edge.node]
             if key is not None and self.whole[edge.node].computes:
                 found[key][edge] = None
-        for (
-            key,
-            its,
-        ) in self.operations.items():  # what is not used outside either, as of a call whose result is dropped
+        for key, its in self.operations.items():  # one is not used outside either if the result of a call is dropped
             found[key] = found[key] or dict.fromkeys(Edge(its[-1].id, nr) for nr in range(len(its[-1].outputs)))
         return {key: list(edges) for key, edges in found.items()}
 
@@ -135,10 +124,6 @@ class _Closing(Merging[tuple[int, int]]):
         words = f"{count} node{'s' * (count != 1)}" + (f", {call.parameters:,} parameters" if call.parameters else "")
         name = f"{call.path}: {call.cls}" + (f" (call {call.turn})" if call.turns > 1 else "")
         return replace(node, name=f"{name} {{{words}}}", op=f"{name} {{{words}}}", saved=(), source=None)
-
-
-def edges_of(node: Node) -> list[Edge]:
-    return [*node.args, *(edge for edge in node.next if edge is not None)]
 
 
 def measured_together(nodes: Iterable[Node]) -> Measured | None:

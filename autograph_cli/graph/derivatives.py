@@ -9,6 +9,7 @@ from itertools import accumulate, zip_longest
 
 from autograph_cli.graph.names import output_names, shown_name
 from autograph_cli.graph.records import Edge, Graph, Node, Pass
+from autograph_cli.graph.views import argument_edges, users_of
 
 MOST, LONGEST = 4, 36
 """Derivatives that are listed, and characters that they take together; of more, their number is told."""
@@ -70,16 +71,12 @@ def incoming_gradients(graph: Graph) -> dict[int, str]:
 
     The number before it stands where the values were recorded and all are 1.
     """
-    users: dict[int, list[Node]] = {}
-    for node in graph:
-        for edge in node.args:
-            users.setdefault(edge.node, []).append(node)
-    names = output_names(graph)
+    users, names = users_of(graph, argument_edges), output_names(graph)
     found: dict[int, str] = {}
     for node in graph:
         if node.kind != "input" or node.op or node.outputs[0].names:
             continue
-        parents = {user.parent for user in users.get(node.id, ())}
+        parents = {graph.nodes[user].parent for user in users.get(node.id, ())}
         parent = parents.pop() if len(parents) == 1 else None
         of = None if parent is None else graph.nodes[parent]
         if of is None or node.outputs[0].type not in [output.type for output in of.outputs]:

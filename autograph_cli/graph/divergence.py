@@ -19,10 +19,7 @@ from autograph_cli.graph.parting_backward import partings
 from autograph_cli.graph.parting_collectives import Parted
 from autograph_cli.graph.parting_training import options, stepped
 from autograph_cli.graph.records import Edge, Exact, Pass, Source, above
-from autograph_cli.graph.trace import (
-    Step,
-    Trace,
-)
+from autograph_cli.graph.trace import Step, Trace
 
 Verdict = Literal["equal", "rounding", "parted", "incomparable"]
 _NOISE = 1e-5

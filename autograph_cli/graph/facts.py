@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
 from autograph_cli.graph.errors import GraphError
@@ -278,11 +278,7 @@ def bytes_text(count: int) -> str:
     """
     if count.bit_length() > 100:
         return f"2^{count.bit_length() - 1} B"  # no memory has so many: a shape may say anything
-    size = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024 or unit == "GiB":
-            break
-        size /= 1024
+    size, unit = _scaled(count, 1024, ("B", "KiB", "MiB", "GiB"))
     return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
 
 
@@ -292,11 +288,7 @@ def nanoseconds_text(count: int) -> str:
     >>> nanoseconds_text(1500)
     '1.5 µs'
     """
-    size = float(count)
-    for unit in ("ns", "µs", "ms", "s"):
-        if size < 1000 or unit == "s":
-            break
-        size /= 1000
+    size, unit = _scaled(count, 1000, ("ns", "µs", "ms", "s"))
     return f"{size:.3g} {unit}"
 
 
@@ -306,12 +298,16 @@ def flops_text(count: int) -> str:
     >>> flops_text(5_184)
     '5.18 kFLOP'
     """
-    size = float(count)
-    for unit in ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"):
-        if size < 1000 or unit == "TFLOP":
-            break
-        size /= 1000
+    size, unit = _scaled(count, 1000, ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"))
     return f"{size:.3g} {unit}"
+
+
+def _scaled(count: int, by: int, units: Sequence[str]) -> tuple[float, str]:
+    """The same amount in the first unit of which it is less than `by`, or in the last; each is `by` times the other."""
+    size, at = float(count), 0
+    while size >= by and at < len(units) - 1:
+        size, at = size / by, at + 1
+    return size, units[at]
 
 
 def _wrapped(text: str, further: str = "    ") -> list[str]:

@@ -176,8 +176,11 @@ class _Finder:
 
     def lines(self, start: int, stop: int) -> set[tuple[str, int] | None]:
         """The lines of the script that a part of the row is from."""
-        nodes = [self.graph.nodes[number] for item in self.row[start:stop] for number, _ in _nodes(item)]
-        return {(node.source.file, node.source.line) if node.source else None for node in nodes}
+        return {(node.source.file, node.source.line) if node.source else None for node in self.nodes(start, stop)}
+
+    def nodes(self, start: int, stop: int) -> list[Node]:
+        """The operations of a part of the row."""
+        return [self.graph.nodes[number] for item in self.row[start:stop] for number, _ in _nodes(item)]
 
     def completed(self, row: list[Item]) -> list[Item]:
         """The row with single turns, and two in a row, of the loops in it as loops too."""
@@ -234,24 +237,13 @@ class _Finder:
 
         def carried(shift: int) -> int:
             begin = start + shift + period
-            used = {
-                edge.node
-                for item in self.row[begin : begin + period]
-                for number, _ in _nodes(item)
-                for edge in (*self.graph.nodes[number].args, *self.graph.nodes[number].next)
-                if edge
-            }
+            its = self.nodes(begin, begin + period)
+            used = {edge.node for node in its for edge in (*node.args, *node.next) if edge}
             return sum(start <= self.position.get(number, (-1, ()))[0] < begin for number in used)
 
         def modules(shift: int) -> int:
             begin = start + shift + period
-            return len(
-                {
-                    self.graph.nodes[number].call
-                    for item in self.row[begin : begin + period]
-                    for number, _ in _nodes(item)
-                }
-            )
+            return len({node.call for node in self.nodes(begin, begin + period)})
 
         # Of several such positions, the one at which the last turn ends with the run.
         shifts = range(min(period, size - FEWEST * period + 1))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from msgspec import Struct
 
 from autograph_cli.graph.records import Edge, Graph, Node, Output, Saved, Values
-from autograph_cli.graph.views import backward_edges, data_edges, walk
+from autograph_cli.graph.views import argument_edges, backward_edges, data_edges, users_of, walk
 from autograph_cli.graph.withheld import withheld
 
 _FLOATING = ("float", "bfloat", "complex")
@@ -117,17 +117,14 @@ def cutting(graph: Graph) -> dict[int, list[int]]:
     """The operations that were computed without a record from something that has one, each with what it leads to, down
     to what is recorded again, or cuts once more."""
     untracked = [node for node in graph if node.cut and any(map(_is_real, node.outputs))]
-    users: dict[int, list[Node]] = {}
-    for node in graph if untracked else ():
-        for number in {edge.node for edge in node.args}:
-            users.setdefault(number, []).append(node)
+    users = users_of(graph, argument_edges) if untracked else {}
     found = {}
     for node in untracked:
         if not any(_has_gradient(_before(graph, node.args[position])) for position in node.cut):
             continue
         met, stack = {node.id: None}, [node.id]
         while stack:
-            for user in users.get(stack.pop(), ()):
+            for user in (graph[number] for number in users.get(stack.pop(), ())):
                 if user.id not in met:
                     met[user.id] = None
                     stack += [user.id] if user.kind == "untracked" and not user.cut else []
@@ -261,15 +258,12 @@ def _copies(graph: Graph, led: set[int], leaves: Mapping[str, set[int]]) -> set[
 def _asked_by(graph: Graph, meant: set[int], models: Iterable[set[int]]) -> set[int]:
     """The leaves of modules whose results go only into a model that is to have no gradient, as the target's policy
     into the target's critic."""
-    users: dict[int, list[Node]] = {}
-    for node in graph:
-        for number in {edge.node for edge in node.args}:
-            users.setdefault(number, []).append(node)
+    users = users_of(graph, argument_edges)
 
     def is_asked(its: set[int]) -> bool:
         seen, stack = set[int](), [*its]
         while stack:
-            for user in users.get(stack.pop(), ()):
+            for user in (graph[number] for number in users.get(stack.pop(), ())):
                 if user.kind != "untracked":
                     return False
                 taken = {_before(graph, user.args[position]).id for position in user.cut}

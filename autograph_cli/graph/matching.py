@@ -325,10 +325,7 @@ class _Matcher:
                 self._push(waiting, one, other, order)
 
     def _push(self, waiting: list[tuple[int, int, int, int]], one: int, other: int, order: int) -> None:
-        for mine, theirs in (
-            (self.old.ins[one], self.new.ins[other]),
-            (self.old.outs[one], self.new.outs[other]),
-        ):
+        for mine, theirs in ((self.old.ins[one], self.new.ins[other]), (self.old.outs[one], self.new.outs[other])):
             free: dict[tuple[int, int], list[int]] = defaultdict(list)
             for slot, nr, near in theirs:
                 if self.new.is_free(near):

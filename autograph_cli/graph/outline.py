@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograph_cli.graph.closing import Merging, edges_of, measured_together
+from autograph_cli.graph.closing import Merging, measured_together
 from autograph_cli.graph.nesting import Nesting
 from autograph_cli.graph.records import Edge, Graph, Node
+from autograph_cli.graph.views import users_of
 
 SEVERAL = 24
 """Calls directly in one that stay a node each; of more, those in a row are one."""
@@ -69,12 +71,7 @@ class _Runs:
         self.graph, self.size, self.nesting = graph, size, Nesting(graph)
         self.title: dict[int, str] = {}
         self.call: dict[int, int | None] = {}
-        users: dict[int, list[int]] = {}
-        for node in graph:
-            for edge in edges_of(node):
-                if not graph[edge.node].computes:
-                    users.setdefault(edge.node, []).append(node.id)
-        self.users = users
+        self.users = {used: its for used, its in users_of(graph).items() if not graph[used].computes}
         self.path: list[tuple[int, ...]] = [()] * len(graph)
         """The calls that each node ran in, the outermost first; of what was not computed, those of what comes next."""
         following: tuple[int, ...] = ()
@@ -132,13 +129,9 @@ class _Runs:
 
     def _parts(self, span: range, depth: int) -> Iterator[tuple[int, int, int | None]]:
         """Yield where the calls of a depth begin and end in a span, and what stands between them."""
-        start, current = span.start, self._at(span.start, depth)
-        for number in span:
-            call = self._at(number, depth)
-            if call != current:
-                yield start, number, current
-                start, current = number, call
-        yield start, span.stop, current
+        for call, its in groupby(span, lambda number: self._at(number, depth)):
+            numbers = list(its)
+            yield numbers[0], numbers[-1] + 1, call
 
     def _at(self, number: int, depth: int) -> int | None:
         path = self.path[number]

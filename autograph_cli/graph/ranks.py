@@ -9,10 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograph_cli.graph.records import Graph, Node, Source
-from autograph_cli.graph.trace import (
-    Collective,
-    Trace,
-)
+from autograph_cli.graph.trace import Collective, Trace
 from autograph_cli.graph.trace_writer import encoded
 from autograph_cli.graph.views import tracked
 

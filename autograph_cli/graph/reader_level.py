@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograph_cli.graph.closing import Merging, measured_together, users_of
+from autograph_cli.graph.closing import Merging, measured_together
 from autograph_cli.graph.layers import layer_words
 from autograph_cli.graph.records import Edge, Graph, Measured, Node, Values
-from autograph_cli.graph.views import as_input, data_edges, is_change, is_cut, take, walk, written_base
+from autograph_cli.graph.views import as_input, data_edges, is_change, is_cut, take, users_of, walk, written_base
 
 USER, ATEN = LEVELS = ("user", "aten")
 """As the script was written, or each operation that ran."""

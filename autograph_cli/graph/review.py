@@ -26,7 +26,7 @@ from autograph_cli.graph.review_words import (
     joined,
     ordinal as ordinal,
 )
-from autograph_cli.graph.views import reachable
+from autograph_cli.graph.views import argument_edges, reachable, users_of
 
 _BEFORE = " before "
 _Group = tuple[int, int, str, str]
@@ -359,13 +359,9 @@ class _Review(Naming):
     @cached_property
     def onward(self) -> dict[int, int]:
         """For the old operations that are gone, the first one behind them that is there still, in the new graph."""
-        users: dict[int, list[int]] = defaultdict(list)
-        for node in self.old:
-            for edge in node.args:
-                users[edge.node].append(node.id)
-        found: dict[int, int] = {}
+        users, found = users_of(self.old, argument_edges), dict[int, int]()
         for number in sorted(self.diff.removed, reverse=True):
-            likes = (self.image.get(user, found.get(user)) for user in users[number])
+            likes = (self.image.get(user, found.get(user)) for user in users.get(number, ()))
             like = next((like for like in likes if like is not None and self.where(self.new[like])), None)
             if like is not None:
                 found[number] = like

@@ -11,19 +11,8 @@ from msgspec.structs import replace
 
 from autograph_cli.graph.facts import bytes_text
 from autograph_cli.graph.ranks import words
-from autograph_cli.graph.records import (
-    Edge,
-    Graph,
-    ModuleCall,
-    Node,
-    Output,
-    Pass,
-    Root,
-    TensorType,
-)
-from autograph_cli.graph.trace import (
-    Collective,
-)
+from autograph_cli.graph.records import Edge, Graph, ModuleCall, Node, Output, Pass, Root, TensorType
+from autograph_cli.graph.trace import Collective
 
 GRADIENT = ".grad"
 """The end of the name of a gradient."""

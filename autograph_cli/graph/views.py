@@ -26,6 +26,25 @@ def backward_edges(node: Node) -> Sequence[Edge]:
     return following if all(following) else [edge for edge in following if edge is not None]  # type: ignore[return-value]
 
 
+def edges_of(node: Node) -> list[Edge]:
+    """Return all edges of a node: what it was given, and where its backward sends gradients."""
+    return [*node.args, *backward_edges(node)]
+
+
+def users_of(graph: Graph, targets: Targets = edges_of) -> dict[int, list[int]]:
+    """The nodes that lead to each node by these of their edges, once for each of them."""
+    users: dict[int, list[int]] = {}
+    for node in graph:
+        for edge in targets(node):
+            users.setdefault(edge.node, []).append(node.id)
+    return users
+
+
+def argument_edges(node: Node) -> Sequence[Edge]:
+    """Return what the operation was given, as far as the engine tells it."""
+    return node.args
+
+
 def data_edges(node: Node) -> Sequence[Edge]:
     """The tensors that the operation was given; of an engine that does not tell, those with a gradient."""
     return node.args or backward_edges(node)
@@ -53,7 +72,7 @@ def reachable(graph: Graph, names: Iterable[str] | None = None, targets: Targets
 def slice_to_roots(graph: Graph, names: Iterable[str] | None = None) -> Graph:
     """Return what these roots hang on, by data and by gradient, in one graph."""
     roots = find_roots(graph, names)
-    kept = walk(graph, (root.node for root in roots), lambda node: [*node.args, *backward_edges(node)])
+    kept = walk(graph, (root.node for root in roots), edges_of)
     return take(graph, kept, roots)
 
 

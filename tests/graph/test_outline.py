@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autograph_cli.graph import Graph
-from autograph_cli.graph.closing import edges_of
 from autograph_cli.graph.outline import outlined
+from autograph_cli.graph.views import edges_of
 from tests.export.nets import Net, layers
 from tests.export.random_graphs import random_graph
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from autograph_cli.export.layout.paper import LEGEND_WIDTH
 from autograph_cli.export.scene.records import Band, Box, Frame, Scene
 from autograph_cli.export.style import (
     EDGE,
@@ -34,8 +35,6 @@ from autograph_cli.graph.extras import extra
 if TYPE_CHECKING:
     import graphviz
 
-LEGEND_WIDTH = 300.0
-"""Points that a row of the legend may take, if the graph is narrower."""
 _PLAIN = re.compile(r"[\w .,:#@*+=%\[\]-]*", re.ASCII)
 
 
@@ -45,13 +44,7 @@ def digraph(name: str | None = None) -> graphviz.Digraph:
     return graph
 
 
-def to_dot(
-    scene: Scene,
-    *,
-    tooltips: bool = True,
-    labels: bool = True,
-    right: bool = False,
-) -> str:
+def to_dot(scene: Scene, *, tooltips: bool = True, labels: bool = True, right: bool = False) -> str:
     """Write the scene as DOT, for a layout program to place; `labels` are those of the edges; it runs down, or
     to the `right`."""
     return "".join(dot_lines(scene, tooltips=tooltips, labels=labels, right=right))

@@ -14,20 +14,9 @@ MOST_ARROWS = 500
 _SHAPES: dict[Style, tuple[str, str]] = {
     "input": ("[/", "/]"),
     "leaf": ("([", "])"),
-    "operation": ("[", "]"),
-    "untracked": ("[", "]"),
-    "derivative": ("[", "]"),
-    "cut": ("[", "]"),
-    "saved": ("(", ")"),
-    "mark": ("(", ")"),
-    "root": ("(", ")"),
-    "result": ("(", ")"),
-    "module": ("(", ")"),
-    "folded": ("(", ")"),
-    "added": ("[", "]"),
-    "removed": ("[", "]"),
-    "changed": ("[", "]"),
+    **dict.fromkeys(("saved", "mark", "root", "result", "module", "folded"), ("(", ")")),
 }
+"""The brackets around the title of a box; all others are square."""
 _SPECIAL = re.compile(r"""["#<>&`\\;|_*$]|^(?=[\d+-])""")
 
 
@@ -70,7 +59,7 @@ def _inside(scene: Scene, around: str, band: int | None) -> Iterator[str]:
 
 
 def _box(box: Box) -> str:
-    opening, closing = _SHAPES[box.style]
+    opening, closing = _SHAPES.get(box.style, ("[", "]"))
     words = _escaped(box.title) or "#160;"
     words += "".join(f"<br/>{_escaped(line).replace('  ', '#160; ')}" for line in box.below)
     return f'  {box.id}{opening}"{words}"{closing}:::{box.style}'

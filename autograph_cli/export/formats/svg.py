@@ -13,10 +13,7 @@ from autograph_cli.export.layout.placed import Line, Placed, Point, outline
 from autograph_cli.export.style import EDGE, LINE, PALE_INK, TITLE
 
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'Noto Sans CJK SC', sans-serif"
-_AROUND: dict[Role, str] = {
-    "arrow": f'fill="none" stroke="{LINE}"',
-    "label": f'font-size="{EDGE}" fill="{PALE_INK}"',
-}
+_AROUND: dict[Role, str] = {"arrow": f'fill="none" stroke="{LINE}"', "label": f'font-size="{EDGE}" fill="{PALE_INK}"'}
 """The attributes that all pieces of a kind share: they stand once, at the group around them."""
 
 

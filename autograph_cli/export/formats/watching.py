@@ -24,11 +24,7 @@ KINDS = {"gradients": "gradient", "values": "values", "updates": "update / value
 _WIDTH, _HEIGHT, _GAP = 230.0, 46.0, 14.0
 _EDGE, _TOP = 14.0, 62.0
 _ZEROS = "#F6D9C3"
-LINES = (
-    ("norm", 'stroke="#0072B2"'),
-    ("max", 'stroke="#9CC7E3"'),
-    ("mean", 'stroke="#009E73" stroke-dasharray="2,2"'),
-)
+LINES = (("norm", 'stroke="#0072B2"'), ("max", 'stroke="#9CC7E3"'), ("mean", 'stroke="#009E73" stroke-dasharray="2,2"'))
 """The lines of a panel, the main one first, and how each is drawn; of an update the first one is its ratio."""
 _LARGE_STEP = 1e-3
 """A usual ratio of an update to what it changes."""

@@ -3,19 +3,18 @@ one into the other, as in a U-Net, is an arrow straight across."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from msgspec.structs import replace
 
 from autograph_cli.export.layout.columns import CONTINUED
 from autograph_cli.export.layout.direction import DOWN
-from autograph_cli.export.layout.layered import lay_out
-from autograph_cli.export.layout.orders import extent, moved, upwards
+from autograph_cli.export.layout.orders import extent, moved, part_of, spots_of, ways_of
 from autograph_cli.export.layout.paper import on_paper
 from autograph_cli.export.layout.placed import HEAD, Line, Placed, Plate, Rectangle
-from autograph_cli.export.scene.records import Arrow, Scene
+from autograph_cli.export.ranks import in_turn
+from autograph_cli.export.scene.records import Arrow, Scene, paths_of
 from autograph_cli.export.style import EDGE, SLANT, label_width
 
 FEWEST = 3
@@ -24,7 +23,7 @@ MOST = 120
 """Boxes up to which a U is looked for."""
 ROOM = 16.0
 """Points that an arrow across takes on each side of its label."""
-Spots = dict[str, Rectangle]
+Spots = Mapping[str, Rectangle]
 
 
 def bent(scene: Scene, *, quick: bool = False) -> Placed | None:
@@ -33,18 +32,18 @@ def bent(scene: Scene, *, quick: bool = False) -> Placed | None:
     first, across = _first_half(scene)
     if not first:
         return None
-    left, right = _half(scene, first, quick=quick), _half(scene, first, second=True, quick=quick)
-    here, own = _spots(left), _spots(right)
+    left, right = (_half(scene, first, second=second, quick=quick) for second in (False, True))
+    here, own = spots_of(left), spots_of(right)
     (_, top, end, bottom), (start, its_top, _, its_bottom) = extent(left), extent(right)
     apart = sorted(here[arrow.tail].y - own[arrow.head].y for arrow in across)[len(across) // 2]
     least, most = sorted((top - its_top, bottom - its_bottom))
     wide = max(label_width(arrow.label) for arrow in across)
     right = moved(right, (end + 2 * ROOM + wide + HEAD - start, min(max(apart, least), most)))
-    spots = here | _spots(right)
-    lines = {id(a): line for half in (left, right) for a, line in zip(half.scene.arrows, half.lines, strict=True)}
-    lines |= {id(arrow): _across(scene, arrow, spots, end + ROOM, wide) for arrow in across}
-    if not all(_is_free(lines[id(arrow)], spots) for arrow in across) or not _apart(lines[id(a)] for a in across):
+    spots = spots_of(left, right)
+    bridges = {id(arrow): _across(scene, arrow, spots, end + ROOM, wide) for arrow in across}
+    if not all(_is_free(line, spots) for line in bridges.values()) or not _apart(bridges.values()):
         return None
+    lines = ways_of(left, right) | bridges
     positions = tuple([spots[box.id] for box in scene.boxes])
     ways = tuple([lines[id(arrow)] for arrow in scene.arrows])
     before = {plate.frame.id for plate in left.plates}
@@ -52,20 +51,16 @@ def bent(scene: Scene, *, quick: bool = False) -> Placed | None:
     return on_paper(scene, positions, ways, (), (*left.plates, *plates), DOWN)
 
 
-def in_turn(scene: Scene) -> Iterator[tuple[str, list[str]]]:
+def along(scene: Scene) -> Iterator[tuple[str, list[str]]]:
     """Yield the boxes, each after all that lead to it, with those that do; arrows into a next turn apart."""
-    into: dict[str, list[str]] = {box.id: [] for box in scene.boxes}
-    after: dict[str, list[str]] = {box.id: [] for box in scene.boxes}
+    place = {box.id: number for number, box in enumerate(scene.boxes)}
+    into: dict[str, list[str]] = {key: [] for key in place}
     for arrow in scene.arrows:
         if not arrow.back:
             into[arrow.head].append(arrow.tail)
-            after[arrow.tail].append(arrow.head)
-    waiting = Counter({key: len(tails) for key, tails in into.items()})
-    ready = [key for key in into if not waiting[key]]
-    for key in ready:
-        yield key, into[key]
-        waiting.subtract(after[key])
-        ready += [head for head in dict.fromkeys(after[key]) if not waiting[head]]
+    edges = ((place[tail], place[head]) for head, tails in into.items() for tail in tails)
+    for number in in_turn(len(place), edges, int):
+        yield scene.boxes[number].id, into[scene.boxes[number].id]
 
 
 def _first_half(scene: Scene) -> tuple[set[str], Sequence[Arrow]]:
@@ -75,7 +70,7 @@ def _first_half(scene: Scene) -> tuple[set[str], Sequence[Arrow]]:
         return set(), ()
     before: dict[str, set[str]] = {}
     deep: dict[str, int] = {}
-    for key, tails in in_turn(scene):
+    for key, tails in along(scene):
         before[key] = {key}.union(*(before[tail] for tail in tails))
         deep[key] = 1 + max((deep[tail] for tail in tails), default=0)
     found: dict[tuple[int, int, int], tuple[set[str], Sequence[Arrow]]] = {}
@@ -89,36 +84,27 @@ def _first_half(scene: Scene) -> tuple[set[str], Sequence[Arrow]]:
     return found[min(found)] if found else (set(), ())
 
 
-def _around(scene: Scene, boxes: set[str]) -> set[str]:
+def _around(scene: Scene, boxes: Collection[str]) -> set[str]:
     """The frames around some boxes."""
-    found = {box.frame for box in scene.boxes if box.id in boxes}
-    for frame in reversed(scene.frames):  # those within come after what they are in
-        found |= {frame.parent} if frame.id in found else set()
-    return found
+    path = paths_of(scene)
+    return {frame for box in scene.boxes if box.id in boxes for frame in path[box.frame]}
 
 
-def _half(scene: Scene, first: set[str], *, quick: bool, second: bool = False) -> Placed:
+def _half(scene: Scene, first: set[str], *, second: bool, quick: bool) -> Placed:
     """One half as a picture of its own; frames that are in both go on in the second."""
-    boxes = tuple([box for box in scene.boxes if (box.id in first) != second])
-    here = {box.id for box in boxes}
-    its, before = _around(scene, here), _around(scene, first) if second else set[str]()
-    frames = tuple(
+    boxes = [box for box in scene.boxes if (box.id in first) != second]
+    its, before = _around(scene, [box.id for box in boxes]), _around(scene, first) if second else set[str]()
+    frames = (
         replace(frame, title=frame.title + CONTINUED * (frame.id in before))
         for frame in scene.frames
         if frame.id in its
     )
-    arrows = tuple([arrow for arrow in scene.arrows if arrow.tail in here and arrow.head in here])
-    alone = replace(scene, title="", boxes=boxes, arrows=arrows, frames=frames, legend=(), notes=())
-    return upwards(alone, quick=quick) if second else lay_out(alone, quick=quick)
+    return part_of(scene, boxes, frames, up=second, quick=quick)
 
 
 def _second_part(plate: Plate) -> Plate:
     """A part of a frame with an id of its own, since formats draw what has one id once."""
     return replace(plate, frame=replace(plate.frame, id=f"{plate.frame.id}.1"))
-
-
-def _spots(half: Placed) -> Spots:
-    return {box.id: spot for box, spot in zip(half.scene.boxes, half.positions, strict=True)}
 
 
 def _across(scene: Scene, arrow: Arrow, spots: Spots, start: float, wide: float) -> Line:
@@ -132,7 +118,7 @@ def _across(scene: Scene, arrow: Arrow, spots: Spots, start: float, wide: float)
     return Line(begin, (((straight, tail.y),), curve, (end,)), (start + wide / 2, tail.y) if arrow.label else None)
 
 
-def _is_free(line: Line, spots: Mapping[str, Rectangle]) -> bool:
+def _is_free(line: Line, spots: Spots) -> bool:
     """Return whether an arrow across runs through no box on its way out of a half and into the other."""
     (x0, y0), (x3, y3) = line.start, line.strokes[-1][-1]
     x1, x2 = line.strokes[0][0][0], line.strokes[1][-1][0]
@@ -143,6 +129,6 @@ def _is_free(line: Line, spots: Mapping[str, Rectangle]) -> bool:
     )
 
 
-def _apart(lines: Iterator[Line]) -> bool:
+def _apart(lines: Iterable[Line]) -> bool:
     """Return whether the labels of arrows across have room above each other."""
     return all(b.start[1] - a.start[1] > EDGE for a, b in pairwise(lines))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from autograph_cli.export.layout.ordering import Web
-from autograph_cli.export.ranks import Edge, heights, rows_of, side_by_side
-from autograph_cli.export.scene.records import Scene
+from autograph_cli.export.ranks import Edge, acyclic, rows_of, side_by_side
+from autograph_cli.export.scene.records import Scene, paths_of
 
 BOTTOM, TOP = 0, 1
 """Sides of a frame."""
@@ -82,11 +82,10 @@ class Plan:
         self.number = {frame.id: number for number, frame in enumerate(scene.frames)}
         self.index = {box.id: number for number, box in enumerate(scene.boxes)}
         self.parent = [self.number[frame.parent] if frame.parent else -1 for frame in scene.frames]
-        self.chains: list[tuple[int, ...]] = []
+        chains = {key: tuple([self.number[frame] for frame in path]) for key, path in paths_of(scene).items()}
+        self.chains = [chains[frame.id] for frame in scene.frames]
         """Each frame after those around it, the outermost first."""
-        for number, parent in enumerate(self.parent):
-            self.chains.append((*(self.chains[parent] if parent >= 0 else ()), number))
-        self.inside = [self.chains[self.number[box.frame]] if box.frame else () for box in scene.boxes]
+        self.inside = [chains[box.frame] for box in scene.boxes]
         self.band = [box.band for box in scene.boxes] if scene.bands else [0] * len(scene.boxes)
         self.levels = [Level(-1), *(Level(number) for number in range(len(scene.frames)))]
         self.item_of_box: list[int] = []
@@ -103,6 +102,13 @@ class Plan:
     def level(self, frame: int) -> Level:
         """The level inside of a frame; -1 is the whole picture."""
         return self.levels[frame + 1]
+
+    def bands(self, level: Level) -> list[int]:
+        """The band of each item of the whole picture; none if that has no bands, or inside of a frame."""
+        if not self.scene.bands or level.frame >= 0:
+            return []
+        ends = zip(level.boxes, level.frames, strict=True)
+        return [self.band[box] if box >= 0 else self.scene.frames[frame].band for box, frame in ends]
 
     def _items(self) -> None:
         for box, chain in enumerate(self.inside):
@@ -143,16 +149,7 @@ class Plan:
             (back if arrow.back else onward)[frame + 1].append((a, b))
         tall: dict[int, float] = {}
         for level, edges, turned in zip(reversed(self.levels), reversed(onward), reversed(back), strict=True):
-            band = (
-                [0] * level.count
-                if level.frame >= 0
-                else [
-                    self.band[box] if box >= 0 else self.scene.frames[frame].band
-                    for box, frame in zip(level.boxes, level.frames, strict=True)
-                ]
-            )
-            if not self.scene.bands:
-                band = [0] * level.count
+            band = self.bands(level) or [0] * level.count
             level.row = _ranked(level.count, edges, turned, band, self.root_below)
             height = [
                 ROW * (1 + len(self.scene.boxes[box].below) / 2) if box >= 0 else tall[frame]
@@ -239,11 +236,6 @@ def _ranked(count: int, edges: list[Edge], back: list[Edge], band: Sequence[int]
     """The rows of the items of a level; arrows back, too, lead from one row to another where that can be."""
     row = rows_of(count, edges, band, root_below=root_below)
     level = [(head, tail) for tail, head in back if row[tail] == row[head]]
-    if level and _acyclic(count, [*edges, *level]):
+    if level and acyclic(count, [*edges, *level]):
         row = rows_of(count, [*edges, *level], band, root_below=root_below)
     return row
-
-
-def _acyclic(count: int, edges: Sequence[Edge]) -> bool:
-    height = heights(count, edges)
-    return all(height[tail] > height[head] for tail, head in edges)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from autograph_cli.export.layout.ordering import SMALL, Web
+from autograph_cli.export.ranks import groups
 
 GAP, NARROW = 20.0, 9.0
 """Points between two boxes, and between two lines or a line and a box."""
@@ -118,7 +119,7 @@ def _straighten(web: Web, x: list[float], widths: Sequence[float], count: int) -
 
 def _close_up(web: Web, x: list[float], widths: Sequence[float], count: int) -> None:
     """Move the parts of the graph that hang together to the left as far as there is room."""
-    part = _parts(web)
+    part = groups(len(web.row), (edge for chain in web.chains for edge in pairwise(chain)))
     before: dict[int, list[tuple[int, int | None]]] = {}
     for points in web.rows:
         for left, right in zip([None, *points], points, strict=False):
@@ -135,24 +136,6 @@ def _close_up(web: Web, x: list[float], widths: Sequence[float], count: int) -> 
         )
         for point in members[its]:
             x[point] -= slack
-
-
-def _parts(web: Web) -> list[int]:
-    """For each point the first one of those that it hangs together with."""
-    part = [-1] * len(web.row)
-    linked: list[list[int]] = [[] for _ in web.row]
-    for chain in web.chains:
-        for upper, lower in pairwise(chain):
-            linked[upper].append(lower)
-            linked[lower].append(upper)
-    for start in range(len(part)):
-        stack = [start] if part[start] < 0 else []
-        while stack:
-            point = stack.pop()
-            if part[point] < 0:
-                part[point] = start
-                stack.extend(linked[point])
-    return part
 
 
 def _depths(

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import combinations, pairwise
+from operator import itemgetter
 
 from msgspec.structs import replace
 
-from autograph_cli.export.layout.bent import bent, in_turn
+from autograph_cli.export.layout.bent import along, bent
 from autograph_cli.export.layout.columns import LOW, WIDEST, in_columns, misfit
 from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import Layouts, size_of
@@ -96,8 +97,9 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
     """The first of these scenes that fits a page, laid out; if none does, the one that comes nearest.
 
     They have fewer and fewer boxes; of those with too many for any page only the last is tried, and those much too big
-    when laid out in haste are laid out with care only if nothing else is left. Where a few arrows too
-    many cross, that is better than much less in it; and better than those that are told to be a last resort.
+    when laid out in haste are laid out with care only if nothing else is left. A picture that is a little too crowded
+    is better than one with much less in it, unless too many arrows cross; and better, even then, than those that are
+    told to be a last resort.
     """
     laid_out = partial(_layouts, direction=direction, columns=columns)
     best, crowded, many, least = _NONE, _NONE, 0, (math.inf, 0)
@@ -118,14 +120,15 @@ def within_budget(scenes: Iterable[tuple[Scene, bool]], direction: str, *, colum
         cost, nearest = _cheapest(laid_out(scene))
         hopeful[size[1]] = size[0] * (1 - HOPE * max(0.0, excess(nearest) - 1))
         if 1 < cost < NEARLY and (brief := in_short(scene)) != scene:
-            cost, nearest = min((cost, nearest), _cheapest(laid_out(brief)), key=_first)
+            cost, nearest = min((cost, nearest), _cheapest(laid_out(brief)), key=itemgetter(0))
         if cost <= 1:
             left = LEFT if crowded[0] > 1 + SHRUNK else LEFT_SHRUNK
-            return crowded[1] if crowded[1] is not None and left * many > size[0] else nearest
+            kept = crowded[1] if left * many > size[0] else None
+            return nearest if kept is None or _tangle(kept) else kept
         most = 1 + SHRUNK if _is_smaller(nearest) else CROWDED
         if crowded[1] is None and cost <= most and excess(nearest) <= 1:
             crowded, many = (cost, nearest), size[0]
-        best = min(best, (cost, nearest), key=_first)
+        best = min(best, (cost, nearest), key=itemgetter(0))
     if best[1] is None:
         assert waiting[1] is not None, "there is a scene"
         return shaped(min(laid_out(waiting[1]), key=_cost))
@@ -156,13 +159,13 @@ def _layouts(scene: Scene, direction: str, *, columns: bool, quick: bool = False
 def _length(scene: Scene) -> float:
     """The widths of the boxes on the longest way, which no picture to the right is less wide than."""
     width, ends = {box.id: size_of(box)[0] for box in scene.boxes}, dict[str, float]()
-    for key, tails in in_turn(scene):
+    for key, tails in along(scene):
         ends[key] = width[key] + max((ends[tail] for tail in tails), default=0.0)
     return max(ends.values(), default=0.0)
 
 
 def _cheapest(ways: Iterator[Placed]) -> tuple[float, Placed]:
-    return min([(_cost(its), its) for its in map(shaped, ways)], key=_first)
+    return min([(_cost(its), its) for its in map(shaped, ways)], key=itemgetter(0))
 
 
 def _in_haste(scene: Scene, ways: Iterator[Placed]) -> float:
@@ -182,10 +185,6 @@ def _in_orders(scene: Scene, quick: bool) -> Placed:
 Judged = tuple[float, Placed | None]
 """A picture, and what it costs."""
 _NONE: Judged = (math.inf, None)
-
-
-def _first(judged: tuple[float, Placed | None]) -> float:
-    return judged[0]
 
 
 def in_short(scene: Scene) -> Scene:
@@ -215,11 +214,15 @@ def _cost(placed: Placed) -> float:
     size = excess(placed)
     if size > FAR_OFF:
         return size
-    allowed = CROSSINGS * max(1.0, len(placed.scene.boxes) / WHOLE)
-    over = crossings(placed, int(MOST_OVER * allowed)) / allowed
     torn = TORN * (placed.back > 0 and placed.scene.data and len(placed.scene.boxes) < WHOLE)
     torn += SHRUNK * _is_smaller(placed)
-    return max(1.0, size) + max(0.0, over - 1) * TANGLED + max(0, placed.back - LETTERS) * BROKEN + torn
+    return max(1.0, size) + _tangle(placed) * TANGLED + max(0, placed.back - LETTERS) * BROKEN + torn
+
+
+def _tangle(placed: Placed) -> float:
+    """Return the crossings too many of a picture, as a part of those that it may have; 0 if it has no more."""
+    allowed = CROSSINGS * max(1.0, len(placed.scene.boxes) / WHOLE)
+    return max(0.0, crossings(placed, int(MOST_OVER * allowed)) / allowed - 1)
 
 
 def excess(placed: Placed) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
@@ -18,26 +19,21 @@ from autograph_cli.export.layout.arranging import (
     order,
     order_again,
 )
-from autograph_cli.export.layout.chains import gathered
 from autograph_cli.export.layout.compound import Level, Plan
 from autograph_cli.export.layout.direction import DOWN, Direction
 from autograph_cli.export.layout.paper import moved_line, on_paper
 from autograph_cli.export.layout.placed import Line, Placed, Plate, Point, Rectangle
 from autograph_cli.export.layout.routes import joined
 from autograph_cli.export.layout.sliding import near, slid
-from autograph_cli.export.scene.records import Band, Box, Scene
-from autograph_cli.export.style import (
-    BAND,
-    EDGE_OF_PAPER,
-    SLANT,
-    SMALL,
-    TITLE,
-    box_size,
-    text_width,
-)
+from autograph_cli.export.scene.records import Band, Box, Frame, Scene
+from autograph_cli.export.style import BAND, EDGE_OF_PAPER, SLANT, SMALL, TITLE, box_size, text_width
 
 TRIED = 60
 """Boxes up to which several plans are tried where wires cross: as many as a picture has that fits a page."""
+SHORTEST = 3
+"""Boxes from which on a chain is laid out as one tall box, so that it stands beside frames and not below them."""
+MOST = 400
+"""Boxes of a scene up to which chains are held together: it is laid out twice."""
 LOWER = 0.9
 """The part of its height below which a picture must get for its chains to be held together."""
 
@@ -108,12 +104,12 @@ def _planned(scene: Scene, *, quick: bool) -> tuple[Plan, int]:
 def _arranged(scene: Scene, plan: Plan, way: Direction) -> dict[int, Arranged]:
     """Arrange each level, the innermost first: the inside of each frame, and at -1 the whole picture."""
     shapes = [Shape(*way.turned(*size_of(box)), box.style == "leaf") for box in scene.boxes]
-    least = {band.number: _least(band) for band in scene.bands} if way.right else {}
+    least = {band.number: least_width(band) for band in scene.bands} if way.right else {}
     arranged: dict[int, Arranged] = {}
     for level in reversed(plan.levels):
         frame = scene.frames[level.frame] if level.frame >= 0 else None
         its = _shapes(level, shapes, arranged)
-        arranged[level.frame] = arrange(level, its, _bands(scene, level), frame, scene.data, way, least)
+        arranged[level.frame] = arrange(level, its, plan.bands(level), frame, scene.data, way, least)
     return arranged
 
 
@@ -132,8 +128,8 @@ def _bounds(arranged: Mapping[int, Arranged], way: Direction) -> tuple[tuple[flo
     return tuple((start + EDGE_OF_PAPER, end + EDGE_OF_PAPER) for start, end in bounds) if way.right else bounds
 
 
-def _least(band: Band) -> float:
-    """The least width of a band that is as high as the picture."""
+def least_width(band: Band) -> float:
+    """The least width of a band that stands beside others."""
     return max(text_width(band.title) * BAND, *(text_width(line) * TITLE for line in band.beside), 0.0) + 2 * PAD
 
 
@@ -174,16 +170,6 @@ def _shapes(level: Level, shapes: Sequence[Shape], arranged: Mapping[int, Arrang
     return items + [Shape(0.0, 0.0)] * len(level.ports)
 
 
-def _bands(scene: Scene, level: Level) -> list[int]:
-    """The band of each item of the whole picture."""
-    if not scene.bands or level.frame >= 0:
-        return []
-    return [
-        scene.boxes[box].band if box >= 0 else scene.frames[frame].band
-        for box, frame in zip(level.boxes, level.frames, strict=True)
-    ]
-
-
 def _corners(scene: Scene, plan: Plan, arranged: Mapping[int, Arranged], way: Direction) -> dict[int, Point]:
     """The left upper corner of each frame, and of the whole picture."""
     down = EDGE_OF_PAPER + (PAD if scene.bands else 0.0), 0.0
@@ -216,3 +202,45 @@ def _plates(
         (x, y), its = corners[number], arranged[number]
         title = x + its.title, y + FRAME_HEADING - 4.5
         yield Plate(frame, x, y, x + its.right - its.left, y + its.height, title, len(plan.chains[number]) - 1)
+
+
+def gathered(scene: Scene) -> Scene:
+    """The scene with each chain that has a frame beside it in a bare frame of its own; as it is if there is none."""
+    if not scene.frames or len(scene.boxes) > MOST:
+        return scene
+    beside = {(frame.parent, frame.band) for frame in scene.frames}
+    frames, of = list(scene.frames), {}
+    for chain in _chains(scene):
+        first = scene.boxes[chain[0]]
+        if len(chain) >= SHORTEST and (first.frame, first.band) in beside:
+            frames.append(Frame(f"chain {first.id}", "", first.frame, first.band, bare=True))
+            of.update(dict.fromkeys(chain, frames[-1].id))
+    if not of:
+        return scene
+    boxes = tuple(replace(box, frame=of.get(number, box.frame)) for number, box in enumerate(scene.boxes))
+    return replace(scene, boxes=boxes, frames=tuple(frames))
+
+
+def _chains(scene: Scene) -> Iterator[list[int]]:
+    """Boxes of one frame and band, by their numbers, of which each has one arrow at most on either side."""
+    index = {box.id: number for number, box in enumerate(scene.boxes)}
+    ends = [(index[arrow.tail], index[arrow.head]) for arrow in scene.arrows]
+    out, into = Counter(tail for tail, _ in ends), Counter(head for _, head in ends)
+    backed = {end for arrow, its in zip(scene.arrows, ends, strict=True) if arrow.back or arrow.keeps for end in its}
+    alone = {
+        number for number in range(len(scene.boxes)) if out[number] < 2 and into[number] < 2 and number not in backed
+    }
+    after = {
+        tail: head
+        for tail, head in ends
+        if tail in alone and head in alone and _home(scene, tail) == _home(scene, head)
+    }
+    for start in sorted(alone - set(after.values())):
+        chain = [start]
+        while chain[-1] in after:
+            chain.append(after[chain[-1]])
+        yield chain
+
+
+def _home(scene: Scene, number: int) -> tuple[str, int]:
+    return scene.boxes[number].frame, scene.boxes[number].band

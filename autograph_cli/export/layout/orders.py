@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from autograph_cli.export.layout.arranging import HEADING, PAD
 from autograph_cli.export.layout.direction import RIGHT
-from autograph_cli.export.layout.layered import lay_out
+from autograph_cli.export.layout.layered import lay_out, least_width
 from autograph_cli.export.layout.paper import moved_area, moved_line, moved_spot, on_paper
-from autograph_cli.export.layout.placed import HEAD, Lane, Line, Placed, Point, Stroke
+from autograph_cli.export.layout.placed import HEAD, Lane, Line, Placed, Point, Rectangle, Stroke
 from autograph_cli.export.scene.labels import clipped
-from autograph_cli.export.scene.records import Band, Box, Scene
-from autograph_cli.export.style import BAND, BESIDE, EDGE_OF_PAPER, OPERATIONS, SUBTITLE, TITLE, label_width, text_width
+from autograph_cli.export.scene.records import Band, Box, Frame, Scene, left
+from autograph_cli.export.style import BAND, BESIDE, EDGE_OF_PAPER, OPERATIONS, SUBTITLE, label_width, text_width
 
 APART, INSIDE = 6.0, 6.0
 """Points between two bands, and at the sides of each."""
@@ -51,8 +51,7 @@ def side_by_side(
         done += _row([columns[number] for number in row], start, near)
         start = done[-1][1].bottom + APART
     parts, lanes = [part for part, _ in done], [lane for _, lane in done]
-    positions = {box.id: spot for part in parts for box, spot in zip(part.scene.boxes, part.positions, strict=True)}
-    lines = {id(arrow): line for part in parts for arrow, line in zip(part.scene.arrows, part.lines, strict=True)}
+    positions, lines = spots_of(*parts), ways_of(*parts)
     plates = {plate.frame.id: plate for part in parts for plate in part.plates}
     return on_paper(
         replace(scene, bands=tuple([column.band for column in columns])),
@@ -76,10 +75,12 @@ class _Column(Struct, frozen=True):
 
 
 def _column(scene: Scene, band: Band, *, quick: bool) -> _Column:
-    part = _alone(scene, band, quick=quick)
-    left, top, right, bottom = ends = extent(part)
-    band = _short(band, right - left)
-    width = max(right - left + 2 * INSIDE, _title(band) + 2 * PAD)
+    boxes = [box for box in scene.boxes if box.band == band.number]
+    frames = [frame for frame in scene.frames if frame.band == band.number]
+    part = part_of(scene, boxes, frames, up=_turns(band), quick=quick)
+    start, top, end, bottom = ends = extent(part)
+    band = _short(band, end - start)
+    width = max(end - start + 2 * INSIDE, least_width(band))
     return _Column(part, ends, band, width, bottom - top + BESIDE * len(band.beside))
 
 
@@ -91,15 +92,25 @@ def _row(row: Sequence[_Column], start: float, near: Mapping[str, list[str]]) ->
     here: dict[str, float] = {}
     at = EDGE_OF_PAPER
     for column in row:
-        part, (left, top, right, bottom) = column.part, column.ends
-        own = {box.id: spot.y - top for box, spot in zip(part.scene.boxes, part.positions, strict=True)}
+        part, (first, top, last, bottom) = column.part, column.ends
+        own = {key: spot.y - top for key, spot in spots_of(part).items()}
         down = _beside(own, here, near, high - (bottom - top), low=_turns(column.band))
         here |= {key: y + down for key, y in own.items()}
-        by = at + (column.width - right + left) / 2 - left, start + HEADING + PAD / 2 - top + down
+        by = at + (column.width - last + first) / 2 - first, start + HEADING + PAD / 2 - top + down
         corner = at + PAD, end - BESIDE * (beside - 0.75)
         lane = Lane(column.band, at, start, at + column.width, end, (at + PAD, start + 15), beside=corner)
         yield moved(part, by), lane
         at += column.width + APART
+
+
+def spots_of(*parts: Placed) -> dict[str, Rectangle]:
+    """Return where each box of some pictures stands, by its id."""
+    return {box.id: spot for part in parts for box, spot in zip(part.scene.boxes, part.positions, strict=True)}
+
+
+def ways_of(*parts: Placed) -> dict[int, Line]:
+    """The way of each arrow of some pictures, by the `id` of the arrow."""
+    return {id(arrow): line for part in parts for arrow, line in zip(part.scene.arrows, part.lines, strict=True)}
 
 
 def moved(part: Placed, by: Point) -> Placed:
@@ -187,25 +198,15 @@ def _short(band: Band, room: float) -> Band:
     return replace(band, title=words)
 
 
-def _title(band: Band) -> float:
-    return max(text_width(band.title) * BAND, *(text_width(line) * TITLE for line in band.beside), 0.0)
-
-
-def _alone(scene: Scene, band: Band, *, quick: bool) -> Placed:
-    """One band as a picture of its own, without anything around it."""
-    boxes = tuple([box for box in scene.boxes if box.band == band.number])
-    here = {box.id for box in boxes}
-    arrows = tuple([arrow for arrow in scene.arrows if arrow.tail in here])
-    frames = tuple([frame for frame in scene.frames if frame.band == band.number])
-    alone = replace(scene, title="", boxes=boxes, arrows=arrows, frames=frames, bands=(), legend=(), notes=())
-    return upwards(alone, quick=quick) if _turns(band) else lay_out(alone, quick=quick)
-
-
-def upwards(scene: Scene, *, quick: bool = False) -> Placed:
-    """Lay out a scene so that its arrows lead up."""
-    turned = tuple([replace(arrow, tail=arrow.head, head=arrow.tail) for arrow in scene.arrows])
-    placed = lay_out(replace(scene, arrows=turned), quick=quick)
-    return replace(placed, scene=scene, lines=tuple(map(_turned, placed.lines)))
+def part_of(scene: Scene, boxes: Iterable[Box], frames: Iterable[Frame], *, up: bool, quick: bool) -> Placed:
+    """Lay out some boxes of a scene, and frames around them, as a picture of its own, without anything beside it; with
+    `up`, so that its arrows lead up."""
+    bare = replace(left(scene, boxes), title="", frames=tuple(frames), bands=(), legend=(), notes=())
+    if not up:
+        return lay_out(bare, quick=quick)
+    turned = tuple([replace(arrow, tail=arrow.head, head=arrow.tail) for arrow in bare.arrows])
+    placed = lay_out(replace(bare, arrows=turned), quick=quick)
+    return replace(placed, scene=bare, lines=tuple(map(_turned, placed.lines)))
 
 
 def _turned(line: Line) -> Line:

@@ -54,7 +54,7 @@ def on_paper(
     """Add what stands around the graph: bands, a title above, a legend below; a narrow graph stands amid these. Bands
     are made of their `bounds`, if they are not given as `lanes`."""
     scene = roomy(bounds, scene) if bounds and not way.right else scene
-    bottom = _bottom(positions, lines, plates)
+    graph, bottom = _heights(positions, lines, plates)
     right = _right(scene, positions, lines, plates)
     if lanes:
         bottom, right = (max(ends) for ends in zip(*((lane.bottom, lane.right) for lane in lanes), strict=True))
@@ -66,7 +66,7 @@ def on_paper(
         bottom, right = bounds[-1][1], right + PAD
     end = bottom
     samples, bottom, far = legend(scene, bottom + 12, right)
-    top = 0.0 if bounds or lanes else _top(positions, lines, plates)
+    top = 0.0 if bounds or lanes else graph
     by = max(0.0, far - right) / 2, EDGE_OF_PAPER + (TITLE * 2.2 if scene.title else 0.0) - top
     positions = tuple(moved_spot(spot, by) for spot in positions)
     lines = tuple(moved_line(line, by) for line in lines)
@@ -94,16 +94,12 @@ def on_paper(
     return Placed(scene, positions, lines, lanes, samples, *size, (EDGE_OF_PAPER, EDGE_OF_PAPER + TITLE * 0.8), plates)
 
 
-def _top(positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> float:
-    """Return the height at which the graph starts."""
-    ends = [*(spot.y - spot.height / 2 for spot in positions), *(plate.top for plate in plates)]
-    return min([*ends, *(point[1] for line in lines for stroke in line.strokes for point in stroke)])
-
-
-def _bottom(positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> float:
-    """Return how far down the graph reaches."""
-    ends = [*(spot.y + spot.height / 2 for spot in positions), *(plate.bottom for plate in plates)]
-    return max([*ends, *(point[1] for line in lines for stroke in line.strokes for point in stroke)])
+def _heights(positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> tuple[float, float]:
+    """Return the heights at which the graph starts and ends."""
+    ends = [y for spot in positions for y in (spot.y - spot.height / 2, spot.y + spot.height / 2)]
+    ends += [y for plate in plates for y in (plate.top, plate.bottom)]
+    ends += [y for line in lines for stroke in line.strokes for _, y in stroke]
+    return min(ends), max(ends)
 
 
 def _right(scene: Scene, positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> float:

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from autograph_cli.export.layout.paper import moved_area, moved_line, moved_spot
 from autograph_cli.export.layout.placed import HEAD, Line, Plate, Point, Rectangle
 from autograph_cli.export.scene.records import Scene
 from autograph_cli.export.style import EDGE, label_width
@@ -55,15 +56,13 @@ def slid(
         area = place.x - half, place.x + half, place.y + place.height / 2, min(ends)
         if area[3] - area[2] < LEAST:
             continue
-        others = [
-            line for number, line in enumerate(ways) if number not in out[box] and number not in into.get(box, ())
-        ]
-        texts = [scene.arrows[n].label for n in range(len(ways)) if n not in out[box] and n not in into.get(box, ())]
+        apart = [n for n in range(len(ways)) if n not in out[box] and n not in into.get(box, ())]
+        others = drawn([ways[n] for n in apart], [scene.arrows[n].label for n in apart])
         around = (area_of(other) for number, other in enumerate(places) if number != box)
         walls = (area_ for plate in plates for area_ in _walls(plate, place))
-        down = _free(area, (*around, *walls, *drawn(others, texts))) - area[2]
+        down = _free(area, (*around, *walls, *others)) - area[2]
         if down >= LEAST:
-            places[box] = replace(place, y=place.y + down)
+            places[box] = moved_spot(place, (0.0, down))
             for number in out[box]:
                 ways[number] = _shorter(ways[number], down)
             for number in into.get(box, ()):
@@ -79,17 +78,13 @@ def _is_plumb(line: Line) -> bool:
 
 def area_of(place: Rectangle) -> Area:
     """Return the area of a box."""
-    return (
-        place.x - place.width / 2,
-        place.x + place.width / 2,
-        place.y - place.height / 2,
-        place.y + place.height / 2,
-    )
+    across, down = place.width / 2, place.height / 2
+    return place.x - across, place.x + across, place.y - down, place.y + down
 
 
 def _walls(plate: Plate, place: Rectangle) -> Iterator[Area]:
     """Yield the areas of a frame that a box must not touch: all of it from outside, its lower border from inside."""
-    if plate.left < place.x < plate.right and plate.top < place.y < plate.bottom:
+    if _holds(plate, place):
         yield plate.left, plate.right, plate.bottom, plate.bottom
     else:
         yield plate.left, plate.right, plate.top, plate.bottom
@@ -201,30 +196,23 @@ class _Picture:
             if n in crossing:
                 self.ways[n] = _drawn_in(self.ways[n], plate, by, up)
             elif tail in inside:
-                self.ways[n] = _lower(self.ways[n], by)
+                self.ways[n] = moved_line(self.ways[n], (0.0, by))
         for box in inside:
-            self.places[box] = replace(self.places[box], y=self.places[box].y + by)
+            self.places[box] = moved_spot(self.places[box], (0.0, by))
         within = [n for n, its in enumerate(self.plates) if plate.left <= its.left and its.right <= plate.right]
         for n in within:
             its = self.plates[n]
             if plate.top <= its.top and its.bottom <= plate.bottom:
-                title = its.title[0], its.title[1] + by
-                self.plates[n] = replace(its, top=its.top + by, bottom=its.bottom + by, title=title)
+                self.plates[n] = moved_area(its, (0.0, by))
 
 
 def _holds(plate: Plate, place: Rectangle) -> bool:
     return plate.left < place.x < plate.right and plate.top < place.y < plate.bottom
 
 
-def _lower(line: Line, by: float) -> Line:
-    strokes = tuple(tuple((x, y + by) for x, y in stroke) for stroke in line.strokes)
-    label = line.label and (line.label[0], line.label[1] + by)
-    return Line((line.start[0], line.start[1] + by), strokes, label)
-
-
 def _drawn_in(line: Line, plate: Plate, by: float, up: bool) -> Line:
     """An arrow into a frame that moves up, or out of one that moves down; its outer part, which is straight, stays."""
-    lower, end = _lower(line, by), line.strokes[-1][-1]
+    lower, end = moved_line(line, (0.0, by)), line.strokes[-1][-1]
     border = (plate.top if up else plate.bottom) + by
     outside = line.label and (line.label[1] < plate.top if up else line.label[1] > plate.bottom)
     if up:

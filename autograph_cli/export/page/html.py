@@ -41,34 +41,11 @@ PLAIN = 20_000
 """Characters of data up to which they stand in the page as they are."""
 TOGETHER = 256
 """Levels that are packed as one."""
-_SCRIPTS = (
-    "dom.js",
-    "boot.js",
-    "nodes.js",
-    "charts.js",
-    "details.js",
-    "camera.js",
-    "geometry.js",
-    "closing.js",
-    "folds.js",
-    "view.js",
-    "zoom.js",
-    "place.js",
-    "play.js",
-    "search.js",
-    "panes.js",
-    "source.js",
-    "panels.js",
-    "run.js",
-    "scrubber.js",
-    "splitters.js",
-    "linked.js",
-    "steps.js",
-    "colour.js",
-    "minimap.js",
-    "copy.js",
-    "page.js",
-)
+_SCRIPTS = """
+    dom boot nodes charts details camera geometry closing folds view zoom place play search panes source panels run
+    scrubber splitters linked steps colour minimap copy page
+""".split()
+"""The scripts of a page, in the order in which they are read."""
 
 
 class Sheet(Struct, frozen=True):
@@ -128,7 +105,7 @@ def to_html(page: Page) -> str:
     """Write the page; it runs from a file, under a policy that allows its own script and style alone."""
     folder = files("autograph_cli.export.page")
     style = folder.joinpath("page.css").read_text("utf-8")
-    script = "".join(_bare(folder.joinpath(name).read_text("utf-8")) for name in _SCRIPTS)
+    script = "".join(_bare(folder.joinpath(f"{name}.js").read_text("utf-8")) for name in _SCRIPTS)
     packs: list[str] = []
     told = {**_data(page, packs), **_other_steps(page, packs)}
     pictures, insides = _pictures(page), _insides(page)
@@ -320,7 +297,7 @@ def _shape(placed: Placed) -> dict[str, Any]:
     arrows = tuple(replace(arrow, tail=id_of[arrow.tail], head=id_of[arrow.head]) for arrow in placed.scene.arrows)
     named = replace(placed, scene=replace(placed.scene, boxes=boxes, arrows=arrows))
     return {
-        "svg": to_svg(named, page=True).partition("\n")[2],
+        "svg": _without_head(to_svg(named, page=True)),
         "at": [_rounded(at.x, at.y, at.width, at.height) for at in placed.positions],
         "arrows": [[int(arrow.tail[1:]), int(arrow.head[1:])] for arrow in arrows],
         "labels": _labelled(placed),

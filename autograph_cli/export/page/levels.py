@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
@@ -13,9 +12,10 @@ from msgspec.structs import replace
 
 from autograph_cli.export.layout.layered import lay_out, size_of
 from autograph_cli.export.layout.placed import Placed
+from autograph_cli.export.ranks import Edge, in_turn
 from autograph_cli.export.scene.labels import short
 from autograph_cli.export.scene.modules import leaf_names, leaves_words
-from autograph_cli.export.scene.records import Arrow, Box, Scene, carried, one_label
+from autograph_cli.export.scene.records import Arrow, Box, Scene, merged, paths_of
 from autograph_cli.export.style import Style, is_bars, is_code
 from autograph_cli.graph import Graph
 
@@ -70,9 +70,7 @@ class _Tree:
         self.scene, self.graph, self.boxes = scene, graph, scene.boxes
         self.index = {box.id: number for number, box in enumerate(scene.boxes)}
         self.frames = {frame.id: frame for frame in scene.frames}
-        paths: dict[str, tuple[str, ...]] = {"": ()}
-        for frame in scene.frames:
-            paths[frame.id] = (*paths[frame.parent], frame.id)
+        paths = paths_of(scene)
         self.path = [paths[box.frame] for box in scene.boxes]
         self.ends = [(self.index[arrow.tail], self.index[arrow.head]) for arrow in scene.arrows]
         self.made = 0
@@ -150,30 +148,21 @@ class _Tree:
         if len(items) == 1:
             return items
         owner = {member: place for place, its in enumerate(items) for member in its.members}
-        ahead: list[set[int]] = [set() for _ in items]
-        waiting = [0] * len(items)
+        edges: set[Edge] = set()
         for arrow in arrows:
             tail, head = map(owner.get, self.ends[arrow])
             if tail is not None and head is not None and tail != head and not self.scene.arrows[arrow].back:
-                waiting[head] += head not in ahead[tail]
-                ahead[tail].add(head)
+                edges.add((tail, head))
         at = [min(its.members) for its in items]
         first = [self.boxes[its.members[0]] for its in items]
-        band = [-box.band for box in first]
+        ahead: dict[int, list[int]] = {}
+        for tail, head in edges:
+            ahead.setdefault(tail, []).append(head)
         for place, box in enumerate(first):
-            if box.style in ("leaf", "input") and ahead[place]:
+            if box.style in ("leaf", "input") and place in ahead:
                 at[place] = min(at[head] for head in ahead[place])
         sign = 1 if self.scene.data else -1
-        ready = [(band[place], sign * at[place], place) for place, count in enumerate(waiting) if not count]
-        heapq.heapify(ready)
-        order: list[int] = []
-        while ready:
-            place = heapq.heappop(ready)[2]
-            order.append(place)
-            for head in ahead[place]:
-                waiting[head] -= 1
-                if not waiting[head]:
-                    heapq.heappush(ready, (band[head], sign * at[head], head))
+        order = in_turn(len(items), edges, lambda place: (-first[place].band, sign * at[place]))
         rest = sorted(set(range(len(items))) - set(order))  # modules that lead to one another
         return [items[place] for place in (*order, *rest)]
 
@@ -185,7 +174,7 @@ class _Tree:
         stubs: dict[str, str] = {}
         stub_boxes: dict[tuple[bool, int], Box] = {}
         many = {False: 0, True: 0}
-        merged: dict[tuple[str, str, bool], list[Arrow]] = {}
+        joined: dict[tuple[str, str, bool], list[Arrow]] = {}
         for number, a, b in near:
             if a is not None and a == b:
                 continue
@@ -193,8 +182,8 @@ class _Tree:
             one = boxes[a].id if a is not None else self._stub(around, tail, False, stub_boxes, many, stubs)
             other = boxes[b].id if b is not None else self._stub(around, head, True, stub_boxes, many, stubs)
             back = arrow.back or (a is not None and b is not None and a > b)
-            merged.setdefault((one, other, back), []).append(arrow)
-        drawn = tuple(_merged(ends, its) for ends, its in merged.items())
+            joined.setdefault((one, other, back), []).append(arrow)
+        drawn = tuple(_merged(ends, its) for ends, its in joined.items())
         seen = {box.id: box for box in (*boxes, *stub_boxes.values())}
         if around.key:
             inner = tuple([replace(box, band=0, frame="") if box.band or box.frame else box for box in seen.values()])
@@ -274,10 +263,5 @@ def _shape(scene: Scene) -> Hashable:
 
 def _merged(ends: tuple[str, str, bool], arrows: Sequence[Arrow]) -> Arrow:
     tail, head, back = ends
-    if len(arrows) == 1:
-        return replace(arrows[0], tail=tail, head=head, back=back)
-    labels = set(map(one_label, arrows))
-    label = labels.pop() if len(labels) == 1 else ""
-    tensors = carried(arrows)
-    many = f" × {len(tensors):,}" if len(tensors) > 1 else ""
-    return replace(arrows[0], tail=tail, head=head, back=back, label=f"{label}{many}".strip(), tensors=tuple(tensors))
+    one = arrows[0] if len(arrows) == 1 else merged(tail, head, arrows)
+    return replace(one, tail=tail, head=head, back=back)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator
 
 from msgspec import Struct
 
+from autograph_cli.export.ranks import in_turn
 from autograph_cli.graph import Graph, Node
 
 
@@ -87,24 +87,5 @@ def execution_order(graph: Graph) -> list[int]:
 
     The pass takes, of the nodes whose gradients are all there, the one that was made last; leaves at once.
     """
-    waiting = [0] * len(graph)
-    for node in graph:
-        for edge in node.next:
-            if edge is not None:
-                waiting[edge.node] += 1
-    ready = [_turn(graph, number) for number, count in enumerate(waiting) if not count]
-    heapq.heapify(ready)
-    order = []
-    while ready:
-        number = -heapq.heappop(ready)[1]
-        order.append(number)
-        for edge in graph.nodes[number].next:
-            if edge is not None:
-                waiting[edge.node] -= 1
-                if not waiting[edge.node]:
-                    heapq.heappush(ready, _turn(graph, edge.node))
-    return order
-
-
-def _turn(graph: Graph, number: int) -> tuple[bool, int]:
-    return graph.nodes[number].kind == "operation", -number
+    edges = ((node.id, edge.node) for node in graph for edge in node.next if edge is not None)
+    return in_turn(len(graph), edges, lambda number: (graph.nodes[number].kind == "operation", -number))

@@ -12,14 +12,7 @@ from msgspec.structs import replace
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.scene.records import Scene
 from autograph_cli.graph import Graph, Node, Values
-from autograph_cli.graph.facts import (
-    bytes_of,
-    bytes_text,
-    flops_text,
-    nanoseconds_text,
-    not_recorded,
-    stored,
-)
+from autograph_cli.graph.facts import bytes_of, bytes_text, flops_text, nanoseconds_text, not_recorded, stored
 
 _ERROR = "error of the derivative against finite differences"
 _DARKEST = (0xF0, 0x78, 0x28)

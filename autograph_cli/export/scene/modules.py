@@ -10,7 +10,7 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.labels import short
-from autograph_cli.export.scene.records import DETACH, Box, Frame, Scene, edges_of
+from autograph_cli.export.scene.records import DETACH, Box, Frame, Scene, edges_of, paths_of
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph, ModuleCall, Node
 from autograph_cli.graph.names import shown_name, visible
@@ -36,13 +36,8 @@ def framed(scene: Scene, graph: Graph, single: Collection[int] = ()) -> Scene:
 
 def without_empty(scene: Scene) -> Scene:
     """Drop the frames in which no box is left."""
-    parents = {frame.id: frame.parent for frame in scene.frames}
-    used: set[str] = set()
-    for box in scene.boxes:
-        frame = box.frame
-        while frame and frame not in used:
-            used.add(frame)
-            frame = parents[frame]
+    path = paths_of(scene)
+    used = {frame for around in {box.frame for box in scene.boxes} for frame in path[around]}
     if len(used) == len(scene.frames):
         return scene
     return replace(scene, frames=tuple(frame for frame in scene.frames if frame.id in used))

@@ -11,7 +11,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.modules import shown_by
-from autograph_cli.export.scene.records import Arrow, Box, Scene, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Scene, left, standing_for
 from autograph_cli.export.style import OPERATIONS, is_bars, parted
 from autograph_cli.graph import Graph
 
@@ -44,13 +44,10 @@ def inline(scene: Scene, which: Collection[str] | None = None, *, beside: bool =
             gone.add(leaf)
     if not moved:
         return scene
-    left = tuple([_with(box, moved[box.id]) if box.id in moved else box for box in scene.boxes if box.id not in gone])
-    arrows = tuple([arrow for arrow in scene.arrows if arrow.tail not in gone and arrow.head not in gone])
-    styles = {box.style for box in left}
-    legend = tuple((style, words) for style, words in scene.legend if style in styles)
+    drawn = (_with(box, moved[box.id]) if box.id in moved else box for box in scene.boxes if box.id not in gone)
     inputs = any(leaf.style == "input" for its in moved.values() for leaf, _ in its)
     notes = (f"{MARK}a leaf", *([f"{FIXED}an input, no gradient"] if inputs else []))
-    return replace(scene, boxes=left, arrows=arrows, legend=legend, notes=tuple(dict.fromkeys((*notes, *scene.notes))))
+    return replace(left(scene, drawn), notes=tuple(dict.fromkeys((*notes, *scene.notes))))
 
 
 def with_state(scene: Scene, graph: Graph) -> Scene:

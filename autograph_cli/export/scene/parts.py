@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from autograph_cli.export.ranks import heights
-from autograph_cli.export.scene.records import Box, Frame, Scene
+from autograph_cli.export.ranks import acyclic
+from autograph_cli.export.scene.records import Box, Frame, Scene, paths_of
 
 NOTE = "part: something outside of the module lies between its parts"
 
@@ -28,9 +28,7 @@ def split(scene: Scene) -> Scene:
 
 def _leads_on(scene: Scene) -> bool:
     """Return whether no arrows lead out of a frame and back into it, so that all can stay as they are."""
-    path: dict[str, tuple[str, ...]] = {"": ()}
-    for frame in scene.frames:
-        path[frame.id] = (*path[frame.parent], frame.id)
+    path = paths_of(scene)
     home = {box.id: (path[box.frame], box.band) for box in scene.boxes}
     number = {key: place for place, key in enumerate([*path, *home])}
     edges = set()
@@ -41,8 +39,7 @@ def _leads_on(scene: Scene) -> bool:
             if one is not other:
                 a, b = next((x, y) for x, y in zip((*one, a), (*other, b), strict=False) if x != y)
             edges.add((number[a], number[b]))
-    height = heights(len(number), list(edges))
-    return all(height[tail] > height[head] for tail, head in edges)
+    return acyclic(len(number), list(edges))
 
 
 class _Splitting:
@@ -58,25 +55,18 @@ class _Splitting:
                 self.ahead[arrow.tail].append(arrow.head)
                 self.behind[arrow.head].append(arrow.tail)
         self.position = {box.id: number for number, box in enumerate(scene.boxes)}
-        self.chain = {frame.id: self._chain(frame.id) for frame in scene.frames}
+        self.chain = paths_of(scene)
         self.frame = {box.id: box.frame for box in scene.boxes}
         self.frames: list[tuple[str, Frame]] = []
         """The parts, each with the id of what it is a part of."""
         self.made: dict[str, int] = {}
 
-    def _chain(self, frame: str) -> tuple[str, ...]:
-        """A frame and those around it, the outermost first."""
-        chain: tuple[str, ...] = ()
-        while frame:
-            chain, frame = (frame, *chain), self.known[frame].parent
-        return chain
-
     def level(self, members: Sequence[str], around: str, new: str) -> None:
         """Split the frames directly in `around`, of which a part now is called `new`."""
-        depth = len(self.chain[around]) if around else 0
+        depth = len(self.chain[around])
         inner = {}
         for box in members:
-            its = self.chain.get(self.boxes[box].frame, ())
+            its = self.chain[self.boxes[box].frame]
             inner[box] = its[depth] if len(its) > depth else ""
             if not inner[box]:
                 self.frame[box] = new

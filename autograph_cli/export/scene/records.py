@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -174,12 +175,13 @@ def joined(scene: Scene, into: Mapping[str, str]) -> tuple[Arrow, ...]:
         if key[:2] != (arrow.tail, arrow.head):
             moved.add(key)
     untouched = [arrow for key, its in groups.items() if key not in moved for arrow in its]
-    return (*untouched, *(merged(*key, its) for key, its in groups.items() if key in moved))
+    return (*untouched, *(merged(*key[:2], its) for key, its in groups.items() if key in moved))
 
 
-def merged(tail: str, head: str, label: str, arrows: Sequence[Arrow]) -> Arrow:
-    """One arrow for all of these, with the number of tensors."""
-    tensors = carried(arrows)
+def merged(tail: str, head: str, arrows: Sequence[Arrow]) -> Arrow:
+    """One arrow for all of these, with the label that they have in common, if any, and the number of tensors."""
+    tensors, labels = carried(arrows), set(map(one_label, arrows))
+    label = labels.pop() if len(labels) == 1 else ""
     label = f"{label} × {len(tensors):,}".lstrip() if len(tensors) > 1 else label
     return replace(arrows[0], tail=tail, head=head, label=label, tensors=tuple(tensors))
 
@@ -189,6 +191,33 @@ def shapes_of(arrows: Iterable[Arrow]) -> Counter[str]:
     one, as an empty text."""
     labels = ((one_label(arrow).removeprefix(DETACH).strip(), arrow) for arrow in carried(arrows).values())
     return Counter(label or ("" if len(arrow.tensors) > 1 else "[]") for label, arrow in labels)
+
+
+def paths_of(scene: Scene) -> dict[str, tuple[str, ...]]:
+    """For each frame those around it and itself, the outermost first; for "", where none is, nothing."""
+    paths: dict[str, tuple[str, ...]] = {"": ()}
+    for frame in scene.frames:
+        paths[frame.id] = (*paths[frame.parent], frame.id)
+    return paths
+
+
+def left(scene: Scene, boxes: Iterable[Box]) -> Scene:
+    """The scene with these of its boxes alone, and with the arrows and the samples of the legend that are of these."""
+    drawn = {box.id: box for box in boxes}
+    styles = {box.style for box in drawn.values()}
+    arrows = tuple([arrow for arrow in scene.arrows if arrow.tail in drawn and arrow.head in drawn])
+    legend = tuple([entry for entry in scene.legend if entry[0] in styles])
+    return replace(scene, boxes=tuple(drawn.values()), arrows=arrows, legend=legend)
+
+
+def together(scene: Scene, into: Mapping[str, str], drawn: Mapping[str, Box] = MappingProxyType({})) -> tuple[Box, ...]:
+    """The boxes that are left where some go `into` others, which stand for them, and which are `drawn` in this way."""
+    known = {box.id: box for box in scene.boxes}
+    others: dict[str, list[Box]] = {}
+    for key, its in into.items():
+        others.setdefault(its, []).append(known[key])
+    boxes = (drawn.get(key, box) for key, box in known.items() if key not in into)
+    return tuple([standing_for(box, others[box.id]) if box.id in others else box for box in boxes])
 
 
 def standing_for(box: Box, others: Iterable[Box]) -> Box:

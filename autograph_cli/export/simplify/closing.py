@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.modules import is_foreign, leaf_names, leaves_words, shown_by
-from autograph_cli.export.scene.records import Arrow, Box, Frame, Scene, shapes_of, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Frame, Scene, paths_of, shapes_of, standing_for
 from autograph_cli.export.simplify.rolling import still_true
 from autograph_cli.export.style import RESULTS
 from autograph_cli.graph import Graph
@@ -45,11 +45,11 @@ def closed_at_first(scene: Scene, depth: int | None, limit: int | None) -> list[
     None if closing all but the outermost frames is not enough.
     """
     deep = depths(scene)
-    frames = {frame.id: frame for frame in scene.frames}
+    path = paths_of(scene)
     lowest = max(deep.values(), default=0) if depth is None else depth
     while True:
         hidden = [box.frame for box in scene.boxes if deep.get(box.frame, 0) > lowest]
-        top = {_ancestor(frame, deep, lowest + 1, frames) for frame in hidden}
+        top = {path[frame][lowest] for frame in hidden}
         seen = len(scene.boxes) - len(hidden) + len(top)
         if limit is None or seen <= limit:
             return [frame for frame in deep if deep[frame] > lowest]
@@ -69,11 +69,7 @@ def told_closed(scene: Scene, graph: Graph) -> dict[str, Box]:
 
 def depths(scene: Scene) -> dict[str, int]:
     """Return how deep each frame is, the outermost at 1."""
-    deep: dict[str, int] = {"": 0}
-    for frame in scene.frames:
-        deep[frame.id] = deep[frame.parent] + 1
-    del deep[""]
-    return deep
+    return {frame: len(path) for frame, path in paths_of(scene).items() if frame}
 
 
 Counts = dict[int, Counter[int]]
@@ -155,12 +151,6 @@ def _without_strangers(scene: Scene, graph: Graph, closed: dict[str, Frame]) -> 
         for arrow in scene.arrows
     )
     return replace(scene, boxes=tuple(boxes.values()), arrows=arrows)
-
-
-def _ancestor(frame: str, deep: dict[str, int], depth: int, frames: dict[str, Frame]) -> str:
-    while deep[frame] > depth:
-        frame = frames[frame].parent
-    return frame
 
 
 def _note(boxes: Iterable[Box], words: str) -> str:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from autograph_cli.export.scene.modules import LONGEST_TITLE
 from autograph_cli.export.scene.parameters import chips_of
-from autograph_cli.export.scene.records import Arrow, Box, Scene, joined, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Scene, joined, together
 from autograph_cli.export.simplify.rolling import turns_of
 from autograph_cli.export.style import OPERATIONS, Style
 
@@ -46,15 +46,10 @@ def fold(scene: Scene, limit: int) -> Scene:
             excess -= len(chain) - 1 + len(tags)
     if not titles:
         return scene
-    others: dict[str, list[Box]] = {}
-    for key, its in into.items():
-        others.setdefault(its, []).append(web.boxes[key])
-    boxes = tuple(
-        standing_for(titles.get(box.id, box), others.get(box.id, ())) for box in scene.boxes if box.id not in into
-    )
     hidden = [web.boxes[key] for key, head in into.items() if head in titles and _may_fold(web.boxes[key])]
     words = _counted([*hidden, *(web.boxes[key] for key in titles)])
     note = f"folded: {words} in {len(titles):,} box{'es' * (len(titles) > 1)}"
+    boxes = together(scene, into, titles)
     return replace(scene, boxes=boxes, arrows=joined(scene, into), notes=(*scene.notes, note))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.labels import LONGEST_LABEL, short
-from autograph_cli.export.scene.records import Box, Scene, joined, standing_for
+from autograph_cli.export.scene.records import Box, Scene, joined, left, standing_for, together
 from autograph_cli.export.simplify.rolling import names_of, turns_of
 from autograph_cli.export.style import OPERATIONS
 
@@ -20,8 +20,8 @@ LISTED = 40
 
 
 def with_results(scene: Scene, *, used: bool = False) -> Scene:
-    """The scene with each result that one arrow joins to a box, but what was differentiated, written on that box; or
-    where that is `used` by others too, of which the arrow would tell nothing."""
+    """The scene with each result that one arrow joins to a box, but what was differentiated, written on that box; with
+    `used`, only where others take what that box made, too: a box at the end of a way shows its result below it."""
     results = {box.id: box for box in scene.boxes if box.style == "result"}
     ends: dict[str, list[str]] = {}
     for arrow in scene.arrows:
@@ -38,11 +38,8 @@ def with_results(scene: Scene, *, used: bool = False) -> Scene:
     if not on:
         return scene
     gone = {box.id for its in on.values() for box in its}
-    left = tuple([_with(box, on[box.id]) if box.id in on else box for box in scene.boxes if box.id not in gone])
-    arrows = tuple([arrow for arrow in scene.arrows if arrow.tail not in gone and arrow.head not in gone])
-    styles = {box.style for box in left}
-    legend = tuple([entry for entry in scene.legend if entry[0] in styles])
-    return replace(scene, boxes=left, arrows=arrows, legend=legend, notes=tuple(dict.fromkeys((NOTE, *scene.notes))))
+    scene = left(scene, [_with(box, on[box.id]) if box.id in on else box for box in scene.boxes if box.id not in gone])
+    return replace(scene, notes=tuple(dict.fromkeys((NOTE, *scene.notes))))
 
 
 def with_borders(scene: Scene) -> Scene:
@@ -55,17 +52,14 @@ def with_borders(scene: Scene) -> Scene:
     into = {box.id: key for key, its in several.items() for box in its[1:]}
     if not into:
         return scene
+    drawn = {key: _one_of(its) for key, its in several.items()}
+    return replace(scene, boxes=together(scene, into, drawn), arrows=joined(scene, into))
 
-    def one(box: Box) -> Box:
-        its = several.get(box.id)
-        if its is None:
-            return box
-        title = f"{short(box.title)} and {len(its) - 1} more"
-        listed = "\n".join(each.tooltip for each in its)
-        return standing_for(replace(box, title=title, subtitle=_turns(box), tooltip=listed), its[1:])
 
-    boxes = tuple([one(box) for box in scene.boxes if box.id not in into])
-    return replace(scene, boxes=boxes, arrows=joined(scene, into))
+def _one_of(boxes: Sequence[Box]) -> Box:
+    title = f"{short(boxes[0].title)} and {len(boxes) - 1} more"
+    listed = "\n".join(each.tooltip for each in boxes)
+    return replace(boxes[0], title=title, subtitle=_turns(boxes[0]), tooltip=listed)
 
 
 def _turns(box: Box) -> str:

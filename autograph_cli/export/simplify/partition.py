@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from autograph_cli.export.ranks import in_turn
 from autograph_cli.export.scene.labels import LONGEST_LABEL, LONGEST_SUBTITLE, abridged, clipped, short
 from autograph_cli.export.scene.modules import LONGEST_TITLE, shown_by
 from autograph_cli.export.scene.parameters import chips_of
-from autograph_cli.export.scene.records import Arrow, Box, Scene, merged, one_label, standing_for
+from autograph_cli.export.scene.records import Arrow, Box, Scene, merged, standing_for, together
 from autograph_cli.export.simplify.closing import closed
 from autograph_cli.export.simplify.rolling import turns_of
 from autograph_cli.export.style import OPERATIONS, RESULTS
@@ -50,19 +50,12 @@ def by_statement(scene: Scene, graph: Graph, lowest: int = 0) -> Scene:
     part = {box.id: run[0].id for run in runs for box in run}
     pieces = {run[0].id: told.statement(run) for run in runs}
     part |= _given_again(scene, graph, part)
-    others: dict[str, list[Box]] = {}
-    for box in scene.boxes:
-        if part.get(box.id, box.id) != box.id:
-            others.setdefault(part[box.id], []).append(box)
-    boxes = [
-        standing_for(pieces.get(box.id, box), others.get(box.id, ()))
-        for box in scene.boxes
-        if part.get(box.id, box.id) == box.id
-    ]
+    into = {box.id: part[box.id] for box in scene.boxes if part.get(box.id, box.id) != box.id}
+    boxes = together(scene, into, pieces)
     many = sum(box.many for box in pieces.values())
     note = f"folded: {many:,} operations in {len(runs):,} line{'s' * (len(runs) > 1)} of the script"
     arrows = _joined(scene, part)
-    return replace(scene, boxes=tuple(boxes), arrows=arrows, notes=_noted(scene, note, arrows))
+    return replace(scene, boxes=boxes, arrows=arrows, notes=_noted(scene, note, arrows))
 
 
 def _of_one_line(scene: Scene, told: _Told) -> Iterator[str]:
@@ -119,32 +112,20 @@ def _kept(scene: Scene, limit: int) -> set[str]:
 def _in_turn(scene: Scene) -> list[Box]:
     """The boxes of each band in the order in which they ran: what is between two of them is on no way round them."""
     place = {box.id: number for number, box in enumerate(scene.boxes)}
-    ahead: list[list[int]] = [[] for _ in place]
-    waiting = [0] * len(place)
-    for tail, head in _ends(scene):
-        first, then = (tail, head) if scene.data else (head, tail)
-        ahead[place[first]].append(place[then])
-        waiting[place[then]] += 1
-    rank = [(box.band, bool(waiting[number]), number) for number, box in enumerate(scene.boxes)]
-    ready = [(*rank[number], number) for number in range(len(rank)) if not waiting[number]]
-    heapq.heapify(ready)
-    order = []
-    while ready:
-        number = heapq.heappop(ready)[-1]
-        order.append(scene.boxes[number])
-        for other in ahead[number]:
-            waiting[other] -= 1
-            if not waiting[other]:
-                heapq.heappush(ready, (*rank[other], other))
-    return order
+    edges = [(place[first], place[then]) for first, then in _uses(scene)]
+    made = {then for _, then in edges}
+    rank = [(box.band, number in made, number) for number, box in enumerate(scene.boxes)]
+    return [scene.boxes[number] for number in in_turn(len(rank), edges, rank.__getitem__)]
 
 
-def _ends(scene: Scene) -> Iterator[tuple[str, str]]:
-    """The ends of all arrows but those into the next turn of a loop; what a result is used for comes from its maker."""
+def _uses(scene: Scene) -> Iterator[tuple[str, str]]:
+    """Yield what was made and what used it for each arrow but those into the next turn of a loop; what a result is used
+    for comes from its maker."""
     maker = _makers(scene)
     for arrow in scene.arrows:
         if not arrow.back:
-            yield maker.get(arrow.tail, arrow.tail), arrow.head
+            ends = maker.get(arrow.tail, arrow.tail), arrow.head
+            yield ends if scene.data else ends[::-1]
 
 
 def _makers(scene: Scene) -> dict[str, str]:
@@ -160,11 +141,9 @@ def _runs(scene: Scene, line_of: Callable[[Box], Source | None]) -> Iterator[Run
     """The operations of one line that ran one after the other in one module and as often, with what they alone made of
     nothing."""
     users: dict[str, set[str]] = {}
-    made = set()
-    for tail, head in _ends(scene):
-        first, then = (tail, head) if scene.data else (head, tail)
+    for first, then in _uses(scene):
         users.setdefault(first, set()).add(then)
-        made.add(then)
+    made = set[str]().union(*users.values())
     runs: list[Run] = []
     sources: Run = []
     mine: object = None
@@ -196,11 +175,9 @@ def _parts(scene: Scene, told: _Told, alone: Collection[str], many: int) -> list
     """No more than so many parts of all boxes but those that stay `alone`, each of one band: whole lines, and where
     that is near, whole calls of functions and turns of loops; what was made of nothing goes with its first user."""
     users: dict[str, list[str]] = {}
-    made = set()
-    for tail, head in _ends(scene):
-        first, then = (tail, head) if scene.data else (head, tail)
+    for first, then in _uses(scene):
         users.setdefault(first, []).append(then)
-        made.add(then)
+    made = set[str]().union(*users.values())
     order = [box for box in _in_turn(scene) if box.id not in alone]
     row, sources = [box for box in order if box.id in made], [box for box in order if box.id not in made]
     size = 1.0
@@ -415,8 +392,4 @@ def _joined(scene: Scene, part: dict[str, str]) -> tuple[Arrow, ...]:
             continue
         key = tail, head, arrow.back, arrow.keeps
         groups.setdefault(key, []).append(arrow)
-    found = []
-    for (tail, head, *_), its in groups.items():
-        plain = set(map(one_label, its))
-        found.append(merged(tail, head, plain.pop() if len(plain) == 1 else "", its))
-    return tuple(found)
+    return tuple([merged(tail, head, its) for (tail, head, *_), its in groups.items()])

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.records import Arrow, Box, Scene, standing_for
+from autograph_cli.export.scene.records import Arrow, Scene, together
 from autograph_cli.graph import Graph, ModuleCall
 from autograph_cli.graph.nesting import Nesting
 
@@ -137,13 +137,8 @@ class _Rows:
             for frame in scene.frames
             if not any(rank.get(call) for call in self.nesting.around(frame.call))
         )
-        others: dict[str, list[Box]] = {}
-        for key, its in into.items():
-            others.setdefault(its, []).append(self.boxes[key])
-        boxes = tuple(
-            standing_for(box, others[box.id]) if box.id in others else box for box in scene.boxes if box.id not in into
-        )
-        return replace(scene, boxes=boxes, arrows=tuple(self._left(scene, rank, into)), frames=frames)
+        arrows = tuple(self._left(scene, rank, into))
+        return replace(scene, boxes=together(scene, into), arrows=arrows, frames=frames)
 
     def _left(self, scene: Scene, rank: dict[int, int], into: dict[str, str]) -> Iterator[Arrow]:
         """The arrows of the first, and what leads from or to the last, as if it were the first."""

@@ -7,7 +7,7 @@ from collections import Counter
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.parameters import FIXED, MARK
-from autograph_cli.export.scene.records import NUMBER, Arrow, Box, Scene
+from autograph_cli.export.scene.records import NUMBER, Arrow, Box, Scene, left
 from autograph_cli.export.style import TITLE, line_width, text_width
 
 BEFORE = "no shape: as before"
@@ -46,23 +46,15 @@ def _labelled(arrow: Arrow, label: str) -> Arrow:
 
 def _marks(scene: Scene) -> Scene:
     """The scene with the first of several marks that say the same of a line, and their number."""
-    titles = [box.title for box in scene.boxes if box.style == "mark" and LINE in box.title]
-    several = {title: count for title, count in Counter(titles).items() if count > 1}
-    if not several:
+    titles = Counter(box.title for box in scene.boxes if box.style == "mark" and LINE in box.title)
+    if max(titles.values(), default=0) < 2:
         return scene
-    boxes: list[Box] = []
-    gone: set[str] = set()
-    met: set[str] = set()
+    boxes: dict[str, Box] = {}
     for box in scene.boxes:
-        if box.style != "mark" or box.title not in several:
-            boxes.append(box)
-        elif box.title in met:
-            gone.add(box.id)
-        else:
-            met.add(box.title)
-            boxes.append(replace(box, title=f"{box.title} × {several[box.title]:,}"))
-    arrows = tuple(arrow for arrow in scene.arrows if arrow.head not in gone)
-    return replace(scene, boxes=tuple(boxes), arrows=arrows)
+        many = titles[box.title] if box.style == "mark" else 0
+        one = replace(box, title=f"{box.title} × {many:,}") if many > 1 else box
+        boxes.setdefault(box.title if many > 1 else box.id, one)
+    return left(scene, boxes.values())
 
 
 def _shapes(scene: Scene) -> Scene:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene.records import Arrow, Box, Scene
+from autograph_cli.export.scene.records import Arrow, Box, Scene, left
 
 
 def gathered(scene: Scene) -> Scene:
@@ -21,8 +21,7 @@ def gathered(scene: Scene) -> Scene:
         return scene
     gone = {box.id for its in several.values() for box in its[1:]}
     boxes = (_one_of(several[box.id]) if box.id in several else box for box in scene.boxes if box.id not in gone)
-    arrows = (arrow for arrow in scene.arrows if arrow.head not in gone)
-    return replace(scene, boxes=tuple(boxes), arrows=tuple(arrows))
+    return left(scene, boxes)
 
 
 def _keepers(arrows: Iterable[Arrow]) -> dict[str, frozenset[tuple[str, str]]]:

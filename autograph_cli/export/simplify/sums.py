@@ -7,7 +7,7 @@ from collections import Counter
 from msgspec.structs import replace
 
 from autograph_cli.export.scene.labels import SUM
-from autograph_cli.export.scene.records import Scene, joined, standing_for
+from autograph_cli.export.scene.records import Scene, joined, together
 from autograph_cli.export.simplify.rolling import turns_of
 
 
@@ -27,7 +27,5 @@ def sums_together(scene: Scene) -> Scene:
     for made in into:
         while into[made] in into:
             into[made] = into[into[made]]
-    others = {last: [sums[made] for made, its in into.items() if its == last] for last in into.values()}
-    boxes = [standing_for(box, others.get(box.id, ())) for box in scene.boxes if box.id not in into]
-    many = [replace(box, many=box.many + len(others[box.id])) if box.id in others else box for box in boxes]
-    return replace(scene, boxes=tuple(many), arrows=joined(scene, into))
+    drawn = {last: replace(sums[last], many=sums[last].many + more) for last, more in Counter(into.values()).items()}
+    return replace(scene, boxes=together(scene, into, drawn), arrows=joined(scene, into))

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from autograph_cli.export.layout import chains
+from autograph_cli.export.layout import layered
 from autograph_cli.export.layout.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.layout.placed import Placed, Rectangle
@@ -40,7 +40,7 @@ def test_a_chain_stands_beside_a_frame(label: str, way: Direction, monkeypatch: 
     assert placed.scene.frames == scene.frames and len(placed.plates) == 3
     if way is DOWN:
         check(placed)
-        monkeypatch.setattr(chains, "MOST", 3)
+        monkeypatch.setattr(layered, "MOST", 3)
         assert placed.height < lay_out(scene).height
 
 
@@ -50,9 +50,9 @@ def test_a_scene_without_frames_or_with_loops_has_no_chains_held_together() -> N
         Scene("", scene.boxes[6:13], tuple(Arrow(f"c{i}", f"c{i + 1}") for i in range(6))),
         Scene("", scene.boxes[:6], scene.arrows[:5], frames=scene.frames),
     ):
-        assert chains.gathered(left) is left
+        assert layered.gathered(left) is left
     back = Scene("", scene.boxes, (*scene.arrows, Arrow("c6", "c0", back=True)), data=True, frames=scene.frames)
-    held = {box.id for box in chains.gathered(back).boxes if box.frame.startswith("chain")}
+    held = {box.id for box in layered.gathered(back).boxes if box.frame.startswith("chain")}
     assert held == {"c1", "c2", "c3", "c4", "c5"}
 
 

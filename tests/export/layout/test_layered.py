@@ -259,7 +259,7 @@ def test_what_is_used_once_lies_near_its_use_beside_a_tall_frame() -> None:
     boxes = [Box(f"n{i}", "operation", f"op {i}", band=0, frame="m0" if i < 4 else "") for i in range(4)]
     boxes += [Box("n4", "input", "target", band=0), Box("n5", "operation", "loss", band=0)]
     arrows = [Arrow(f"n{i}", f"n{i + 1}") for i in range(3)] + [Arrow("n3", "n5"), Arrow("n4", "n5")]
-    scene = Scene("", tuple(boxes), tuple(arrows), data=True, frames=(Frame("m0", "net: Net", 0),))
+    scene = Scene("", tuple(boxes), tuple(arrows), data=True, frames=(Frame("m0", "net: Net"),))
     spots = dict(zip([box.id for box in boxes], lay_out(scene).positions, strict=True))
     assert spots["n3"].y < spots["n4"].y < spots["n5"].y
 

@@ -22,7 +22,7 @@ def beside_frames(label: str = "") -> Scene:
         ("f11", "end"),
         ("c3", "end"),
     ]
-    frames = Frame("m0", "0: Net", 0), Frame("m1", "1: Net", 0)
+    frames = Frame("m0", "0: Net"), Frame("m1", "1: Net")
     boxes = (*tall, *chain, Box("end", "operation", "end"))
     return Scene("", boxes, tuple(Arrow(*ends, label) for ends in arrows), data=True, frames=frames)
 
@@ -38,7 +38,7 @@ def test_a_chain_beside_tall_frames_stands_together_at_its_use(label: str) -> No
 
 
 def test_a_large_picture_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    slid = lay_out(beside_frames()).positions
+    slid = lay_out(beside_frames(), quick=True).positions
     monkeypatch.setattr(sliding, "MOST", 3)
-    left = lay_out(beside_frames()).positions
+    left = lay_out(beside_frames(), quick=True).positions
     assert [spot.y < after.y for spot, after in zip(left, slid, strict=True)] == [12 <= n < 15 for n in range(17)]
