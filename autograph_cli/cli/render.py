@@ -102,8 +102,8 @@ def render(
 
 def _draw_watched(source: Source, format_: str | None, output: str | None) -> int:
     """Write what was watched of parameters, and return the exit code."""
-    suffix = Path(output or "").suffix.removeprefix(".")
-    format_ = format_ or (suffix if suffix in watching.FORMATS else "svg")
+    named = "csv" if (output or "").lower().endswith(".csv") else _named(output or "", format_)
+    format_ = one_format(format_, output or "", named) or "svg"
     if format_ not in watching.FORMATS:
         raise UsageError(f"--watch has the formats {' and '.join(watching.FORMATS)}, not {format_}.")
     here = Path.cwd()

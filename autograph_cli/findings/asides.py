@@ -10,6 +10,8 @@ from autograph_cli.findings.ways import behind_moves, memory, plain_op, takers
 from autograph_cli.graph import Edge, Node, Source
 from autograph_cli.graph.cuts import LISTED, where
 
+_WRITES = ("copy", "fill", "index_put", "zero")
+
 
 def _first_order(seen: Seen) -> Iterator[Found]:
     """Updates of weights by a derivative without a graph, through which a gradient then goes to these weights."""
@@ -39,10 +41,11 @@ def _overwritten(seen: Seen) -> Iterator[Found]:
     """Parts of a result that are written over before it is used: no gradient goes through what was there."""
     told: set[Source | None] = set()
     for node in seen.graph if seen.is_last_of_kind else ():
-        if plain_op(node) not in ("copy", "fill", "index_put", "zero") or node.id not in seen.reached or not node.args:
+        if plain_op(node) not in _WRITES or node.id not in seen.reached or not node.args:
             continue
         base = behind_moves(seen, node.args[0])
-        lost = seen.graph[base.node]
+        while plain_op(lost := seen.graph[base.node]) in _WRITES and lost.args:
+            base = behind_moves(seen, lost.args[0])  # out[0] = a; out[1] = b: a is elsewhere, so what out began as
         if lost.kind != "operation" or base == node.args[0] or node.source in told or lost.order:
             continue
         if any(memory(seen, other) == memory(seen, node.args[0]) for other in node.args[1:]):

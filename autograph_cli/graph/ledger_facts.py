@@ -95,8 +95,10 @@ def _module(ledger: Ledger, number: int) -> Iterator[str]:
 def _hook(hook: Hook) -> str:
     pairs = [f"{low:g} to {high:g}" for low, high in zip(hook.given, hook.returned, strict=True)]
     more = f", and {len(pairs) - _FEW} more" if len(pairs) > _FEW else ""
-    did = f": it turned norms of {', '.join(pairs[:_FEW])}{more}" if pairs else ": it did not run"
-    return f"{hook.kind} is on it{_at(hook.source)}, {hook.function or 'a function'}{did}"
+    changed = f"it changed the norm of the gradient from {', '.join(pairs[:_FEW])}{more}"
+    kept = "it ran, and left the norm of the gradient as it was"
+    did = "it did not run" if not pairs else kept if hook.given == hook.returned else changed
+    return f"{hook.kind} is on it{_at(hook.source)}, {hook.function or 'a function'}: {did}"
 
 
 def _counted(ledger: Ledger, count: int) -> str:

@@ -125,10 +125,8 @@ def _turns(ledger: Ledger) -> Iterator[str]:
                 within |= each.closure
                 counts[passes] += 1
                 passes = 0
-        many = [f"{count} pass{'es' * (count != 1)}" for count in sorted(counts)]
+        many = " or ".join(map(str, sorted(counts)))
         if within:
             yield f"{name}: passes run within its steps"
-        elif len(many) == 1:
-            yield f"{name}: {many[0]}, one step"
         elif many:
-            yield f"{name}: {' or '.join(many)}, one step"
+            yield f"{name}: {many} backward pass{'es' * (many != '1')} before each of its steps"

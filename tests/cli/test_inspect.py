@@ -114,6 +114,14 @@ def test_each_fact_is_that_of_the_tensor(facts: Callable[[str], dict[str, Any]],
     assert {key: found.get(key, "?") for key in CASES[name]} == CASES[name]
 
 
+def test_what_optimizers_hold_says_nothing_of_a_result_that_is_gone(cli: Cli, tmp_path: Path) -> None:
+    script = "import torch\nw = torch.ones(2, requires_grad=True)\nopt = torch.optim.SGD([w])\n"
+    script += "def f():\n    inner = w * 2\n    return inner.sum()\nf().backward()\nopt.step()\n"
+    (tmp_path / "expr.py").write_text(script)
+    assert "training" not in json.loads(cli("inspect", "expr.py", "inner", "--json").stdout)
+    assert "training" in json.loads(cli("inspect", "expr.py", "w", "--json").stdout)
+
+
 def test_many_numbers_are_summed_up_with_a_histogram(facts: Callable[[str], dict[str, Any]]) -> None:
     head, bars = facts("weight")["data"]
     assert head.startswith("min -0.5") and "mean" in head and "max 0.5" in head and len(bars) == 16

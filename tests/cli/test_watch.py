@@ -46,6 +46,8 @@ def test_a_script_is_run_and_drawn_in_one_go(cli: Cli, script: str) -> None:
         (("run", "--watch", "weights", "expr.py"), "'weights' is none of: gradients, values, updates."),
         (("render", "--watch"), "autograph run --watch gradients,values,updates expr.py"),
         (("render", "--watch", "-f", "html"), "--watch has the formats svg and csv, not html."),
+        (("render", "--watch", "-o", "out.png"), "--watch has the formats svg and csv, not png."),
+        (("render", "--watch", "-f", "svg", "-o", "out.csv"), "are two formats: leave out -f, or rename."),
         (("render", "-f", "csv"), "The format csv is that of --watch."),
     ],
 )

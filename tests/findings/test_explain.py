@@ -252,6 +252,22 @@ def test_a_comment_on_the_line_passes_it_over(found: Explain) -> None:
         assert len(found(marked)) == left
 
 
+@pytest.mark.parametrize(
+    ("start", "lines"),
+    [
+        ("torch.zeros(3)", []),  # a result that is filled row by row: no row of another was there
+        ("w * 2", [4]),
+        ("torch.sin(w)", [4]),
+    ],
+)
+def test_rows_that_are_written_one_by_one_lose_what_was_there_before_the_first(
+    found: Explain, start: str, lines: list[int]
+) -> None:
+    script = f"import torch\nw = torch.ones(3, requires_grad=True)\nout = {start}\n"
+    script += "for t in range(3): out[t] = w[t] * 3\nout.sum().backward()\n"
+    assert [one.source.line for one in found(script, select=["AG703"]) if one.source] == lines
+
+
 def test_codes_are_selected_and_ignored_by_their_beginning(found: Explain) -> None:
     script, _ = EXAMPLES["AG103"]
     assert [one.code for one in found(script, select=["AG1"])] == ["AG103"]

@@ -22,14 +22,18 @@ LEDGER = Ledger(
         Happening("step", 8, source=CALL, optimizer=0, given=1, moved=0, frozen=3),
         Happening("backward", 9, source=CALL, given=2, zero=2),
     ),
-    hooks=(Hook("register_hook", "net.0.weight", 3, LINE, "clean", 0, 4, given=(1.0,) * 4, returned=(0.0,) * 4),),
+    hooks=(
+        Hook("register_hook", "net.0.weight", 3, LINE, "clean", 0, 4, given=(1.0,) * 4, returned=(0.0,) * 4),
+        Hook("register_hook", "net.2.weight", 3, LINE, "look", 2, 1, given=(1.0,), returned=(1.0,)),
+        Hook("register_hook", "net.2.weight", 3, LINE, "late", 2, 0),
+    ),
 )
 FACTS = {
     "net.0.weight": [
         "opt, made at train.py:7, holds it, and moved it in 0 of 1 steps",
         "2 of 2 backward calls gave it a gradient at train.py:9, 1 of them zeros alone",
         "clip_grad_norm_ looked at it 1 times at train.py:9",
-        "register_hook is on it at train.py:7, clean: it turned norms of 1 to 0, 1 to 0, 1 to 0, and 1 more",
+        "register_hook is on it at train.py:7, clean: it changed the norm of the gradient from 1 to 0, 1 to 0, 1 to 0, and 1 more",
     ],
     "net.1.weight": [
         "no optimizer holds it, so no step changes it",
@@ -42,6 +46,8 @@ FACTS = {
     "net.2.weight": [
         "opt, made at train.py:7, holds it, and moved it in 0 of 1 steps; in 1 of them it required no gradient",
         "0 of 2 backward calls gave it a gradient",
+        "register_hook is on it at train.py:7, look: it ran, and left the norm of the gradient as it was",
+        "register_hook is on it at train.py:7, late: it did not run",
     ],
     "other": ["no optimizer holds it, and no backward call gave it a gradient"],
 }

@@ -57,7 +57,7 @@ def inspected(engine: Engine, scope: Mapping[str, Any], trace: Trace, name: str)
     else:
         facts |= dict(_facts(engine, tensor, every, name))
     training = facts_of(trace.ledger, [name, *_others(every, tensor, name)]) if trace.ledger else []
-    if training and (tensor is None or tensor.is_leaf):
+    if training and (tensor.is_leaf if tensor is not None else recorded is not None and recorded[1].kind == "leaf"):
         facts["training"] = training
     if recorded is not None:
         facts |= dict(_of_graph(*recorded, several=len(trace.steps) > 1, live=tensor is not None))
