@@ -70,7 +70,9 @@ def _teaches_in_training(seen: Seen) -> Iterator[Found]:
         if not random or not weights or copied or names & held or any(node.kind == "operation" for node in own):
             continue
         users = [user for user, _ in takers(seen, own[-1]) if user.id in seen.reached]
-        if users:
+        # Batch norm in a frozen part of what is trained is AG606's.
+        part = path.partition(".")[0] in {node.module.partition(".")[0] for node in trained}
+        if users and not (part and all("BatchNorm" in classes[node.module] for node in random)):
             source = next((node.source for node in own if node.source is not None), None)
             shown = ", ".join(f"{name} ({classes[name]})" for name in dict.fromkeys(node.module for node in random))
             said = f"{path}, which is not trained and whose result goes into the loss, is in training mode"
