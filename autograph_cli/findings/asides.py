@@ -58,33 +58,17 @@ def _overwritten(seen: Seen) -> Iterator[Found]:
 
 
 RULES = (
-    Rule(
-        "AG702",
-        "an update of first order",
+    Rule("AG702", "an update of first order",
         "Second derivatives are left out of the outer gradient, as in first-order MAML, which is cheaper and not the "
         "same.",
         "Pass create_graph=True to this call of grad where the outer gradient is to go through it.",
-        _first_order,
-        on_request=True,
-        aside=True,
-    ),
-    Rule(
-        "AG703",
-        "a part of a result is written over",
+        _first_order, on_request=True, aside=True),
+    Rule("AG703", "a part of a result is written over",
         "The gradient of these numbers goes to what was written, and nothing to what was there before.",
         "Write it with torch.where or torch.cat where both are to count.",
-        _overwritten,
-        on_request=True,
-        aside=True,
-    ),
-    Rule(
-        "AG704",
-        "gradients that no optimizer uses",
+        _overwritten, on_request=True, aside=True),
+    Rule("AG704", "gradients that no optimizer uses",
         "A part of a model that no optimizer holds stays as it is; that its gradients are computed costs time alone.",
         "Give it to the optimizer where it is to be trained; else freeze it: requires_grad_(False).",
-        left_over,
-        ledger=True,
-        on_request=True,
-        aside=True,
-    ),
-)
+        left_over, ledger=True, on_request=True, aside=True),
+)  # fmt: skip

@@ -176,34 +176,22 @@ def _kept_back(seen: Seen) -> Iterator[Found]:
 
 
 RULES = (
-    Rule(
-        "AG101",
-        "a second derivative misses what was kept in forward",
+    Rule("AG101", "a second derivative misses what was kept in forward",
         "Operations in forward are not recorded, so what they made counts as a constant when backward is "
         "differentiated: the first derivative is right, and the second is wrong without an error.",
         "Return it as a further output and use its gradient in backward, or compute it in backward from saved inputs.",
-        _kept_without_history,
-    ),
-    Rule(
-        "AG102",
-        "a backward cuts the second derivative",
+        _kept_without_history),
+    Rule("AG102", "a backward cuts the second derivative",
         "Results computed in backward from detached tensors or plain numbers have no history, so no derivative.",
         "Compute the gradient with tensor operations on grad_output and ctx.saved_tensors, or mark backward with "
         "@once_differentiable, so that a second derivative is an error.",
-        _cut_in_backward,
-    ),
-    Rule(
-        "AG103",
-        "a backward ignores the gradient of an output that is used",
+        _cut_in_backward),
+    Rule("AG103", "a backward ignores the gradient of an output that is used",
         "The part of the derivative that goes through this output is lost, in the first derivative already.",
         "Use it, or mark the output with ctx.mark_non_differentiable.",
-        _ignored_gradient,
-    ),
-    Rule(
-        "AG104",
-        "a backward returns None for an input that needs a gradient",
+        _ignored_gradient),
+    Rule("AG104", "a backward returns None for an input that needs a gradient",
         "None stands for no gradient: the input, and all that it was computed from, gets none from here.",
         "Return its gradient in this place; where none is meant, detach the input before it is given.",
-        _kept_back,
-    ),
-)
+        _kept_back),
+)  # fmt: skip

@@ -30,12 +30,8 @@ _REMEDIES: dict[Kind, str] = {
 }
 _REENTRANT = "A checkpoint with use_reentrant=True records nothing where none of its inputs requires a gradient."
 _WORDS: dict[str, Kind] = {
-    "detach": "detached",
-    ".data": "detached",
-    "an integer": "whole",
-    "a new": "built",
-    "torch.": "unrecorded",
-}
+    "detach": "detached", ".data": "detached", "an integer": "whole", "a new": "built", "torch.": "unrecorded",
+}  # fmt: skip
 """Words in the causes that a line's text shows, and the kind they mean; without any it is a plain number."""
 
 

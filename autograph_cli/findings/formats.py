@@ -95,8 +95,5 @@ def _result(finding: Finding) -> dict[str, Any]:
 
 
 FORMATS: dict[str, Callable[[Sequence[Finding]], str]] = {
-    "text": text,
-    "json": as_json,
-    "github": github,
-    "sarif": sarif,
-}
+    "text": text, "json": as_json, "github": github, "sarif": sarif,
+}  # fmt: skip

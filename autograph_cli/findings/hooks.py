@@ -49,12 +49,9 @@ def _never_run(seen: Seen, book: Book | None) -> Iterator[Found]:
 
 
 _OF_MODULES = (
-    "register_forward_hook",
-    "register_forward_pre_hook",
-    "register_full_backward_hook",
-    "register_full_backward_pre_hook",
-    "register_backward_hook",
-)
+    "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook",
+    "register_full_backward_pre_hook", "register_backward_hook",
+)  # fmt: skip
 
 
 def _on(book: Book, hook: Hook) -> str:
@@ -104,21 +101,13 @@ def _reentrant(seen: Seen) -> Iterator[Found]:
 
 
 RULES = (
-    Rule(
-        "AG814",
-        "a hook takes gradients away, changes them more than once, or never runs",
+    Rule("AG814", "a hook takes gradients away, changes them more than once, or never runs",
         "A hook's result takes the place of the gradient, for all that comes behind it.",
         "Return nothing from a hook that looks only, and register it once.",
-        _hooks,
-        ledger=True,
-    ),
-    Rule(
-        "AG815",
-        "a reentrant checkpoint records nothing",
+        _hooks, ledger=True),
+    Rule("AG815", "a reentrant checkpoint records nothing",
         "With use_reentrant=True the function runs under no_grad, and has a node only if one of its inputs needs a "
         "gradient: parameters inside do not count.",
         "Pass use_reentrant=False.",
-        _reentrant,
-        ledger=True,
-    ),
-)
+        _reentrant, ledger=True),
+)  # fmt: skip

@@ -96,13 +96,9 @@ _MASK = (
     "scaled_dot_product_attention; before the softmax, what is hidden is -inf."
 )
 RULES = (
-    Rule(
-        "AG511",
-        "a result hangs on other examples, or on what is later",
+    Rule("AG511", "a result hangs on other examples, or on what is later",
         "The examples of a batch come together by chance: what one takes from another is noise, and is not there where "
         "the model is used.",
         "Look at views, and at the dimension of each softmax, sum and norm: dimension 0 holds the examples.",
-        _influences,
-        ("independence",),
-    ),
-)
+        _influences, ("independence",)),
+)  # fmt: skip

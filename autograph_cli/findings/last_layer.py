@@ -25,14 +25,9 @@ from autograph_cli.graph.cuts import where
 
 _INF = float("inf")
 _RANGES = {
-    "relu": (0.0, _INF),
-    "softplus": (0.0, _INF),
-    "exp": (0.0, _INF),
-    "sigmoid": (0.0, 1.0),
-    "hardsigmoid": (0.0, 1.0),
-    "softmax": (0.0, 1.0),
-    "tanh": (-1.0, 1.0),
-}
+    "relu": (0.0, _INF), "softplus": (0.0, _INF), "exp": (0.0, _INF), "sigmoid": (0.0, 1.0), "hardsigmoid": (0.0, 1.0),
+    "softmax": (0.0, 1.0), "tanh": (-1.0, 1.0),
+}  # fmt: skip
 """The range of values that an activation can make."""
 _BOUNDS = {"hardtanh": ("min_val", "max_val"), "clamp": ("min", "max")}
 """The arguments that tell what these can make."""
@@ -195,8 +190,8 @@ def _over_batch(seen: Seen) -> Iterator[Found]:
 
 
 def _over_queries(seen: Seen) -> Iterator[Found]:
-    """Yield softmaxes of products of two results, as many of each, that go over the first, and weigh as if it were the
-    last."""
+    """Yield softmaxes of products of two results, as many of each, that go over the first, and weigh results as if it
+    were the last; none whose sums are weighed again, as mass that is handed on, or divided by the sums of weights."""
     for node in _forward(seen):
         dim, shape = saved_value(node, "dim"), shape_of(seen, node.args[0])
         if "softmax" not in node.op or len(shape) < 3 or not dim.lstrip("-").isdigit() or shape[-1] != shape[-2]:
@@ -206,24 +201,47 @@ def _over_queries(seen: Seen) -> Iterator[Found]:
             scores = seen.graph[scores.args[0].node]
         pair = [seen.behind([edge], untracked=True) for edge in scores.args] if scores.op == "bmm" else []
         both = frozenset.intersection(*map(frozenset, pair)) if len(pair) == 2 and all(pair) else ()
-        weighed = _weighs(seen, Edge(node.id)) if both and int(dim) % len(shape) == len(shape) - 2 else None
-        if weighed is not None:
+        over_first = both and int(dim) % len(shape) == len(shape) - 2
+        weighed = _weighs(seen, Edge(node.id), len(shape) - 2) if over_first else None
+        if weighed is not None and not _is_shared_out(seen, weighed):
             said = f"{where(node)} is over dimension {len(shape) - 2} of {seen.shown(node.args[0])}, and "
             said += f"{where(weighed)} adds up over the last: the weights of one query do not sum to 1"
             yield Found(said, node.source, (f"the scores are made by {where(scores)}",), (node.id, weighed.id),
                         "Take it over what is weighed: dim=-1.", _QUERIES)  # fmt: skip
 
 
-def _weighs(seen: Seen, edge: Edge) -> Node | None:
-    """The product that takes weights, moved or dropped out, as its first operand; None where another use is made."""
+def _weighs(seen: Seen, edge: Edge, dim: int) -> Node | None:
+    """The product that takes weights, moved or dropped out, as its first operand, and does not add up over a dimension;
+    None where another use is made."""
     users = [user for user in seen.users.get(edge, ()) if not user.order]
-    if len(users) != 1 or users[0].op == "transpose":
+    if len(users) != 1:
         return None
-    user = users[0]
+    user, shape = users[0], shape_of(seen, edge)
+    if user.op == "bmm":
+        return user if user.args[0] == edge and dim == 1 else None
     dropped = user.op == "mul" and any(is_given(seen, other) for other in user.args)
-    if moves(user) or dropped:
-        return _weighs(seen, Edge(user.id))
-    return user if user.op == "bmm" and user.args[0] == edge else None
+    now = _moved_dim(user, dim, shape) if moves(user) and user.op not in _PARTS else dim if dropped else None
+    return None if now is None else _weighs(seen, Edge(user.id), now)
+
+
+def _moved_dim(node: Node, dim: int, shape: tuple[int, ...]) -> int | None:
+    """The place of a dimension after an operation that moves numbers; None where that is not known."""
+    if node.op == "transpose":
+        swapped = [int(saved_value(node, name)) % len(shape) for name in ("dim0", "dim1")]
+        return swapped[1 - swapped.index(dim)] if dim in swapped else dim
+    if node.op == "permute":
+        order = [int(each) % len(shape) for each in saved_value(node, "dims").strip("()").split(",") if each.strip()]
+        return order.index(dim)
+    made, inner = node.outputs[0].type.shape, prod(shape[dim + 1 :])
+    same = (at for at, size in enumerate(made) if size == shape[dim] and prod(made[at + 1 :]) == inner)
+    return next(same, None)
+
+
+def _is_shared_out(seen: Seen, product: Node) -> bool:
+    """Return whether a product weighs data, or what was weighed before, or is divided by a part of itself."""
+    value, sums = behind_moves(seen, product.args[1]), {Edge(product.id)}
+    divided = any(node.op == "div" and {behind_moves(seen, edge) for edge in node.args} == sums for node in seen.graph)
+    return divided or is_given(seen, value) or seen.graph[value.node].op == "bmm"
 
 
 def _loss_facts(seen: Seen, node: Node) -> tuple[str, ...]:
@@ -316,6 +334,7 @@ def _is_yes_or_no(seen: Seen, edge: Edge) -> bool:
 
 
 _SCALED = ("mul", "div", "masked_fill", "add")
+_PARTS = ("diagonal", "select", "slice", "narrow", "unbind", "split", "chunk", "index", "as_strided", "movedim")
 _QUERIES = "Queries compete for each key, so what one query takes in hangs on all the others, later ones too."
 _NLL_OF_PROBABILITIES = (
     "nll_loss takes no logarithm: given probabilities it is never below -1, and what is wrong by far costs hardly more "
@@ -330,36 +349,21 @@ _KL_REASON = "kl_div takes the logarithms of what is predicted: of probabilities
 _KL_REMEDY = "Give it log_softmax(scores, dim=-1), and the targets as probabilities."
 _VALUES = ("values",)
 RULES = (
-    Rule(
-        "AG505",
-        "the last layer cannot make what its loss asks for",
+    Rule("AG505", "the last layer cannot make what its loss asks for",
         "These targets cannot be reached, whatever is learned, and where the activation is flat nothing is learned.",
         "Take the activation off the last layer, or bring the targets to its range.",
-        _reach,
-        _VALUES,
-    ),
-    Rule(
-        "AG506",
-        "a softmax over the examples, or the queries",
+        _reach, _VALUES),
+    Rule("AG506", "a softmax over the examples, or the queries",
         "The examples of a batch compete with each other, and the probabilities of an example do not sum to 1.",
         "Take it over the classes: dim=-1.",
-        _over_another,
-    ),
-    Rule(
-        "AG507",
-        "nll_loss of raw scores",
+        _over_another),
+    Rule("AG507", "nll_loss of raw scores",
         "nll_loss picks one number of each example and makes it grow, without limit: no other is made smaller.",
         "Use log_softmax before nll_loss, or cross_entropy, which has it in it.",
-        _raw_scores,
-        _VALUES,
-    ),
-    Rule(
-        "AG508",
-        "absolute differences of probabilities",
+        _raw_scores, _VALUES),
+    Rule("AG508", "absolute differences of probabilities",
         "Its lowest value is at 0 or 1, whichever is the more frequent: probabilities go to one class, and the "
         "gradient of a large error is no larger than of a small one.",
         "Use binary_cross_entropy_with_logits or cross_entropy on the scores.",
-        _absolute,
-        _VALUES,
-    ),
-)
+        _absolute, _VALUES),
+)  # fmt: skip

@@ -171,12 +171,9 @@ def _is_flattened(seen: Seen, first: Layer, last: Layer) -> bool:
 
 
 RULES = (
-    Rule(
-        "AG509",
-        "no activation between linear layers",
+    Rule("AG509", "no activation between linear layers",
         "A linear function of a linear function is a linear function: the second layer adds parameters, and nothing "
         "that the first could not do.",
         "Put an activation between them, such as ReLU, or leave one of them out.",
-        _in_a_row,
-    ),
-)
+        _in_a_row),
+)  # fmt: skip

@@ -81,27 +81,18 @@ def _terms(node: Node, shape: tuple[int, ...]) -> int:
 
 
 RULES = (
-    Rule(
-        "AG502",
-        "a softmax, or a norm, over one number",
+    Rule("AG502", "a softmax, or a norm, over one number",
         "It is 1 for one class, and its logarithm 0: the loss is a constant, and nothing is learned.",
         "Give the model an output for each class, or use binary_cross_entropy_with_logits for two.",
-        _over_one,
-    ),
-    Rule(
-        "AG503",
-        "a loss is given what it makes itself",
+        _over_one),
+    Rule("AG503", "a loss is given what it makes itself",
         "The probabilities are squeezed twice: the gradient is small, and the loss never gets near zero.",
         "Take the softmax or sigmoid off the model: cross_entropy and binary_cross_entropy_with_logits have it in "
         "them.",
-        _twice,
-    ),
-    Rule(
-        "AG504",
-        "many numbers are added up in half precision",
+        _twice),
+    Rule("AG504", "many numbers are added up in half precision",
         "The result has 8 or 11 bits, whatever the kernel does within: small differences are lost, and large sums "
         "overflow.",
         "Add up in float32, sum(dtype=torch.float32), or take the mean.",
-        _in_half,
-    ),
-)
+        _in_half),
+)  # fmt: skip

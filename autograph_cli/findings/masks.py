@@ -69,14 +69,10 @@ def _added(seen: Seen, node: Node) -> Iterator[Edge]:
 
 
 RULES = (
-    Rule(
-        "AG315",
-        "a query of attention that sees nothing",
+    Rule("AG315", "a query of attention that sees nothing",
         "A softmax over nothing is no number; fused kernels give zeros for it, which are learned from as if they were "
         "a result.",
         "Let each query see at least one key, itself or a start token, and look at which value of the mask hides: True "
         "hides in MultiheadAttention, and shows in scaled_dot_product_attention.",
-        _seeing_nothing,
-        ("values",),
-    ),
-)
+        _seeing_nothing, ("values",)),
+)  # fmt: skip

@@ -39,14 +39,11 @@ def _unused(seen: Seen) -> Iterator[Found]:
             built = next((match for fact in facts if not there and (match := _BUILT.search(fact))), None)
             cut = None if built is None else Source(built[1], int(built[2]), built[3])
             one = Found(
-                "",
-                cut or _off(seen, there) or made_at(seen, notice.name),
-                tuple(facts[:LISTED]),
+                "", cut or _off(seen, there) or made_at(seen, notice.name), tuple(facts[:LISTED]),
                 tuple(dict.fromkeys(each.node.id for each in there)),
-                remedy(["built"] if built else [each.kind for each in there], scripts),
-                _ENDS if there else "",
+                remedy(["built"] if built else [each.kind for each in there], scripts), _ENDS if there else "",
                 about=(notice.name,),
-            )
+            )  # fmt: skip
             found.append((one, ("never gets a gradient", "never get a gradient"), "an optimizer has"))
     yield from _together(found)
 
@@ -131,14 +128,11 @@ def _unreached(seen: Seen) -> Iterator[Found]:
             source = source or _last_of_it(seen, Edge(node.id))
         source = source or _off(seen, there) or (there[0].node.source if there else read[0][1] if read else None)
         one = Found(
-            "",
-            source or users[0].source or made_at(seen, name),
-            tuple(dict.fromkeys(facts))[:LISTED],
+            "", source or users[0].source or made_at(seen, name), tuple(dict.fromkeys(facts))[:LISTED],
             (node.id, there[0].node.id if there else users[0].id),
             _RSAMPLE if source is not None and _SAMPLES.search(source.text) else remedy(kinds, seen.scripts),
-            _ENDS if kinds else "",
-            about=(name,),
-        )
+            _ENDS if kinds else "", about=(name,),
+        )  # fmt: skip
         found.append((one, ("is used and gets no gradient", "are used and get no gradient"), who))
     yield from _together(found)
 
@@ -251,34 +245,22 @@ _SAMPLES = re.compile(r"\.sample\(")
 _RSAMPLE = "sample() records nothing: take rsample(), where there is one, or learn from log_prob() of what was drawn."
 _ENDS = "What is computed from it goes into the loss, and its gradient ends on the way, so it stays None."
 RULES = (
-    Rule(
-        "AG201",
-        "a parameter never gets a gradient",
+    Rule("AG201", "a parameter never gets a gradient",
         "No recorded operation takes it, so it stays as it was at the start.",
         "Use it in forward, outside of no_grad and detach, or give the optimizer only what is to be learned.",
-        _unused,
-    ),
-    Rule(
-        "AG202",
-        "a leaf is used, and its gradient is cut",
+        _unused),
+    Rule("AG202", "a leaf is used, and its gradient is cut",
         "Operations take it, but none of them leads to what backward is called on, so its gradient stays None.",
         "Add what is computed from it to the loss; where no gradient is meant, let no optimizer have it.",
-        _unreached,
-    ),
-    Rule(
-        "AG203",
-        "differentiated by a part that is made later",
+        _unreached),
+    Rule("AG203", "differentiated by a part that is made later",
         "An index, a slice and each turn of a loop make a new tensor: the result hangs on that which it was made from, "
         "and not on one that is made later.",
         "Differentiate by the whole, and take the part of its gradient.",
-        _made_anew,
-    ),
-    Rule(
-        "AG204",
-        "the gradient of what is no leaf is read",
+        _made_anew),
+    Rule("AG204", "the gradient of what is no leaf is read",
         "backward keeps gradients for leaves: for what is computed from others it passes them on and forgets them.",
         "Call requires_grad_() on it after it is moved or converted, so that it is the leaf; or retain_grad() before "
         "backward.",
-        _no_leaf,
-    ),
-)
+        _no_leaf),
+)  # fmt: skip

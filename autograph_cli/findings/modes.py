@@ -20,16 +20,15 @@ _LISTS = ("Sequential", "ModuleList")
 def _in_training(graph: Graph) -> dict[str, Node]:
     """The modules that do something else in training, by path, where they do it: with a node of theirs."""
     classes = {call.path: call.cls for call in graph.calls}
-    return {
-        node.module: node
-        for node in graph
-        if node.kind == "operation" and not node.order and _trains(node, classes.get(node.module, ""))
-    }
+    own = (node for node in graph if node.kind == "operation" and not node.order)
+    return {node.module: node for node in own if _trains(graph, node, classes.get(node.module, ""))}
 
 
-def _trains(node: Node, cls: str) -> bool:
+def _trains(graph: Graph, node: Node, cls: str) -> bool:
     """Return whether this is dropout, which evaluation leaves out, or batch norm that keeps statistics of the batch."""
-    return "Dropout" in cls or ("BatchNorm" in cls and any(0 not in one.type.shape for one in node.outputs[1:]))
+    counts = "BatchNorm" in cls and any(0 not in one.type.shape for one in node.outputs[1:])
+    names = [name for edge in node.args for name in graph[edge.node].outputs[edge.nr].names if counts]
+    return "Dropout" in cls or any(name.endswith("running_mean") for name in names)
 
 
 def _tested_in_training(seen: Seen) -> Iterator[Found]:
@@ -51,24 +50,29 @@ def _tested_in_training(seen: Seen) -> Iterator[Found]:
 
 
 def _teaches_in_training(seen: Seen) -> Iterator[Found]:
-    """Yield networks that nothing trains, that go into a loss, and that are in training mode; none that is a copy of
-    one which is trained."""
+    """Yield networks that nothing trains, that go into a loss, and that are in training mode; none that is like one
+    which is trained, whose results are judged, or that is called several times, to average over what it draws."""
     book = book_of(seen)
     if book is None or seen.trace.total_steps < 2:
         return
     classes = {call.path: call.cls for call in seen.graph.calls}
     trained = [node for node in seen.graph if node.kind == "leaf" and node.id in seen.reached]
     shapes, held = {node.outputs[0].type.shape for node in trained}, set(book.ledger.names(book.reached | book.in_some))
-    for path in [call.path for call in seen.graph.calls if call.parent is None]:
+    outer = {call.path: call.turns for call in seen.graph.calls if call.parent is None}
+    for path in [path for path in outer if outer[path] == 1 and path not in _judged(seen, set(outer))]:
         own = [node for node in seen.graph if _outermost(node, {path}) and not node.order]
         weights = [node for node in own if node.kind in ("input", "leaf") and node.outputs[0].type.shape]
-        random = [node for node in own if node.kind == "untracked" and _trains(node, classes.get(node.module, ""))]
+        random = [
+            node for node in own if node.kind == "untracked" and _trains(seen.graph, node, classes.get(node.module, ""))
+        ]
         names = {seen.name(Edge(node.id)) for node in weights}
-        copied = shapes.issuperset(node.outputs[0].type.shape for node in weights)
+        copied = 2 * sum(node.outputs[0].type.shape in shapes for node in weights) > len(weights)
         if not random or not weights or copied or names & held or any(node.kind == "operation" for node in own):
             continue
         users = [user for user, _ in takers(seen, own[-1]) if user.id in seen.reached]
-        if users:
+        # Batch norm in a frozen part of what is trained is AG606's.
+        part = path.partition(".")[0] in {node.module.partition(".")[0] for node in trained}
+        if users and not (part and all("BatchNorm" in classes[node.module] for node in random)):
             source = next((node.source for node in own if node.source is not None), None)
             shown = ", ".join(f"{name} ({classes[name]})" for name in dict.fromkeys(node.module for node in random))
             said = f"{path}, which is not trained and whose result goes into the loss, is in training mode"
@@ -301,7 +305,7 @@ def _updated(part: ast.AST) -> list[tuple[str, str]]:
         for one in sides
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _LISTING
     ]
-    if len(models) != 2:
+    if len(models) != 2 or "" in models:
         return []
     return [(models[0], models[1]), *([(models[1], models[0])] if sides[0] is not part else [])]
 
@@ -353,34 +357,21 @@ def _one_for_several(seen: Seen) -> Iterator[Found]:
 
 
 RULES = (
-    Rule(
-        "AG601",
-        "a model is tested in training mode",
+    Rule("AG601", "a model is tested in training mode",
         "Dropout goes on throwing numbers away, and batch norm goes on counting, so the test is of another model.",
         "Call eval() before the test and train() after it.",
-        _in_training_mode,
-    ),
-    Rule(
-        "AG602",
-        "a model is trained in evaluation mode",
+        _in_training_mode),
+    Rule("AG602", "a model is trained in evaluation mode",
         "From the second turn on dropout does nothing, and batch norm keeps the statistics of the first.",
         "Call train() at the beginning of each epoch, after the test that called eval().",
-        _trained_in_eval,
-    ),
-    Rule(
-        "AG603",
-        "one module stands where several were meant",
+        _trained_in_eval),
+    Rule("AG603", "one module stands where several were meant",
         "They share their weights: each call adds to the same gradient, and there are fewer parameters than layers.",
         "Make new ones, [Layer() for _ in range(n)], or copy.deepcopy it; to share on purpose, call one layer in a "
         "loop.",
-        _one_for_several,
-    ),
-    Rule(
-        "AG608",
-        "tied weights that are two",
+        _one_for_several),
+    Rule("AG608", "tied weights that are two",
         "A copy is tied to nothing: each gets its own gradient, and they part with the first step.",
         "Assign the parameter itself: head.weight = embedding.weight.",
-        _tied_no_more,
-        ("values",),
-    ),
-)
+        _tied_no_more, ("values",)),
+)  # fmt: skip

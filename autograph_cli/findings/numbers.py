@@ -292,11 +292,7 @@ def _birth(seen: Seen, node: Node, kind: str, placed: set[int], hidden: bool) ->
 def _too_few(seen: Seen, node: Node) -> str:
     """Return what to do where an operation is NaN for it has too few numbers to go over; empty where it has some."""
     ignored, targets = dict(node.plain).get("ignore_index"), value_of(seen, node.args[-1]) if node.args else None
-    if (
-        ignored
-        and targets
-        and {targets.low, targets.high, *" ".join(targets.whole).strip("[]").split(", ")} <= {ignored, ""}
-    ):
+    if targets and set(_NUMBER.findall(" ".join((*targets.whole, targets.low, targets.high)))) == {ignored}:
         return _PASSED_OVER.format(ignored)
     sizes = [prod(seen.graph[edge.node].outputs[edge.nr].type.shape) for edge in (*node.args[:1], Edge(node.id))]
     if len(sizes) < 2 or sizes[0] > sizes[1] or node.op not in (*_SPREADS, "mean"):
@@ -474,31 +470,19 @@ _WHERE_MADE = "What is given from outside, such as data, is to be looked at wher
 _UNTRAINED = "Use other initial values, of the bias first, or an activation with a slope everywhere."
 _VALUES = ("values",)
 RULES = (
-    Rule(
-        "AG301",
-        "NaN or infinity is born in the forward pass",
+    Rule("AG301", "NaN or infinity is born in the forward pass",
         "Every number that is computed from it, and every gradient that goes through it, is lost.",
         "Keep its inputs in the domain: clamp them, add a small number, or use a stable form such as log_softmax, "
         "log1p or logsumexp.",
-        _born_forward,
-        _VALUES,
-    ),
-    Rule(
-        "AG302",
-        "NaN or infinity is born in the backward pass",
+        _born_forward, _VALUES),
+    Rule("AG302", "NaN or infinity is born in the backward pass",
         "The derivative at this point is infinite, and zero times infinity is NaN, under torch.where as well.",
         "Change the input of the operation, not its result: torch.where(x > 0, x, 1) before it, a small number under a "
         "root, norm, logarithm or fraction.",
-        _born_backward,
-        _VALUES,
-    ),
-    Rule(
-        "AG305",
-        "dead units",
+        _born_backward, _VALUES),
+    Rule("AG305", "dead units",
         "Where all inputs are in the flat part of an activation, nothing before it gets a gradient, and so nothing "
         "changes.",
         "Use a smaller learning rate, other initial values of the bias, or an activation with a slope everywhere.",
-        _dead,
-        _VALUES,
-    ),
-)
+        _dead, _VALUES),
+)  # fmt: skip

@@ -177,43 +177,24 @@ def _deep_exploding(seen: Seen) -> Iterator[Found]:
 
 
 RULES = (
-    Rule(
-        "AG303",
-        "gradients vanish",
+    Rule("AG303", "gradients vanish",
         "The first layers do not learn, as their gradient is smaller by many orders of magnitude.",
         "Use another activation or initial values, normalization, or connections that skip layers.",
-        _deep_vanishing,
-        ("values",),
-    ),
-    Rule(
-        "AG304",
-        "gradients explode",
+        _deep_vanishing, ("values",)),
+    Rule("AG304", "gradients explode",
         "One step changes the first layers so much that what they learned is lost.",
         "Clip them with torch.nn.utils.clip_grad_norm_, or choose smaller initial values, or normalization.",
-        _deep_exploding,
-        ("values",),
-    ),
-    Rule(
-        "AG306",
-        "gradients vanish over time",
+        _deep_exploding, ("values",)),
+    Rule("AG306", "gradients vanish over time",
         "Early turns do not count: the weights learn from the last turns only.",
         "Use an LSTM or a GRU, weights near an orthogonal matrix, a residual connection, or shorter sequences.",
-        _vanishing,
-        ("values",),
-    ),
-    Rule(
-        "AG307",
-        "gradients explode over time",
+        _vanishing, ("values",)),
+    Rule("AG307", "gradients explode over time",
         "The same weights multiply the gradient in each turn, and one step throws away what was learned.",
         "Clip with torch.nn.utils.clip_grad_norm_, cut the sequence with detach, or make the weights smaller.",
-        _exploding,
-        ("values",),
-    ),
-    Rule(
-        "AG316",
-        "no gradient goes over time",
+        _exploding, ("values",)),
+    Rule("AG316", "no gradient goes over time",
         "The weights learn from one turn alone: what was to be kept for later turns is never learned.",
         "Detach between sequences, before the loop, and not within it.",
-        _apart,
-    ),
-)
+        _apart),
+)  # fmt: skip

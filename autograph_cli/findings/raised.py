@@ -242,15 +242,10 @@ def _is_inference(part: ast.AST) -> bool:
 
 _TYPES = re.compile(r"\b(Double|Float|Half|BFloat16|Long|Int|Short|Byte|Bool|ComplexFloat|float64|float32|int64)\b")
 _MISFITS = (
-    "must have the same dtype",
-    "can't be cast to the desired output type",
-    "Found dtype",
-    "expected scalar type",
-    "expected target dtype",
-    "to be on the same device",
-    "is not on the expected device",
+    "must have the same dtype", "can't be cast to the desired output type", "Found dtype", "expected scalar type",
+    "expected target dtype", "to be on the same device", "is not on the expected device",
     "Only Tensors of floating point and complex dtype can require gradients",
-)
+)  # fmt: skip
 
 
 @failing(*_MISFITS)
@@ -375,98 +370,59 @@ _INSTEAD = {
 }
 """Replacements for operations, by the beginning of their names."""
 RULES = (
-    Rule(
-        "AG009",
-        "grad is asked for by what requires no gradient",
+    Rule("AG009", "grad is asked for by what requires no gradient",
         "A derivative is taken along the graph, and this tensor is in none.",
         "Have it require a gradient before the result is computed from it.",
-        _asked_by_constant,
-    ),
-    Rule(
-        "AG010",
-        "an operation has no derivative",
+        _asked_by_constant),
+    Rule("AG010", "an operation has no derivative",
         "Nobody wrote its derivative.",
         "Write it from operations that have one, or as a torch.autograd.Function with a backward of operations.",
-        _no_derivative,
-    ),
-    Rule(
-        "AG011",
-        "a checkpoint is not computed again as it was",
+        _no_derivative),
+    Rule("AG011", "a checkpoint is not computed again as it was",
         "A checkpoint runs its function again in backward, and what that saves is to be the same: it depends on what "
         "has changed since, such as a counter, a mode, autocast, random numbers, or an input changed in place.",
         "Give all that it depends on as arguments, and change nothing that it reads; debug=True tells both runs.",
-        _recomputed,
-    ),
-    Rule(
-        "AG012",
-        "a full backward hook and an in-place change",
+        _recomputed),
+    Rule("AG012", "a full backward hook and an in-place change",
         "A full backward hook puts a function of its own around the inputs and results of a module, which in-place "
         "changes would undo.",
         "Leave the change out of place (inplace=False, y = y + 1), or register a hook on the tensor.",
-        _hooked_and_changed,
-    ),
-    Rule(
-        "AG013",
-        "DistributedDataParallel waits for a gradient",
+        _hooked_and_changed),
+    Rule("AG013", "DistributedDataParallel waits for a gradient",
         "It exchanges the gradients of all parameters that it was made with, and a parameter that does not go into the "
         "loss never has one.",
         "Use them, take them out of the model or freeze them before wrapping, or pass find_unused_parameters=True.",
-        _unreduced,
-    ),
-    Rule(
-        "AG014",
-        "a tensor of inference mode is recorded",
+        _unreduced),
+    Rule("AG014", "a tensor of inference mode is recorded",
         "A tensor made in inference mode has no version counter, so no node can save it.",
         "Use torch.no_grad() instead of inference_mode, or clone it outside: x = x.clone().",
-        _inference,
-    ),
-    Rule(
-        "AG015",
-        "types or devices do not go together",
+        _inference),
+    Rule("AG015", "types or devices do not go together",
         "An operation takes tensors of one type and one device.",
         "Bring both to one type and device.",
-        _misfit,
-    ),
-    Rule(
-        "AG016",
-        "a backward returns what does not fit",
+        _misfit),
+    Rule("AG016", "a backward returns what does not fit",
         "Backward returns one gradient for each argument of forward, in the shape of that, or None.",
         "Return as many as forward has arguments, each of its shape: expand or sum what was reduced or broadcast.",
-        _wrong_gradients,
-    ),
-    Rule(
-        "AG017",
-        "a leaf is asked for",
+        _wrong_gradients),
+    Rule("AG017", "a leaf is asked for",
         "Only a leaf, made and not computed, can be optimized, copied deep, or change its requires_grad.",
         "Take detach() of it, or make the leaf after all computation: torch.randn(3).mul(0.1).requires_grad_().",
-        _no_leaf,
-    ),
-    Rule(
-        "AG018",
-        "NumPy is given what requires a gradient",
+        _no_leaf),
+    Rule("AG018", "NumPy is given what requires a gradient",
         "NumPy records nothing, so the gradient would be lost there.",
         "Say x.detach().numpy() where no gradient is meant, as for pictures; else compute with torch.",
-        _numpy,
-    ),
-    Rule(
-        "AG019",
-        "an optimizer without parameters",
+        _numpy),
+    Rule("AG019", "an optimizer without parameters",
         "Only what is registered is found by parameters(); and a generator can be read once.",
         "Look at list(model.parameters()): assign modules and nn.Parameter to attributes, and make the list once.",
-        _no_parameters,
-    ),
-    Rule(
-        "AG020",
-        "one of several views is changed in place",
+        _no_parameters),
+    Rule("AG020", "one of several views is changed in place",
         "Functions such as unbind, split and chunk make several views, of which none can be changed alone.",
         "Write it out of place (x = x + 1), take the part by its index, or clone it.",
-        _view_changed,
-    ),
-    Rule(
-        "AG021",
-        "binary_cross_entropy of scores",
+        _view_changed),
+    Rule("AG021", "binary_cross_entropy of scores",
         "It takes the logarithm of probabilities, which are between 0 and 1.",
         "Use binary_cross_entropy_with_logits on the scores, or torch.sigmoid before it.",
-        _no_probabilities,
-    ),
-)
+        _no_probabilities),
+)  # fmt: skip

@@ -201,34 +201,22 @@ def _call(each: Collective) -> str:
 
 
 RULES = (
-    RankRule(
-        "AG901",
-        "ranks build different graphs",
+    RankRule("AG901", "ranks build different graphs",
         "Collectives meet in the order in which each rank begins them: ranks that compute differently wait for one "
         "another, or average gradients that do not belong together.",
         "Let all ranks compute the same; what only one does must hold no collective and no gradient.",
-        _differ,
-    ),
-    RankRule(
-        "AG902",
-        "a collective that not all ranks entered",
+        _differ),
+    RankRule("AG902", "a collective that not all ranks entered",
         "A collective ends when all ranks of its group are in it: the others wait in it until the timeout.",
         "Call it on all ranks of its group, in the same order: not in a branch that depends on the rank or its data.",
-        _do_not_meet,
-    ),
-    RankRule(
-        "AG903",
-        "a parameter that is not reduced",
+        _do_not_meet),
+    RankRule("AG903", "a parameter that is not reduced",
         "Each rank adds its own gradient: from the next step on the ranks have different parameters.",
         "Wrap the whole model in DistributedDataParallel, or reduce this gradient like the others.",
-        _alone,
-    ),
-    RankRule(
-        "AG904",
-        "a step by gradients that are not reduced",
+        _alone),
+    RankRule("AG904", "a step by gradients that are not reduced",
         "Each rank takes this step by its own gradients: from then on the ranks have different parameters.",
         "Wrap the model before the first step, call the wrapped one, and use no_sync for the backward calls before the "
         "last one of a step only.",
-        _sometimes,
-    ),
-)
+        _sometimes),
+)  # fmt: skip

@@ -106,12 +106,9 @@ def _is_own(seen: Seen, node: Node) -> bool:
 
 
 RULES = (
-    Rule(
-        "AG510",
-        "a view where a permutation is meant",
+    Rule("AG510", "a view where a permutation is meant",
         "A view keeps the order of the numbers in memory and cuts it elsewhere: examples, times and channels end up in "
         "one another.",
         "Use permute or transpose to change the order of dimensions; view and reshape only split or merge neighbours.",
-        _views,
-    ),
-)
+        _views),
+)  # fmt: skip

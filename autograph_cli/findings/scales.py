@@ -212,31 +212,19 @@ GROWN = 100.0
 """The factor by which a loss must have grown to be told."""
 _VALUES = ("values",)
 RULES = (
-    Rule(
-        "AG311",
-        "one operation makes a gradient huge",
+    Rule("AG311", "one operation makes a gradient huge",
         "Here its derivative is huge, like a root's, a logarithm's or a fraction's near zero: one step throws the leaf "
         "far away.",
         "Keep its input away from there: clamp it, or add a small number to what is under the root or the fraction.",
-        _huge,
-        _VALUES,
-    ),
-    Rule(
-        "AG312",
-        "data from 0 to 255",
+        _huge, _VALUES),
+    Rule("AG312", "data from 0 to 255",
         "Weights begin for numbers near to one: with such data the first steps are too large by orders of magnitude, "
         "and activations are in their flat parts.",
         "Scale the data once, x / 255, or subtract the mean and divide by the deviation; the same for testing.",
-        _bytes,
-        _VALUES,
-    ),
+        _bytes, _VALUES),
     Rule("AG313", "the loss diverges", TOO_FAR, SMALLER_RATE, _diverges, _VALUES),
-    Rule(
-        "AG314",
-        "tested with data of another scale",
+    Rule("AG314", "tested with data of another scale",
         "Weights suit numbers like the ones they were trained on: tested with others, it is another model.",
         "Scale the data of training and testing in one place, by the same numbers.",
-        _tested_otherwise,
-        ledger=True,
-    ),
-)
+        _tested_otherwise, ledger=True),
+)  # fmt: skip

@@ -132,19 +132,12 @@ _FUSED = ("mse_loss", "smooth_l1_loss", "huber_loss")
 _REPEATED = "Losses take both of one shape: what is missing of one is repeated for it, as PyTorch warns."
 _ONE_SHAPE = "Give both the same shape."
 RULES = (
-    Rule(
-        "AG501",
-        "(n, 1) and (n,) are broadcast to (n, n)",
+    Rule("AG501", "(n, 1) and (n,) are broadcast to (n, n)",
         "Each prediction is compared with the target of every example, so the gradient is a sum over all of them.",
         "Give both the same shape: prediction.squeeze(1), or target.unsqueeze(1).",
-        _outer,
-    ),
-    Rule(
-        "AG516",
-        "a table is divided by sums that lie the other way",
+        _outer),
+    Rule("AG516", "a table is divided by sums that lie the other way",
         "Each column is divided by the sum of a row.",
         "Keep the dimension that is summed.",
-        _divided,
-        ("values",),
-    ),
-)
+        _divided, ("values",)),
+)  # fmt: skip

@@ -166,7 +166,7 @@ def _still_counting(seen: Seen) -> Iterator[Found]:
         node
         for node in seen.graph
         if node.op == _NORM and len(node.args) > 4 and saved_value(node, "training") == "True"
-        if all(_is_frozen(seen, node.args[position], node) for position in (1, 2))
+        if all(_is_frozen(seen, node.args[position], node) for position in (1, 2)) and _is_in_frozen(seen, node)
     ]
     if evaluation is None:
         found = [node for node in found if _is_part(seen, node)]
@@ -189,6 +189,13 @@ def _is_part(seen: Seen, node: Node) -> bool:
     twins = [leaf for leaf in beside if leaf.module.rpartition(".")[2] == tail and leaf.outputs[0].type.shape == shape]
     turns = {known.name for known in book.ledger.parameters} if book else {seen.name(node.args[1])}
     return bool(beside) and not twins and seen.name(node.args[1]) not in turns
+
+
+def _is_in_frozen(seen: Seen, node: Node) -> bool:
+    """Return whether weights of the same model are frozen beside those of a norm, which may be fixed on purpose."""
+    root = node.module.partition(".")[0]
+    beside = [each for each in seen.graph if each.module.partition(".")[0] == root and each.module != node.module]
+    return any(each.kind == "input" and len(shape_of(seen, Edge(each.id))) > 1 for each in beside)
 
 
 def _is_frozen(seen: Seen, edge: Edge, node: Node) -> bool:
@@ -218,8 +225,10 @@ def _same_numbers(seen: Seen) -> Iterator[Found]:
 
 def _drawn_alike(seen: Seen) -> Iterator[Found]:
     """Dropout that leaves out the same numbers in the first and in the last step, so many that it is no chance."""
-    first = Seen(seen.trace, seen.of_kind[0], seen.scripts)
-    before, now = (dict(_masks(each)) for each in (first, seen)) if seen.is_last else ({}, {})
+    first, book = Seen(seen.trace, seen.of_kind[0], seen.scripts), book_of(seen)
+    # A closure is run several times in a step, and is to be one function.
+    closed = book is not None and any(each.closure for each in book.of("step"))
+    before, now = (dict(_masks(each)) for each in (first, seen)) if seen.is_last and not closed else ({}, {})
     alike = [user for user in now if now[user] == before.get(user)] if first.step is not seen.step else []
     if alike:
         lines = lines_that(seen, _SEEDS.search)
@@ -235,7 +244,7 @@ def _masks(seen: Seen) -> Iterator[tuple[Source, Exact]]:
         mask = node.measured.exact[0] if node.op == "bernoulli" and node.measured and node.measured.exact else None
         users = seen.users.get(Edge(node.id), ())
         if mask is not None and mask.count >= _MANY and 0 < zeros_in(value_of(seen, Edge(node.id))) < mask.count:
-            yield from ((user.source, mask) for user in users if user.source is not None)
+            yield from ((user.source, mask) for user in users if user.source is not None and user.id in seen.reached)
 
 
 _MANY = 64
@@ -290,35 +299,22 @@ def _seeds_alike(tree: ast.AST, given: ast.expr | None) -> Iterator[int]:
 
 
 RULES = (
-    Rule(
-        "AG604",
-        "dropout that no mode reaches",
+    Rule("AG604", "dropout that no mode reaches",
         "F.dropout has training=True by default, so eval() changes nothing: what is tested is another model each time.",
         "Pass training=self.training, or use a module, nn.Dropout, that is made in __init__.",
-        _always_on,
-    ),
-    Rule(
-        "AG605",
-        "a model is trained in evaluation mode from the start",
+        _always_on),
+    Rule("AG605", "a model is trained in evaluation mode from the start",
         "In evaluation mode dropout does nothing, and batch norm takes the statistics that it has, and counts none.",
         "Call train() before the loop; eval() is for testing.",
-        _in_evaluation,
-        ("values",),
-    ),
-    Rule(
-        "AG606",
-        "a frozen batch norm goes on counting",
+        _in_evaluation, ("values",)),
+    Rule("AG606", "a frozen batch norm goes on counting",
         "requires_grad=False keeps weight and bias: the running mean and variance change in each forward pass in "
         "training mode, and so does what the frozen part makes.",
         "Call eval() of the frozen part, after each train() of the whole.",
-        _still_counting,
-    ),
-    Rule(
-        "AG607",
-        "the same numbers are drawn again",
+        _still_counting),
+    Rule("AG607", "the same numbers are drawn again",
         "Each worker of a DataLoader is a copy of the process: PyTorch seeds torch, random and NumPy's global "
         "generator in each, and no other.",
         "Make the generator in the worker, from torch.initial_seed(), or draw with torch or NumPy's global functions.",
-        _same_draws,
-    ),
-)
+        _same_draws),
+)  # fmt: skip

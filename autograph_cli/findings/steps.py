@@ -153,33 +153,21 @@ def _scales_gradients(script: Script) -> bool:
 
 
 RULES = (
-    Rule(
-        "AG401",
-        "a graph grows from step to step",
+    Rule("AG401", "a graph grows from step to step",
         "Every step keeps the graphs of all steps before it: memory and time grow until something fails.",
         "Add numbers, not tensors (total += loss.item()), and detach what is carried to the next step "
         "(hidden = hidden.detach()).",
-        _grows,
-    ),
-    Rule(
-        "AG402",
-        "a retained graph grows from call to call",
+        _grows),
+    Rule("AG402", "a retained graph grows from call to call",
         "With retain_graph=True each backward pass goes through the graphs of all turns of the loop before it.",
         "Detach what is carried to the next turn, and leave retain_graph out.",
-        _retained,
-    ),
-    Rule(
-        "AG403",
-        "create_graph=True in a loop",
+        _retained),
+    Rule("AG403", "create_graph=True in a loop",
         "The gradients keep the graph that made them, and each turn of the loop keeps one more.",
         "Leave create_graph out where no derivative of a gradient is taken.",
-        _never_differentiated,
-    ),
-    Rule(
-        "AG404",
-        "gradients add up over steps",
+        _never_differentiated),
+    Rule("AG404", "gradients add up over steps",
         "backward adds to .grad: each step goes along gradients of earlier parameters as well.",
         "Call optimizer.zero_grad(), or set .grad to None, before each backward.",
-        _stale,
-    ),
-)
+        _stale),
+)  # fmt: skip

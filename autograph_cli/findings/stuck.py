@@ -284,29 +284,17 @@ _INSIDE = (
 _CUSTOM = "Return the gradient times the derivative; torch.autograd.gradcheck compares it with finite differences."
 _VALUES = ("values",)
 RULES = (
-    Rule(
-        "AG308",
-        "units that stay alike",
+    Rule("AG308", "units that stay alike",
         "Units that begin alike get the same gradient, and so stay alike: the layer can do no more than one unit.",
         "Begin with random weights: leave the initial values of the layer as they are, or use "
         "nn.init.xavier_uniform_ or kaiming_normal_.",
-        _alike,
-        _VALUES,
-    ),
-    Rule(
-        "AG309",
-        "a gradient is zero in each step",
+        _alike, _VALUES),
+    Rule("AG309", "a gradient is zero in each step",
         "Nothing before this operation is ever changed.",
         "Use another operation here, or other values.",
-        _zeros,
-        _VALUES,
-    ),
-    Rule(
-        "AG310",
-        "updates are lost to rounding",
+        _zeros, _VALUES),
+    Rule("AG310", "updates are lost to rounding",
         "A change that is less than the last bit of a number is lost.",
         "Keep the parameters in float32 and compute in half with torch.autocast, or use a larger learning rate.",
-        _lost,
-        _VALUES,
-    ),
-)
+        _lost, _VALUES),
+)  # fmt: skip

@@ -138,12 +138,17 @@ def _product(seen: Seen, start: Node) -> Node | None:
         for user in seen.users.get(Edge(node.id), ()):
             edges = backward_edges(user)
             others = [edge for edge in edges if edge.node not in own]
-            if len(others) == len(edges):
-                continue
+            if len(others) == len(edges) or (user.op == "mul" and not others):
+                continue  # a square is weighed, and moves on purpose
             if user.op == "mul" and len(others) == 1 and not user.order:
                 # A number of its own, as a multiplier of Lagrange, is to weigh what moves.
                 apart = _leaves(seen, others[0]) - _leaves(seen, Edge(start.id))
-                if any(len(shape_of(seen, Edge(leaf))) > 1 for leaf in apart):
+                taken = [each for each in seen.users.get(Edge(user.id), ()) if each.id in seen.reached]
+                squared = any(
+                    each.op in _SQUARES or (each.op == "mul" and {e.node for e in each.args} <= {*own, user.id})
+                    for each in taken
+                )
+                if not squared and any(len(shape_of(seen, Edge(leaf))) > 1 for leaf in apart):
                     return user
             elif not others and user.id not in own and (user.op in _BY_ELEMENT or moves(user)):
                 own.add(user.id)
@@ -153,7 +158,8 @@ def _product(seen: Seen, start: Node) -> Node | None:
 
 def _is_compared(seen: Seen, difference: Node, value: Edge) -> bool:
     """Return whether a loss is a function of the difference itself, or of the value and data."""
-    given = [user for user in seen.users.get(value, ()) if any(is_given(seen, edge) for edge in user.args)]
+    trained = [user for user in seen.users.get(value, ()) if user.id in seen.reached]
+    given = [user for user in trained if any(is_given(seen, edge) for edge in user.args)]
     alike = [user for user in given if user.op in ("sub", "rsub") and set(user.args) == set(difference.args)]
     squared = [
         user
@@ -179,19 +185,25 @@ def _turned_round(seen: Seen) -> Iterator[Found]:
 
 
 def _drawn_target(seen: Seen) -> Iterator[Found]:
-    """Yield losses that compare with noise that nothing else takes, beside other noise of its shape in what is given to
-    the model."""
+    """Yield losses that compare with noise that nothing else takes, beside other noise of its shape that is put into
+    what the model is given."""
     draws = [node for node in seen.graph if node.op in _NOISE and node.kind == "untracked"]
     for target, made in _compared_with(seen, draws) if seen.is_last and len(draws) > 1 else ():
         shape = shape_of(seen, Edge(target.id))
         others = [node for node in draws if node is not target and shape_of(seen, Edge(node.id)) == shape]
-        put_in = next((node for node in others if any(user.id in seen.reached for user, _ in takers(seen, node))), None)
-        if put_in is not None and seen.users.get(Edge(target.id)) == [made]:
+        users = (user for node in others for user, edge in takers(seen, node) if _is_mixed(seen, user, edge))
+        taken = next((user for user in users if user.id in seen.reached), None)
+        if taken is not None and seen.users.get(Edge(target.id)) == [made]:
             said = f"{where(made)} compares with noise that is drawn for it alone"
-            taken = next(user for user, _ in takers(seen, put_in) if user.id in seen.reached)
             yield Found(
                 said, made.source, (f"{where(taken)} is given other noise of that shape",), (target.id, made.id)
             )
+
+
+def _is_mixed(seen: Seen, user: Node, noise: Edge) -> bool:
+    """Return whether noise is added to something, and is not all that a model is given."""
+    nodes = [seen.graph[number] for number in seen.behind([noise], untracked=True)]
+    return user.op in _BY_ELEMENT or sum(node.kind == "input" or node.op in _NOISE for node in nodes) > 1
 
 
 def _compared_with(seen: Seen, drawn: Sequence[Node]) -> Iterator[tuple[Node, Node]]:
@@ -320,48 +332,29 @@ def _of_statement(seen: Seen, name: str, shown: str, nodes: list[Node]) -> Itera
 _WEIGHED = "What weighs is to be a number: else the weighed term pushes it to where that term is smallest."
 _WEIGHT = "Detach the difference where it multiplies: log_prob * advantage.detach()."
 RULES = (
-    Rule(
-        "AG205",
-        "a sample without a gradient",
+    Rule("AG205", "a sample without a gradient",
         "A draw by sample() is a new tensor without history: what is computed from it trains neither the mean nor the "
         "deviation that it was drawn with.",
         "Draw with rsample(), or as mean + deviation * torch.randn_like(deviation).",
-        _drawn,
-    ),
-    Rule(
-        "AG512",
-        "a target that the loss moves as well",
+        _drawn),
+    Rule("AG512", "a target that the loss moves as well",
         "The loss is to move the prediction to the target; here it also moves the target to the prediction.",
         "Make the target under torch.no_grad(), or detach it, best from a copy of the network that follows slowly.",
-        _moved_targets,
-    ),
-    Rule(
-        "AG513",
-        "a term whose gradients cancel",
+        _moved_targets),
+    Rule("AG513", "a term whose gradients cancel",
         "The gradients of both sides differ in their sign alone: this term trains nothing.",
         "Make the side that is to stay as it was under torch.no_grad(), or detach it.",
-        _cancelled,
-        ("values",),
-    ),
-    Rule(
-        "AG514",
-        "a result is thrown away",
+        _cancelled, ("values",)),
+    Rule("AG514", "a result is thrown away",
         "This operation returns a new tensor, and does not change the one that it is given.",
         "Assign the result, or use the operation with _ at its end, which works in place.",
-        _thrown_away,
-    ),
-    Rule(
-        "AG515",
-        "the arguments of a loss are turned round",
+        _thrown_away),
+    Rule("AG515", "the arguments of a loss are turned round",
         "Of the two, only the first is brought to the other: the logarithms are of the data, and not of what is made.",
         "Give what is predicted first, and then the target.",
-        _turned_round,
-    ),
-    Rule(
-        "AG517",
-        "a target that is drawn by itself",
+        _turned_round),
+    Rule("AG517", "a target that is drawn by itself",
         "Noise that is drawn for the loss alone is in nothing that the model is given: nothing but 0 can be learned.",
         "Draw the noise once, put it into what the model is given, and compare with the same tensor.",
-        _drawn_target,
-    ),
-)
+        _drawn_target),
+)  # fmt: skip

@@ -92,7 +92,8 @@ def _constant_part(seen: Seen) -> Iterator[Found]:
             continue
         facts = (f"{where(term)} adds it to what backward starts from, and it has no history",)
         nodes = [seen.graph[number] for number in seen.behind(constant, untracked=True)]
-        unrecorded = _unrecorded(seen, nodes)
+        compared = next((node for node in nodes if _compares(seen, node)), None)
+        unrecorded = _unrecorded(seen, nodes) if compared is None else None
         if unrecorded is not None and unrecorded not in told:
             told.add(unrecorded)
             yield Found(
@@ -103,8 +104,13 @@ def _constant_part(seen: Seen) -> Iterator[Found]:
                 "What is computed under no_grad has no history: this term trains nothing.",
             )  # fmt: skip
             continue
-        compared = next((node for node in nodes if _compares(seen, node)), None)
-        if compared is not None and compared.source not in told:
+        if compared is not None:
+            # What masks another term, or stands beside its own soft numbers, is a constant on purpose.
+            meant = any(node.op == "detach" for node in nodes) or any(
+                user is not term for user, _ in takers(seen, compared)
+            )
+            if meant or compared.source in told:
+                continue
             told.add(compared.source)
             yield Found(
                 f"a term of the loss is computed from the whole numbers that {where(compared)} makes: it adds nothing "
@@ -261,11 +267,8 @@ def _is_in_sum(seen: Seen, term: Node) -> bool:
 
 
 RULES = (
-    Rule(
-        "AG816",
-        "a term of the loss has no graph",
+    Rule("AG816", "a term of the loss has no graph",
         "Without create_graph=True a derivative is a constant: this term trains nothing.",
         "Make this derivative with create_graph=True.",
-        _without_graph,
-    ),
-)
+        _without_graph),
+)  # fmt: skip

@@ -202,11 +202,18 @@ def _schedules_too_early(seen: Seen) -> Iterator[Found]:
     book = book_of(seen)
     for number in range(len(book.ledger.optimizers)) if book else ():
         assert book is not None
-        calls = [each for each in book.of("schedule") if each.optimizer == number and not each.words]
-        steps = book.steps_of(number)
+        every = [each for each in book.of("schedule") if each.optimizer == number]
+        calls, steps = [each for each in every if not each.words], book.steps_of(number)
         if len(calls) < OFTEN or not steps or not book.backward or len({each.source for each in calls}) > 1:
             continue
-        if calls[0].at < min(book.backward[0].at, steps[0].at) and calls[1].at > steps[0].at:
+        first = [each.rate for each in every if each.at < calls[0].at][-1:]
+        # A rate of 0 is one to be passed over, and one that stays is used.
+        if (
+            first
+            and first[0] > 0
+            and first[0] != calls[0].rate
+            and (calls[0].at < min(book.backward[0].at, steps[0].at) and calls[1].at > steps[0].at)
+        ):
             said = f"the scheduler{at(calls[0].source)} steps before {book.optimizer(number)} does{at(steps[0].source)}"
             yield Found(
                 f"{said}: the first learning rate is never used", calls[0].source,
@@ -304,60 +311,32 @@ def _its_own_weights(seen: Seen) -> Iterator[Found]:
 
 
 RULES = (
-    Rule(
-        "AG801",
-        "an optimizer holds what is not trained",
+    Rule("AG801", "an optimizer holds what is not trained",
         "An optimizer holds tensors, not a model: what takes the model's place later is unknown to it.",
         "Make the optimizer last, from the model that is trained.",
-        _holds_what_is_not_trained,
-        ledger=True,
-    ),
-    Rule(
-        "AG802",
-        "a parameter that gets gradients is in no optimizer",
+        _holds_what_is_not_trained, ledger=True),
+    Rule("AG802", "a parameter that gets gradients is in no optimizer",
         "Only what an optimizer holds is changed by its step.",
         "Register it in the module, and make the optimizer after that.",
-        in_none,
-        ledger=True,
-    ),
-    Rule(
-        "AG803",
-        "requires_grad of a module freezes nothing",
+        in_none, ledger=True),
+    Rule("AG803", "requires_grad of a module freezes nothing",
         "requires_grad is an attribute of tensors; a module takes any attribute, and does not look at this one.",
         "Call module.requires_grad_(False).",
-        _freezes_nothing,
-        ledger=True,
-    ),
-    Rule(
-        "AG804",
-        "an optimizer is made again for each step",
+        _freezes_nothing, ledger=True),
+    Rule("AG804", "an optimizer is made again for each step",
         "Its averages of gradients start from nothing each time, so it does not do what its name says.",
         "Make the optimizer once, before the loop.",
-        _made_anew,
-        ledger=True,
-    ),
-    Rule(
-        "AG808",
-        "a scheduler of another optimizer, or too early",
+        _made_anew, ledger=True),
+    Rule("AG808", "a scheduler of another optimizer, or too early",
         "A scheduler changes the groups of the one optimizer that it was made with.",
         "Make the scheduler after the optimizer, and with the one that steps.",
-        _schedules_wrongly,
-        ledger=True,
-    ),
-    Rule(
-        "AG809",
-        "the same parameters are moved by two",
+        _schedules_wrongly, ledger=True),
+    Rule("AG809", "the same parameters are moved by two",
         "Each of them takes a full step by the same gradient.",
         "Give each parameter to one optimizer.",
-        _moved_by_several,
-        ledger=True,
-    ),
-    Rule(
-        "AG817",
-        "weights are kept by reference, or not loaded",
+        _moved_by_several, ledger=True),
+    Rule("AG817", "weights are kept by reference, or not loaded",
         "The dict of state_dict() holds the tensors of the model, which each step changes in place.",
         "Keep a copy: copy.deepcopy(model.state_dict()).",
-        _its_own_weights,
-        ledger=True,
-    ),
-)
+        _its_own_weights, ledger=True),
+)  # fmt: skip

@@ -200,37 +200,21 @@ def _left_over(book: Book, number: int, turn: Turn) -> list[tuple[Happening, Hap
 
 
 RULES = (
-    Rule(
-        "AG810",
-        "a step by gradients that are scaled",
+    Rule("AG810", "a step by gradients that are scaled",
         "GradScaler multiplies the loss. Its own step divides the gradients before it calls optimizer.step().",
         "Call scaler.step(optimizer) and scaler.update() in the place of optimizer.step().",
-        _steps_scaled,
-        ledger=True,
-    ),
-    Rule(
-        "AG811",
-        "gradients are clipped at the wrong time",
+        _steps_scaled, ledger=True),
+    Rule("AG811", "gradients are clipped at the wrong time",
         "Clipping changes what .grad holds at that time, and nothing else.",
         "Clip between backward (and unscale_) and step.",
-        _clips,
-        ledger=True,
-    ),
-    Rule(
-        "AG812",
-        "a loss is counted twice",
+        _clips, ledger=True),
+    Rule("AG812", "a loss is counted twice",
         "backward adds to .grad: what both calls run adds twice as much as the rest.",
         "Call backward once, on the sum; look at gradients by torch.autograd.grad.",
-        _twice,
-        ledger=True,
-    ),
-    Rule(
-        "AG813",
-        "gradients of another network's pass are used",
+        _twice, ledger=True),
+    Rule("AG813", "gradients of another network's pass are used",
         "A backward call writes the gradients of all networks that it goes through.",
         "Zero the gradients right before the backward call whose step is to use them, or freeze the other network for "
         "the pass.",
-        _of_another,
-        ledger=True,
-    ),
-)
+        _of_another, ledger=True),
+)  # fmt: skip

@@ -245,10 +245,13 @@ _STEADY = 8
 
 
 def _idle(seen: Seen) -> Iterator[Found]:
-    """A group of an optimizer that gets gradients, and whose learning rate is 0 in all of its steps."""
+    """A group of an optimizer that gets gradients, and whose learning rate is 0 in all of its steps, in a script that
+    never sets it."""
     book = book_of(seen)
-    for number, known in enumerate(book.ledger.optimizers) if book else ():
+    for number, known in enumerate(book.ledger.optimizers) if book and not lines_that(seen, _SETS.search) else ():
         assert book is not None
+        if any(each.optimizer == number for each in book.of("schedule")):
+            continue
         steps = [each for each in book.ledger.heard if each.kind == "step" and each.optimizer == number]
         idle = frozenset.intersection(*(book.sets[each.idle] & book.ready(each) for each in steps)) if steps else ()
         still = [n for n in idle if not book.ledger.parameters[n].written]
@@ -260,6 +263,9 @@ def _idle(seen: Seen) -> Iterator[Found]:
                 known.source, (f"{name}.step(){at(steps[-1].source)} changes the others",),
                 remedy="Give the group a learning rate, or freeze what is to stay: requires_grad_(False).",
             )  # fmt: skip
+
+
+_SETS = re.compile(r"""param_groups\b.*\[.lr.\]\s*[*+]?=[^=]|^\s*\w+\[.lr.\]\s*[*+]?=[^=]""")
 
 
 def _moves_nothing(seen: Seen) -> Iterator[Found]:
@@ -343,37 +349,21 @@ GONE = 1e-5
 
 
 RULES = (
-    Rule(
-        "AG805",
-        "no step is taken",
+    Rule("AG805", "no step is taken",
         "backward only writes .grad; an optimizer changes the parameters, when it is asked to.",
         "Call optimizer.step() after backward.",
-        _not_taken,
-        ledger=True,
-    ),
-    Rule(
-        "AG806",
-        "a step finds no gradients, or old ones",
+        _not_taken, ledger=True),
+    Rule("AG806", "a step finds no gradients, or old ones",
         "A step moves parameters by what .grad holds at that time.",
         "Keep to the order: zero_grad, backward, step.",
-        _finds_nothing,
-        ledger=True,
-    ),
-    Rule(
-        "AG807",
-        "a step changes nothing",
+        _finds_nothing, ledger=True),
+    Rule("AG807", "a step changes nothing",
         "There are gradients, and what the optimizer makes of them is nothing.",
         "Give the optimizer a learning rate above 0; keep parameters in float32, and compute in half precision by "
         "autocast.",
-        _moves_nothing,
-        ledger=True,
-    ),
-    Rule(
-        "AG818",
-        "an optimizer with numbers by which it cannot train",
+        _moves_nothing, ledger=True),
+    Rule("AG818", "an optimizer with numbers by which it cannot train",
         "The step that it takes is not one along the gradient any more.",
         "Begin with the defaults of the optimizer.",
-        _options,
-        ledger=True,
-    ),
-)
+        _options, ledger=True),
+)  # fmt: skip

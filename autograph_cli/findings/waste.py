@@ -99,21 +99,13 @@ def _is_given(seen: Seen, edge: Edge) -> bool:
 
 
 RULES = (
-    Rule(
-        "AG405",
-        "the same work in each step",
+    Rule("AG405", "the same work in each step",
         "It takes time in each step, and its result depends on nothing that is learned.",
         "Compute it once, before the loop.",
-        _repeated,
-        ("values",),
-    ),
-    Rule(
-        "AG701",
-        "more is kept for backward than needed",
+        _repeated, ("values",)),
+    Rule("AG701", "more is kept for backward than needed",
         "It takes memory from forward until backward, and its inputs are kept too: they are enough to make it again.",
         "Wrap these lines in torch.utils.checkpoint.checkpoint, or write them as one Function that saves its input "
         "and computes the rest in backward, as a fused convolution and batch norm does.",
-        _more_saved,
-        on_request=True,
-    ),
-)
+        _more_saved, on_request=True),
+)  # fmt: skip

@@ -10,34 +10,9 @@ from autograph_cli.findings.records import Seen
 from autograph_cli.graph import Edge, Node, Values
 
 _MOVES = frozenset(
-    [
-        "view",
-        "_unsafe_view",
-        "_reshape_alias",
-        "as_strided",
-        "diagonal",
-        "reshape",
-        "squeeze",
-        "unsqueeze",
-        "flatten",
-        "unflatten",
-        "t",
-        "transpose",
-        "permute",
-        "movedim",
-        "select",
-        "slice",
-        "narrow",
-        "unbind",
-        "split",
-        "chunk",
-        "clone",
-        "alias",
-        "contiguous",
-        "expand",
-        "_to_copy",
-        "index",
-    ]
+    "view _unsafe_view _reshape_alias as_strided diagonal reshape squeeze unsqueeze flatten unflatten t "
+    "transpose permute movedim select slice narrow unbind split chunk clone alias contiguous expand _to_copy "
+    "index".split()
 )
 """The operations whose result has no number that they were not given."""
 _COPIES = ("clone", "contiguous", "_to_copy", "index", "reshape")

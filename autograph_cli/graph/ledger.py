@@ -139,7 +139,7 @@ class Happening(Record, frozen=True):
     """The norm of the change by a step, as far as it was looked at, or that a clip found; or the largest number that a
     model was given."""
     rate: float = 0.0
-    """The highest learning rate of the step."""
+    """The highest learning rate of the step, or that a scheduler has set."""
     idle: int = 0
     """The set of parameters in groups whose learning rate is 0 (of a step)."""
     number: int = -1

@@ -21,9 +21,9 @@ from autograph_cli.graph.ledger import SAMPLE, Happening, Ledger, Optimizer
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import LEAF, OPERATION, UNTRACKED, BackwardEvent, behind
 from autograph_cli.record.log.ledger_hearing import Hearing
-from autograph_cli.record.log.ledger_hooks import Hooks, modules_in, product, rounded
+from autograph_cli.record.log.ledger_hooks import Hooks, modules_in
 from autograph_cli.record.log.ledger_keepers import Keepers, Line
-from autograph_cli.record.log.ledger_parameters import Parameters, options_of
+from autograph_cli.record.log.ledger_parameters import Parameters, options_of, rounded
 from autograph_cli.record.names.source_locations import Site, maker_of, script_frames, site_of
 from autograph_cli.record.names.variables import attributes_of, variables_of
 
@@ -213,40 +213,20 @@ class Books:
         closure, held = step.calls != self._calls, list(step.before)
         if not closure:
             self._updates.append(range(self._counts[step.at] + 1, self._log.count + 1))
-        moved, norm = self._moved(step.before)
+        moved, norm = self.parameters.moved(step.before)
         self.parameters.mark_written(moved)
         frozen = [n for n in held if (x := self.parameters.tensor(n)) is not None and not x.requires_grad]
-        rates = [self.parameters.plain(group.get("lr")) for group in optimizer.param_groups]
-        idle = [
-            x for group, rate in zip(optimizer.param_groups, rates, strict=True) if rate == 0 for x in group["params"]
-        ]
         ready, set_of = step.ready, self.parameters.set_of
         if closure and not ready:
             ready = set_of(self.parameters.ready(held) or moved)
         at = self._tick() if closure else step.at
         self._note(
             "step", step.site, at, optimizer=index, given=set_of(held), ready=ready, moved=set_of(moved),
-            frozen=set_of(frozen), norm=norm, closure=closure, idle=set_of(map(self.parameters.number_of, idle)),
-            rate=rounded(max((rate for rate in rates if rate is not None), default=-1.0)),
+            frozen=set_of(frozen), norm=norm, closure=closure, idle=self.parameters.idle(optimizer),
+            rate=self.parameters.rate(optimizer),
         )  # fmt: skip
         if not ready:
             self._note_cuts(held)
-
-    def _moved(self, samples: Mapping[int, Any]) -> tuple[list[int], float]:
-        """The parameters whose numbers have changed, and the norm of the change as far as it is known."""
-        moved, total = [], 0.0
-        after = self.parameters.samples(samples)
-        with np.errstate(all="ignore"):
-            for number, before in samples.items():
-                now = after.get(number)
-                if now is None or before is None or now.shape != before.shape:
-                    moved.append(number)
-                elif now.tobytes() != before.tobytes():
-                    change = now.astype(np.complex128 if now.dtype.kind == "c" else np.float64) - before
-                    total += product(change, change)
-                    if change.any():
-                        moved.append(number)
-        return moved, rounded(total**0.5)
 
     def _note_cuts(self, held: list[int]) -> None:
         """Note where the way from an optimizer's parameters to a loss was cut, if none of them got a gradient."""
@@ -288,8 +268,8 @@ class Books:
         def note() -> None:
             optimizer = getattr(args[0], "optimizer", None)
             if optimizer is not None:
-                words = "made" if made else ""
-                self._note("schedule", site, optimizer=self._index(optimizer), words=words)
+                words, rate = "made" if made else "", self.parameters.rate(optimizer)
+                self._note("schedule", site, optimizer=self._index(optimizer), words=words, rate=rate)
 
         return args, done
 

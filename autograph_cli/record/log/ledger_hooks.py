@@ -15,7 +15,7 @@ import numpy as np
 from autograph_cli.graph.ledger import Hook
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.ledger_keepers import Line
-from autograph_cli.record.log.ledger_parameters import Parameters
+from autograph_cli.record.log.ledger_parameters import Parameters, product, rounded
 from autograph_cli.record.names.source_locations import Site
 from autograph_cli.record.names.variables import attributes_of
 
@@ -196,16 +196,6 @@ def _name_of(hook: Any) -> str:
     attributes."""
     function = hook.__func__ if isinstance(hook, MethodType) else hook
     return function.__name__ if isinstance(function, FunctionType) else ""
-
-
-def product(one: Any, other: Any) -> float:
-    """The inner product of two rows of numbers; that of BLAS would wait for its threads on a busy machine."""
-    return float((one.conj() * other).real.sum())
-
-
-def rounded(number: float) -> float:
-    """A number of six digits; -1 where it is infinite or none."""
-    return float(f"{number:.6g}") if np.isfinite(number) else -1.0
 
 
 def _first(value: Any) -> Any:

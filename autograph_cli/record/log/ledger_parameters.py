@@ -164,6 +164,32 @@ class Parameters:
         except (TypeError, ValueError):
             return None
 
+    def moved(self, samples: Mapping[int, Any]) -> tuple[list[int], float]:
+        """The parameters whose numbers have changed, and the norm of the change as far as it is known."""
+        moved, total = [], 0.0
+        after = self.samples(samples)
+        with np.errstate(all="ignore"):
+            for number, before in samples.items():
+                now = after.get(number)
+                if now is None or before is None or now.shape != before.shape:
+                    moved.append(number)
+                elif now.tobytes() != before.tobytes():
+                    change = now.astype(np.complex128 if now.dtype.kind == "c" else np.float64) - before
+                    total += product(change, change)
+                    if change.any():
+                        moved.append(number)
+        return moved, rounded(total**0.5)
+
+    def rate(self, optimizer: Any) -> float:
+        """The highest learning rate of its groups; -1 where none is known."""
+        rates = (self.plain(group.get("lr")) for group in optimizer.param_groups)
+        return rounded(max((rate for rate in rates if rate is not None), default=-1.0))
+
+    def idle(self, optimizer: Any) -> int:
+        """The set of parameters in groups whose learning rate is 0."""
+        groups = [group for group in optimizer.param_groups if self.plain(group.get("lr")) == 0]
+        return self.set_of(self.number_of(x) for group in groups for x in group["params"])
+
     def mark_written(self, numbers: Iterable[int]) -> None:
         """These were changed."""
         for number in numbers:
@@ -283,3 +309,13 @@ def options_of(optimizer: Any) -> tuple[tuple[str, float], ...]:
     given |= {f"beta{at}": beta for at, beta in enumerate(betas, 1)} if isinstance(betas, (tuple, list)) else {}
     plain = {name: value for name, value in given.items() if type(value) in (int, float)}
     return tuple((name, float(value)) for name, value in sorted(plain.items()))
+
+
+def product(one: Any, other: Any) -> float:
+    """The inner product of two rows of numbers; that of BLAS would wait for its threads on a busy machine."""
+    return float((one.conj() * other).real.sum())
+
+
+def rounded(number: float) -> float:
+    """A number of six digits; -1 where it is infinite or none."""
+    return float(f"{number:.6g}") if np.isfinite(number) else -1.0
