@@ -30,7 +30,7 @@ class Cuts:
     def _is_new(self, node: Node) -> bool:
         before = self.origin.get(node.id)
         if before is None:
-            return node.op == _DETACH and any(self._graded(edge) for edge in node.args)
+            return node.op == _DETACH and any(self._graded(edge) and edge.node in self.origin for edge in node.args)
         return bool(node.cut) and self.old[before].kind == "operation"
 
     def _graded(self, edge: Edge) -> bool:

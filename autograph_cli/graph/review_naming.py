@@ -68,10 +68,11 @@ class Naming:
         return f"{module}`{self.word(node)}`{within}{self.where(node)}"
 
     def subject(self, graph: Graph, edge: Edge) -> str:
-        """A tensor by its name, else the module or the operation that made it."""
+        """A tensor by its name, else the module that returns it or the operation that made it."""
         node = graph[edge.node]
         module = "" if node.outputs[edge.nr].names or not node.is_operation else self.module(graph, node)
-        return f"`{visible(module)}`" if module else self.name(graph, edge)
+        inside = any(edge in other.args and self.module(graph, other) == module for other in graph) if module else False
+        return f"`{visible(module)}`" if module and not inside else self.name(graph, edge)
 
 
 def within(node: Node) -> str:

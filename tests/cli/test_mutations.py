@@ -168,6 +168,14 @@ UNRECORDED: dict[str, tuple[str, str, list[str]]] = {
             "forward gained a `clamp` with max=1 and min=0 (model.py:7), on `detach`, not recorded by autograd",
         ],
     ),
+    "a gradient straight through": (  # what is detached is new too: it never got a gradient
+        "drop(h) * h",
+        "drop(h) * (h + (h.round() - h).detach())",
+        [
+            "forward gained a `round`, a `sub` and an `add` (model.py:7)",
+            "forward gained a `detach` (model.py:7), on `sub`, not recorded by autograd",
+        ],
+    ),
     "no gradients in the middle": (
         "h = torch.tanh(w * 2)",
         "with torch.no_grad(): h = torch.tanh(w * 2)",
