@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 # What is compiled when the package is installed.
-SOURCES := hatch_build.py $(shell find autograph_cli -name "*.px[ydi]")
+SOURCES := hatch_build.py $(shell find autograph_cli -name "*.pyx" -o -name "*.px[di]")
 DEMO ?= demo
 INSTALLED := $(VENV)/.installed
 # PyTorch is large, and only the comparison needs it: it has an environment of its own.
