@@ -71,6 +71,8 @@ class Books:
         self._log, self._number, self._line = log, number, line
         self.steps = 0
         """The number of steps that have ended."""
+        self._over = False
+        """True once the first backward call after the first steps has begun."""
         self.stepping: Callable[[], None] = lambda: None
         self.stepped: Callable[[Any], None] = lambda optimizer: None
         """Called before and after an optimizer takes a step."""
@@ -125,7 +127,7 @@ class Books:
 
     @property
     def _is_early(self) -> bool:
-        return self.steps < WHOLE
+        return self.steps <= WHOLE and not self._over
 
     def guarded(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call what must not disturb the script."""
@@ -348,6 +350,7 @@ class Books:
         """A backward call is about to run, within those that are going on."""
         self.keepers.last = self._log.count
         self._calls += 1
+        self._over = self.steps >= WHOLE
         if not self.hears:
             self._running.clear()
             return

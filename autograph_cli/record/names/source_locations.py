@@ -138,19 +138,31 @@ def is_of_script(frame: FrameType) -> bool:
     return kind_of(file) == USER and (not file.startswith(_PACKAGES) or frame.f_globals.get("__name__") == "__main__")
 
 
-def script_frames(depth: int = 1, frame: FrameType | None = None) -> list[FrameType]:
-    """The frames of the script that are running now, or from this one on, without installed packages, the innermost
-    first.
+def script_frames(depth: int = 1) -> list[FrameType]:
+    """The frames of the script that are running now, without installed packages, the innermost first.
 
     Below the runner there are none.
     """
-    frame = frame or sys._getframe(depth)
+    frame: FrameType | None = sys._getframe(depth)
     frames = []
     while frame is not None and kind_of(frame.f_code.co_filename) != RUNNER:
         if is_of_script(frame):
             frames.append(frame)
         frame = frame.f_back
     return frames
+
+
+def innermost(places: Iterable[tuple[str, int]]) -> tuple[str, int] | None:
+    """Return the first file and line of a stack that is the script's, from the innermost on; below the runner there is
+    none."""
+    script = getattr(sys.modules.get("__main__"), "__file__", "")
+    for file, line in places:
+        kind = kind_of(file)
+        if kind == RUNNER:
+            break
+        if kind == USER and (file == script or not file.startswith(_PACKAGES)):
+            return file, line
+    return None
 
 
 def cell_of(filename: str) -> str:
@@ -206,12 +218,12 @@ class Sources:
             line = line_of(code, offset)
             text = linecache.getline(code.co_filename, line).strip()
             name = "" if code.co_name == "<module>" else getattr(code, "co_qualname", code.co_name)
-            self._sources[key] = Source(self._file(code.co_filename), line, text, name.replace(".<locals>", ""))
+            self._sources[key] = Source(self.file(code.co_filename), line, text, name.replace(".<locals>", ""))
         return self._sources[key]
 
     def placed_at(self, source: Source) -> Source:
         """A source with the path that all others have."""
-        return replace(source, file=self._file(source.file))
+        return replace(source, file=self.file(source.file))
 
     def placed(self, graph: Graph) -> Graph:
         """A graph whose sources have whole paths, with those that all others have."""
@@ -220,7 +232,8 @@ class Sources:
         nodes = [node if node.source is None else replace(node, source=self.placed_at(node.source)) for node in graph]
         return replace(graph, nodes=tuple(nodes))
 
-    def _file(self, filename: str) -> str:
+    def file(self, filename: str) -> str:
+        """The name of a file from the script's folder, or from the folder of packages."""
         cell = cell_of(filename)
         if cell or filename.startswith("<"):
             return cell or filename

@@ -7,20 +7,22 @@ that it is known of one that is killed too), and finds what ends the run (`stop`
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
 import os
+import re
 import socket
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from autograph_cli.graph import Collective, Trace
-from autograph_cli.record.names.source_locations import script_frames
+from autograph_cli.record.names.source_locations import innermost
 from autograph_cli.record.run import rank_faults, rank_store
 from autograph_cli.record.run.placement import Placement
 
@@ -34,6 +36,31 @@ EVERY = 0.05
 """Seconds between two looks at where a rank is."""
 STOPPED = 1
 """The exit code of a rank that was stopped since another one failed."""
+_LINE = re.compile(r'  File "(.*)", line (\d+) in ')
+_ESCAPED = re.compile(r"\\(?:x(..)|u(....)|U(.{8}))")
+
+
+class MainStack:
+    """Where the main thread is, asked by another one.
+
+    Read as text: while a frame object of a thread that goes on is made, the frame may end (Python 3.11 dies of that).
+    """
+
+    def __init__(self) -> None:
+        self._heading = f"hread 0x{threading.main_thread().ident:016x} "
+
+    def lines(self) -> list[tuple[str, int]]:
+        """The files and lines that the main thread is in, the innermost first."""
+        with tempfile.TemporaryFile("w+", encoding="ascii") as file:
+            faulthandler.dump_traceback(file)
+            file.seek(0)
+            stack = file.read().partition(self._heading)[2].partition("\n\n")[0]
+        found = map(_LINE.match, stack.splitlines())
+        return [(_ESCAPED.sub(_character, line[1]), int(line[2])) for line in found if line]
+
+
+def _character(escaped: re.Match[str]) -> str:
+    return chr(int("".join(filter(None, escaped.groups())), 16))
 
 
 class Member:
@@ -47,7 +74,7 @@ class Member:
         self._state: dict[str, Any] = {"rank": place.rank, "phase": "running", "moved": time.time(), "groups": {}}
         self._written = 0.0
         recorder.collectives.watcher = self._begins
-        self._main = threading.main_thread().ident
+        self._stack = MainStack()
         self._tell()
         threading.Thread(target=self._watch, daemon=True, name="autograph-rank").start()
 
@@ -69,11 +96,8 @@ class Member:
             time.sleep(EVERY)
 
     def _look(self) -> None:
-        frame: FrameType | None = sys._current_frames().get(self._main or 0)
-        frames = script_frames(frame=frame)
-        source = self.recorder.sources.source((frames[0].f_code, frames[0].f_lasti)) if frames else None
-        del frame, frames
-        at = f"{source.file}:{source.line}" if source else self._state.get("at", "")
+        place = innermost(self._stack.lines())
+        at = f"{self.recorder.sources.file(place[0])}:{place[1]}" if place else self._state.get("at", "")
         if at != self._state.get("at"):
             self._state |= {"at": at, "moved": time.time()}
         if self._state["moved"] > self._written:

@@ -94,11 +94,20 @@ def test_optimizers_modules_hooks_and_what_keeps_graphs_are_told(tmp_path: Path,
 
 def test_much_is_counted_and_not_written(tmp_path: Path) -> None:
     ledger = heard(SCRIPT.replace("range(7)", "range(40)").replace("losses.append(loss)", "pass"), tmp_path)
-    assert sum(each.kind == "step" for each in ledger.happenings) == WHOLE - 1  # the pass of the last is the end
+    assert sum(each.kind == "step" for each in ledger.happenings) == WHOLE
     assert ledger.more > 40
     of_last = ["backward", "unscale", "clip", "step", "schedule"]
     assert [(each.kind, each.step) for each in ledger.later if each.kind != "mode"] == [(kind, 39) for kind in of_last]
     assert not any(each.step > WHOLE for each in ledger.happenings), "nothing is concluded over the gap"
+
+
+@pytest.mark.parametrize("loops", [WHOLE - 1, WHOLE, WHOLE + 1])
+def test_the_last_of_the_first_steps_has_what_follows_its_pass(tmp_path: Path, loops: int) -> None:
+    ledger = heard(SCRIPT.replace("range(7)", f"range({loops})"), tmp_path)
+    kinds = [each.kind for each in ledger.happenings]
+    assert [kinds.count(kind) for kind in ("backward", "clip", "step", "schedule")] == [min(loops, WHOLE)] * 3 + [
+        min(loops, WHOLE) + 1
+    ]
 
 
 LATER = {

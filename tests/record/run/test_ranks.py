@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from pathlib import Path
+
 import pytest
 
 from autograph_cli.graph.ranks import words
+from autograph_cli.record.names.source_locations import innermost
 from autograph_cli.record.run.placement import Placement
+from autograph_cli.record.run.ranks import MainStack
 
 
 @pytest.mark.parametrize(
@@ -39,3 +44,11 @@ def test_what_torchrun_would_tell_is_told_unless_it_was(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(("ranks", "text"), [([3], "rank 3"), ([0, 1], "ranks 0-1"), ([0, 2, 3, 7], "ranks 0, 2-3, 7")])
 def test_ranks_are_named_in_few_words(ranks: list[int], text: str) -> None:
     assert words(ranks) == text
+
+
+def test_a_thread_knows_the_line_of_the_script_that_runs(tmp_path: Path) -> None:
+    script, stack, told = tmp_path / "trä\u4e2din.py", MainStack(), []
+    thread = threading.Thread(target=lambda: told.append(innermost(stack.lines())))
+    exec(compile("\n\nthread.start()\nthread.join()\n", script, "exec"), {"thread": thread})
+    assert told[0] is not None
+    assert told[0][0] == str(script) and told[0][1] in (3, 4)
