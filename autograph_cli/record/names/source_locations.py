@@ -138,12 +138,13 @@ def is_of_script(frame: FrameType) -> bool:
     return kind_of(file) == USER and (not file.startswith(_PACKAGES) or frame.f_globals.get("__name__") == "__main__")
 
 
-def script_frames(depth: int = 1) -> list[FrameType]:
-    """The frames of the script that are running now, without installed packages, the innermost first.
+def script_frames(depth: int = 1, frame: FrameType | None = None) -> list[FrameType]:
+    """The frames of the script that are running now, or from this one on, without installed packages, the innermost
+    first.
 
     Below the runner there are none.
     """
-    frame: FrameType | None = sys._getframe(depth)
+    frame = frame or sys._getframe(depth)
     frames = []
     while frame is not None and kind_of(frame.f_code.co_filename) != RUNNER:
         if is_of_script(frame):
