@@ -41,7 +41,7 @@ _ESCAPED = re.compile(r"\\(?:x(..)|u(....)|U(.{8}))")
 
 
 class MainStack:
-    """Where the main thread is, asked by another one.
+    """The stack of the main thread, read by another one.
 
     Read as text: while a frame object of a thread that goes on is made, the frame may end (Python 3.11 dies of that).
     """
