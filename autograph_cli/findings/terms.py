@@ -10,7 +10,7 @@ from autograph_cli.findings.book import at, book_of
 from autograph_cli.findings.calls import called
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import plain_op, shape_of, takers
-from autograph_cli.graph import Edge, Node, Source
+from autograph_cli.graph import Edge, Node, Pass, Source
 from autograph_cli.graph.cuts import where
 from autograph_cli.graph.views import backward_edges
 from autograph_cli.record.names.bindings import Binding, Cause, Script
@@ -56,6 +56,39 @@ def _constant_term(seen: Seen) -> Iterator[Found]:
                 node.source, (f"it is differentiated for the value of {seen.name(node.args[0])} alone",),
                 (node.id, beside.id),
             )  # fmt: skip
+            continue
+        with_graph = _differentiated(seen, node)
+        user = next((user for user, _ in takers(seen, node, _MEANT) if _adds_to(seen, user, with_graph)), None)
+        if user is not None:
+            lines = " and ".join(dict.fromkeys(line_of(entry.source) for entry in with_graph))
+            yield Found(
+                f"{said}{where(user)}, which adds it to another derivative of {seen.name(node.args[0])}, sends it no "
+                "gradient",
+                node.source, (f"another derivative is made with create_graph=True at {lines}",), (node.id, user.id),
+            )  # fmt: skip
+
+
+def _differentiated(seen: Seen, derivative: Node) -> list[Pass]:
+    """The calls with create_graph that make other derivatives of the same result, and derivatives of these."""
+    roots, by, found = {_unsummed(seen, derivative.args[0])}, derivative.args[-1], []
+    for entry in seen.graph.passes:
+        of = {_unsummed(seen, edge) for edge in entry.roots}
+        if entry.create_graph and entry.call == "grad" and by not in entry.inputs and of & roots:
+            roots.update(edge for edge in entry.results if edge is not None)
+            found.append(entry)
+    return found
+
+
+def _unsummed(seen: Seen, edge: Edge) -> Edge:
+    node = seen.graph[edge.node]
+    return node.args[0] if node.op == "sum" and node.args else edge
+
+
+def _adds_to(seen: Seen, user: Node, calls: Sequence[Pass]) -> bool:
+    """Return whether an operation adds what it is given to a derivative that one of these calls made."""
+    made = {edge.node for entry in calls for edge in entry.results if edge is not None}
+    adds = plain_op(user) in ("add", "sub", "rsub") and user.id in seen.reached
+    return adds and not made.isdisjoint(seen.behind(backward_edges(user)))
 
 
 def _constant_number(seen: Seen) -> Iterator[Found]:

@@ -216,11 +216,13 @@ class StepLog:
         return any(map(attrgetter("ran"), self.passes))
 
 
-def behind(known: Mapping[int, Event], keys: Iterable[int]) -> Iterator[int]:
-    """Yield the keys of what these hang on by gradient, themselves included."""
+def behind(known: Mapping[int, Event], keys: Iterable[int], *, untracked: bool = False) -> Iterator[int]:
+    """Yield the keys of what these hang on by gradient, themselves included; if `untracked`, of all that they were
+    computed from."""
 
     def following(key: int) -> Iterable[int]:
         event = known.get(key)
-        return () if event is None else [key_of(output) for output in event.next if output is not None]
+        outputs = () if event is None else (*event.next, *event.args) if untracked else event.next
+        return [key_of(output) for output in outputs if output is not None]
 
     return reached(keys, following)

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from autograph_cli.engines.protocol import BackwardCall, ModuleCall, key_of
 from autograph_cli.graph.ledger import SAMPLE, Happening, Ledger, Optimizer
 from autograph_cli.record.log.event_log import EventLog
-from autograph_cli.record.log.events import LEAF, OPERATION, UNTRACKED, BackwardEvent, behind
+from autograph_cli.record.log.events import LEAF, OPERATION, BackwardEvent, behind
 from autograph_cli.record.log.ledger_hearing import Hearing
 from autograph_cli.record.log.ledger_hooks import Hooks, modules_in
 from autograph_cli.record.log.ledger_keepers import Keepers, Line
@@ -232,13 +232,16 @@ class Books:
 
     def _note_cuts(self, held: list[int]) -> None:
         """Note where the way from an optimizer's parameters to a loss was cut, if none of them got a gradient."""
+        steps = list(self._log.steps)
+        roots = [key_of(root) for step in steps for entry in step.passes for root in entry.roots]
+        taken = set(behind(self._log.known, roots, untracked=True))
         wanted = {key: number for number in held if (key := self.parameters.leaf_key(number)) is not None}
         known = {(site, each.given) for site, each in self._happenings if each.kind == "cut"}
         cuts = [
             event
-            for step in list(self._log.steps)
+            for step in steps
             for event in step.events
-            if event.kind is UNTRACKED and event.cut and not any(event.number in each for each in self._updates)
+            if event.cut and event.key in taken and not any(event.number in each for each in self._updates)
         ]
         for event in cuts:
             leaves = self._leaves_behind([key_of(output) for output in event.cut])
