@@ -16,7 +16,7 @@ from autograph_cli import torch
 from autograph_cli.formulas.calls import Given, call
 from autograph_cli.formulas.checking import Evaluator, Trial, judge
 from autograph_cli.formulas.functions import Expr, TensorFunction, called, factored, ones, pulled
-from autograph_cli.formulas.operations import FILLED, Unknown, recorded
+from autograph_cli.formulas.operations import FILLED, Unknown, bound, recorded
 from autograph_cli.formulas.records import Formula, FormulaError
 from autograph_cli.formulas.replay import Played, played_operations, views_of
 from autograph_cli.formulas.rules import RULES, Call, pull
@@ -63,9 +63,15 @@ def _why_none(graph: Graph) -> str:
     if unknown is None:
         return "no formula gives the numbers of this graph, as far as it can be run again"
     where = f" at {unknown.source.file}:{unknown.source.line}" if unknown.source is not None else ""
+    try:
+        bound(unknown)
+    except Unknown as error:
+        reason = str(error)
+    else:
+        reason = "takes no tensor"
     return (
         f"a formula is checked by running its operations again, and {unknown.op or unknown.name}{where} cannot be: it "
-        "is a custom Function, it is random, or an argument of it is not recorded"
+        f"{reason}"
     )
 
 

@@ -18,7 +18,7 @@ _SLOT = object()
 
 
 class Unknown(Exception):
-    """An operation that cannot be run again: it is not in the table, or not all of its arguments were recorded."""
+    """An operation that cannot be run again; says why, as in `is random`."""
 
 
 class Bound:
@@ -84,8 +84,10 @@ def _plain(value: str) -> object:
 def bound(node: Node) -> Bound:
     """A node's operation with all of its arguments; raises `Unknown`."""
     name = node.op if node.op in _names() else node.op.rstrip("_")
-    if node.is_custom or name not in _names():
-        raise Unknown(node.op)
+    if node.is_custom:
+        raise Unknown("is a custom Function")
+    if name not in _names():
+        raise Unknown("is not in the table of operations")
     found = sorted(_names()[name], key=lambda record: record.node_name != node.name)
     for record in found:
         try:
@@ -107,7 +109,7 @@ _NAMES: dict[str, list[Operation]] = {}
 
 def _bind(record: Operation, node: Node) -> Bound:
     if record.random:
-        raise Unknown(node.op)
+        raise Unknown("is random")
     plain = recorded(node)
     plain |= {ours: plain[shown] for shown, ours in record.saved.items() if isinstance(ours, str) and shown in plain}
     names = {parameter.name for parameter in record.schema.parameters}
@@ -115,7 +117,7 @@ def _bind(record: Operation, node: Node) -> Bound:
     for name, value in plain.items():
         derived = name in record.saved or (name not in told and name.endswith(_DERIVED))
         if name not in names and not derived and value not in (None, False):
-            raise Unknown(f"{node.op}: {name}")
+            raise Unknown(f"keeps {name}, which is no argument of it")
     places = iter(_places(record, node, plain))
     slots, given = list[Any](), {}
     for parameter in record.schema.parameters:
@@ -123,7 +125,7 @@ def _bind(record: Operation, node: Node) -> Bound:
             slots.append(next(places))
             continue
         if parameter.name not in plain and parameter.default is REQUIRED:
-            raise Unknown(f"{node.op}: {parameter.name}")
+            raise Unknown(f"takes {parameter.name}, which is not recorded")
         value = plain.get(parameter.name, parameter.default)
         slots.append(_typed(parameter, value))
         if value != parameter.default and value is not None:
@@ -139,10 +141,10 @@ def _typed(parameter: Parameter, value: Any) -> Any:
     if parameter.type.startswith("ScalarType") and value is not None:
         name = str(value).removeprefix("torch.")
         if name not in ("bool", "uint8", "int8", "int16", "int32", "int64") and "float" not in name:
-            raise Unknown(f"dtype {value}")
+            raise Unknown(f"is of {value}")
         return np.dtype("float64" if "float" in name else name)
     if parameter.type.startswith(("Tensor", "Layout", "Device", "MemoryFormat", "Generator")) and value is not None:
-        raise Unknown(parameter.type)
+        raise Unknown(f"takes {parameter.name}, of type {parameter.type}")
     return value
 
 
@@ -156,7 +158,7 @@ def _places(record: Operation, node: Node, plain: Mapping[str, Any]) -> list[Any
     if len(parameters) > len(tensors) + len(numbers):
         length = count - len(tensors)
         if length < 1 or sum(p.is_list for p in parameters) > 1:
-            raise Unknown(node.op)
+            raise Unknown("has an argument that is not recorded")
         present = set(tensors)
     else:
         length, present = 0, _present(record, node, tensors)
@@ -173,7 +175,7 @@ def _places(record: Operation, node: Node, plain: Mapping[str, Any]) -> list[Any
         else:
             found.append(_At(next(places)) if parameter in present else None)
     if next(places, None) is not None:
-        raise Unknown(node.op)
+        raise Unknown("has more arguments than it takes")
     return found
 
 
@@ -197,7 +199,7 @@ def _present(record: Operation, node: Node, tensors: Sequence[Parameter]) -> set
     kept |= {p.name for p, edge in zip(record.inputs, node.next, strict=False) if edge is not None}
     present = needed | {p for p in tensors if p.name in kept}
     if len(present) != len(node.args):
-        raise Unknown(f"{node.op}: which tensors it was given")
+        raise Unknown("has an argument that is not recorded")
     return present
 
 

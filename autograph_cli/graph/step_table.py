@@ -94,7 +94,11 @@ def _same_line(trace: Trace, kind: StepKind) -> bool:
 
 
 def _table(head: Sequence[str], found: Sequence[dict[str, Any]]) -> Iterator[str]:
-    lines = [head, *([_cell(name, row[name]) for name in head] for row in found)]
+    # A pass runs leaves too, which the number of nodes that a run tells leaves out.
+    lines = [
+        tuple("ran" if name == "nodes" else name for name in head),
+        *([_cell(name, row[name]) for name in head] for row in found),
+    ]
     used = [n for n, name in enumerate(head) if any(line[n] for line in lines[1:])]
     widths = {n: max(len(line[n]) for line in lines) for n in used}
     for line in lines:
