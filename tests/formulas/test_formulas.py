@@ -222,6 +222,23 @@ def test_a_graph_of_many_operations_is_refused() -> None:
         formulas_of(Graph(tuple(nodes)))
 
 
+@pytest.mark.parametrize(
+    ("name", "op", "why"),
+    [
+        ("SoftplusBackward", "Softplus", "is a custom Function"),
+        ("BernoulliBackward0", "bernoulli", "is random"),
+        ("FftBackward0", "spherical_fft", "is not in the table of operations"),
+        ("TransposeBackward0", "transpose", "takes dim0, which is not recorded"),
+    ],
+)
+def test_what_cannot_be_run_again_is_named_with_the_reason(name: str, op: str, why: str) -> None:
+    vector = TensorType("float32", (2,))
+    leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(vector, ("x",)),))
+    graph = Graph((leaf, Node(1, "operation", name, op, (Output(vector, ("y",)),), args=(Edge(0),))))
+    with pytest.raises(FormulaError, match=f"{op} cannot be: it {why}$"):
+        formulas_of(graph, needed=True)
+
+
 def test_without_sympy_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     there = builtins.__import__
 
