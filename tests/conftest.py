@@ -31,6 +31,10 @@ for name in ("SIGINT", "SIGTERM", "SIGHUP"):
     if signal.getsignal(number := getattr(signal, name, signal.SIGINT)) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
 
+# Or forbid to keep compiled modules, so that each of the hundreds of processes that tests start would compile all of them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With AUTOGRAPH_SHUFFLE=seed the tests run in another order: files, and tests within them."""
