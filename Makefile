@@ -91,6 +91,9 @@ release: package  ## tag the version of autograph_cli/__init__.py, with its note
 	$(PYTHON) packaging/notes.py $(if $(DRY),--unreleased) > build/notes.md
 	$(if $(DRY),cat build/notes.md,git tag --annotate --file build/notes.md --cleanup=verbatim "v$$($(PYTHON) packaging/notes.py --version)")
 
+# Tests start hundreds of processes: without what Python keeps beside a module, each would compile all of them.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Each core has a process of tests: threads of NumPy's library beside it would only wait for each other.
 test test-pure conformance: export OMP_NUM_THREADS := 1
 

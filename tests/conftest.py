@@ -21,16 +21,19 @@ import pytest
 
 from autograph_cli.graph import Edge, Graph, Node, Output, Pass, Root, Saved, Source, Step, TensorType, Trace
 from tests import inside
+from tests.processes import finished
 
 ROOT = Path(__file__).parent.parent
-PATIENCE = 900
-"""So many seconds a process may take before a test calls it hung: on a busy machine each takes long."""
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 # Who starts the tests may ignore signals (nohup, a job in the background), and processes inherit that.
 for name in ("SIGINT", "SIGTERM", "SIGHUP"):
     if signal.getsignal(number := getattr(signal, name, signal.SIGINT)) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
+
+# Or forbid to keep compiled modules, so that each of the hundreds of processes that tests start would compile all of them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -112,13 +115,10 @@ def python(tmp_path: Path) -> Run:
 
     def run(*args: str, input: str = "", cwd: Path = tmp_path, **env: str) -> subprocess.CompletedProcess[str]:
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH", ""))))
-        return subprocess.run(
+        return finished(
             [sys.executable, *args],
             input=input,
             cwd=cwd,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=PATIENCE,
             env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1", **env},
         )
 

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.atomic_files import atomic_write
-from tests.conftest import PATIENCE
+from tests.processes import PATIENCE, finished
 
 ROOT = Path(__file__).parent.parent
 WRITES = """
 import sys, time
 from autograph_cli.atomic_files import atomic_write
-from tests.conftest import PATIENCE
 with atomic_write(sys.argv[1]) as file:
     file.write(b"new")
     file.flush()
@@ -138,7 +137,7 @@ def test_next_write_removes_what_a_killed_process_left(tmp_path: Path) -> None:
 def test_killed_at_any_line_of_a_write_the_file_is_the_old_or_the_new_one(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", KILLED_AT_EACH_LINE, str(tmp_path / "file")]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    done = finished(command, env=env, check=True)
     lines, *seen, files = done.stdout.split()
     assert int(lines) > 30
     assert (seen, files) == (["old", "new"], "1")
@@ -151,7 +150,7 @@ def test_signal_at_any_line_of_a_write_in_a_thread_leaves_nothing(tmp_path: Path
     env = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "in")}
     goal, number = str(tmp_path / "in" / "file"), str(int(signal.Signals[name]))
     command = [sys.executable, "-c", ENDED_AT_EACH_LINE_OF_A_THREAD, goal, number]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    done = finished(command, env=env, check=True)
     lines, left = done.stdout.split()
     assert int(lines) > 30
     assert left == "nothing"

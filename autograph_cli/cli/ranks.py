@@ -95,12 +95,12 @@ def split(place: Placement, folder: Path, wanted: Wanted) -> int | None:
             code = _finished(look, codes, wanted, here)
             look.write(OVER, str(code))
             if FOLDER not in os.environ:
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
             return code
         code = codes[place.rank]
         if (folder / "rank-0.end").exists():
             look.wait_for(OVER)
-            code = 0  # what the run ends with is for rank 0 to say, after all others have ended
+            code = 0 if look.fault is None else _code_told(folder)  # mpiexec may take it of any rank
         return 128 - code if code < 0 else code
 
 
@@ -108,7 +108,7 @@ def _code_told(folder: Path) -> int:
     """Return the exit code that rank 0 told; mpiexec makes one of its own from those of all ranks."""
     try:
         return int((folder / OVER).read_text())
-    except (OSError, ValueError):  # it was killed itself
+    except (OSError, ValueError):  # it was killed itself, or has removed the folder
         return 1
 
 
@@ -271,6 +271,11 @@ def _shared(place: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove(folder: Path) -> None:
+    """Remove the folder at once: who looks into it finds all of its files, or none."""
+    shutil.rmtree(folder.rename(folder.with_name(f"ranks-gone-{os.getpid()}")), ignore_errors=True)
 
 
 def _launcher_of(folder: Path) -> int | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import re
 from collections.abc import Callable
@@ -12,6 +10,7 @@ from autograph_cli.export.comparison import both_scenes, union_scene
 from autograph_cli.export.formats.mermaid import to_mermaid
 from autograph_cli.export.formats.svg import to_svg
 from autograph_cli.export.layout.layered import lay_out
+from autograph_cli.export.page.markup import source_hash, with_code
 from autograph_cli.graph.names import visible, visible_lines
 from autograph_cli.graph.snapshot import SnapshotDiff
 
@@ -38,15 +37,14 @@ code { font: 13px ui-monospace, monospace; }
 
 def to_page(diff: SnapshotDiff, titles: tuple[str, str], command: str = "") -> bytes:
     """Sentences, both graphs of each section beside each other with what differs marked, and the lines that differ."""
-    digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; style-src '{source_hash(_STYLE)}'; base-uri 'none'; form-action 'none'"
     title = html.escape(visible(" → ".join(titles)))
     parts = [
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{title}</title>\n'
         f"<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n",
-        f"<ul>\n{''.join(f'<li>{_with_code(line)}</li>{chr(10)}' for line in _sentences(diff))}</ul>\n",
+        f"<ul>\n{''.join(f'<li>{with_code(line)}</li>{chr(10)}' for line in _sentences(diff))}</ul>\n",
     ]
     for number, (name, one) in enumerate(diff.graphs):
         parts.append(f"<h2>{html.escape(visible(name))}</h2>\n<section>\n")
@@ -57,11 +55,6 @@ def to_page(diff: SnapshotDiff, titles: tuple[str, str], command: str = "") -> b
         text = html.escape(visible_lines(one.to_text()))
         parts.append(f"</section>\n<details><summary>Lines that differ</summary><pre>{text}</pre></details>\n")
     return "".join([*parts, "</main>\n</body>\n</html>\n"]).encode()
-
-
-def _with_code(sentence: str) -> str:
-    """Set text between backticks as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(visible(sentence)))
 
 
 def _sentences(diff: SnapshotDiff) -> list[str]:

@@ -171,10 +171,10 @@ def with_parameters(scene: Scene, picture: Picture) -> Scene:
     return inline(scene) if wanted else scene
 
 
-def made_small(scene: Scene, graph: Graph, depth: int | None, limit: int | None, *, across: bool = True) -> Scene:
+def made_small(scene: Scene, graph: Graph, depth: int | None, limit: int | None) -> Scene:
     """Close modules below a depth; then fold, by one means after the other, until there are no more boxes than that.
 
-    The last means is to cut it across, where that is allowed.
+    The last means is to cut it across.
     """
     small = _opened(scene, graph, depth)
     if limit is None or len(small.boxes) <= limit:
@@ -183,7 +183,7 @@ def made_small(scene: Scene, graph: Graph, depth: int | None, limit: int | None,
     small = close_to(small, graph, limit, outermost=2)
     small = fold(small, limit)
     small = close_to(small, graph, limit)
-    return cut_across(small, graph, limit) if across and len(small.boxes) > SLACK * limit else small
+    return cut_across(small, graph, limit) if len(small.boxes) > SLACK * limit else small
 
 
 def _opened(scene: Scene, graph: Graph, depth: int | None) -> Scene:

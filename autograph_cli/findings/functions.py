@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from autograph_cli.graph import Source
-from autograph_cli.record.names.bindings import Script
+from autograph_cli.record.names.bindings import Script, last_name
 
 _PIECEWISE = frozenset(
     ("sign", "sgn", "round", "floor", "ceil", "trunc", "heaviside", "eq", "ne", "lt", "le", "gt", "ge", "isnan")
@@ -36,7 +36,7 @@ class FunctionText(Struct, frozen=True):
         """The decorator that makes its backward once differentiable."""
         method = self.method("backward")
         marks = [] if method is None else method.decorator_list
-        return next((mark for mark in marks if _last(mark) == "once_differentiable"), None)
+        return next((mark for mark in marks if last_name(mark) == "once_differentiable"), None)
 
     def source(self, node: ast.stmt | ast.expr | ast.arg) -> Source:
         """The line of a part of the class."""
@@ -45,7 +45,9 @@ class FunctionText(Struct, frozen=True):
     def read(self, method: ast.FunctionDef) -> set[str]:
         """The variables whose numbers a method reads, and not the shape or the type alone."""
         plain = [part.value for part in ast.walk(method) if isinstance(part, ast.Attribute) and part.attr in _PLAIN]
-        like = [part for part in ast.walk(method) if isinstance(part, ast.Call) and _last(part.func).endswith("_like")]
+        like = [
+            part for part in ast.walk(method) if isinstance(part, ast.Call) and last_name(part.func).endswith("_like")
+        ]
         alike = {id(part) for part in (*plain, *(call.args[0] for call in like if call.args))}
         return {part.id for part in ast.walk(method) if isinstance(part, ast.Name) and id(part) not in alike}
 
@@ -74,7 +76,7 @@ class FunctionText(Struct, frozen=True):
         """The call of `save_for_backward` and the argument in this position."""
         for statement in self._forward():
             for call in ast.walk(statement):
-                if not isinstance(call, ast.Call) or _last(call.func) != "save_for_backward":
+                if not isinstance(call, ast.Call) or last_name(call.func) != "save_for_backward":
                     continue
                 if position < len(call.args):
                     return call, call.args[position]
@@ -104,7 +106,7 @@ class FunctionText(Struct, frozen=True):
                 ]
             else:
                 calls = [part for part in ast.walk(statement) if isinstance(part, ast.Call)]
-                saving = [call for call in calls if _last(call.func) == "save_for_backward"]
+                saving = [call for call in calls if last_name(call.func) == "save_for_backward"]
                 kept = [(ast.unparse(argument), argument) for call in saving for argument in call.args]
             for name, value in kept:
                 if self._is_computed(value, known) and not self.is_piecewise_constant(value):
@@ -114,7 +116,7 @@ class FunctionText(Struct, frozen=True):
         """Return whether an expression is made with operations on tensors, and is no argument or result."""
         if isinstance(value, ast.Name):
             return value.id not in known and any(self._is_computed(each, known) for each in self._assigned(value.id))
-        plain = any(_last(part) in _PLAIN for part in ast.walk(value) if isinstance(part, ast.expr))
+        plain = any(last_name(part) in _PLAIN for part in ast.walk(value) if isinstance(part, ast.expr))
         return isinstance(value, (ast.Call, ast.BinOp, ast.UnaryOp)) and not plain
 
     def _assigned(self, name: str) -> list[ast.expr]:
@@ -133,7 +135,7 @@ class FunctionText(Struct, frozen=True):
             made = self._assigned(value.id)
             return bool(made) and all(map(self.is_piecewise_constant, made))
         return any(
-            isinstance(part, ast.Compare) or (isinstance(part, ast.Call) and _last(part.func) in _PIECEWISE)
+            isinstance(part, ast.Compare) or (isinstance(part, ast.Call) and last_name(part.func) in _PIECEWISE)
             for part in ast.walk(value)
         )
 
@@ -154,10 +156,6 @@ def _pairs(statement: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
         else:
             found.append((target, statement.value))
     return found
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def function_text(scripts: Mapping[str, Script], name: str) -> FunctionText | None:

@@ -90,12 +90,12 @@ def known_names(graph: Graph) -> list[str]:
     return list(dict.fromkeys([*(root.name for root in graph.roots), *named]))
 
 
-def leading_to(graph: Graph, ends: Iterable[Position], targets: Targets = backward_edges) -> set[int]:
+def leading_to(graph: Graph, ends: Iterable[Position]) -> set[int]:
     """The nodes from which a path leads to one of these positions, the nodes of the positions themselves included."""
     goal: dict[int, set[int | None]] = {}
     for node, nr in ends:
         goal.setdefault(node, set()).add(nr)
-    return set(_steps_between(graph, range(len(graph)), goal, targets)) | set(goal)
+    return set(_steps_between(graph, range(len(graph)), goal, backward_edges)) | set(goal)
 
 
 def _hits(edge: Edge, goal: dict[int, set[int | None]]) -> bool:

@@ -64,9 +64,9 @@ def find_roots(graph: Graph, names: Iterable[str] | None = None) -> tuple[Root, 
     return tuple(found)
 
 
-def reachable(graph: Graph, names: Iterable[str] | None = None, targets: Targets = backward_edges) -> list[int]:
+def reachable(graph: Graph, names: Iterable[str] | None = None) -> list[int]:
     """The ids of all nodes that these roots (or all roots) lead to, themselves included, in order."""
-    return walk(graph, (root.node for root in find_roots(graph, names)), targets)
+    return walk(graph, (root.node for root in find_roots(graph, names)), backward_edges)
 
 
 def slice_to_roots(graph: Graph, names: Iterable[str] | None = None) -> Graph:

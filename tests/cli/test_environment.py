@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from autograph_cli.record.run import runner, store
 from autograph_cli.testing import recording
-from tests.conftest import PATIENCE, Run
+from tests.conftest import Run
+from tests.processes import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent
 EXPR = "import torch\nx = torch.ones(2, requires_grad=True)\ny = (x * 2).sum()\n"

@@ -12,7 +12,7 @@ import pytest
 import autograph_cli
 from autograph_cli.cli.live import _ERASE, Line, _Watched
 from autograph_cli.record.log.steps import Progress
-from tests.conftest import PATIENCE
+from tests.processes import PATIENCE
 
 ROOT = str(Path(autograph_cli.__file__).parents[1])
 LOOP = """

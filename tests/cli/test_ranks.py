@@ -17,11 +17,9 @@ import pytest
 from autograph_cli.cli.ranks import _mpiexec
 from autograph_cli.record.run import store
 from autograph_cli.testing.sweeps import environment
-from tests.conftest import PATIENCE
+from tests.processes import PATIENCE, finished
 
 pytest.importorskip("mpi4py")
-KILLS = int(os.environ.get("AUTOGRAPH_KILLS", "1"))
-"""So many runs lose a rank at a time of its own."""
 SCRIPT = """import os, signal, sys, time
 import torch
 import torch.distributed as dist
@@ -48,9 +46,7 @@ def run(tmp_path: Path) -> Run:
     ) -> subprocess.CompletedProcess[str]:
         (tmp_path / "train.py").write_text(SCRIPT.replace("WHAT", what))
         words = [*before, sys.executable, "-m", "autograph_cli", command, *options, "train.py"]
-        return subprocess.run(
-            words, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
+        return finished(words, cwd=tmp_path, env=environment())
 
     return start
 
@@ -91,8 +87,8 @@ def test_two_ranks_are_one_trace(run: Run, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / ".autograph").iterdir()) == [".gitignore", "trace.zip"]
 
 
-def test_mpiexec_before_the_command_is_the_same(run: Run, tmp_path: Path) -> None:
-    done = run("pass", before=(*_mpiexec(), "-n", "2"))
+def test_mpiexec_before_the_command_is_the_same_with_a_shell_between_the_two(run: Run, tmp_path: Path) -> None:
+    done = run("pass", before=(*_mpiexec(), "-n", "2", "sh", "-c", '"$@"; exit $?', "sh"))
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("autograph: train.py, 1 step") == 1
     assert [each.rank for each in store.ranks_of(trace(tmp_path))] == [0, 1]
@@ -132,9 +128,7 @@ if __name__ == "__main__":
 def test_spawn_calls_its_function_in_the_ranks_as_often_as_it_is_called(tmp_path: Path, engine: str) -> None:
     (tmp_path / "train.py").write_text(SPAWNING)
     command = [sys.executable, "-m", "autograph_cli", "run", "--ranks", "2", "--engine", engine, "train.py"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=True
-    )
+    done = finished(command, cwd=tmp_path, env=environment(), check=True)
     assert sorted(done.stdout.splitlines()) == sorted(f"rank {rank} [6.0, 6.0, 6.0]" for rank in (0, 0, 1, 1))
     assert [len(store.load(trace(tmp_path), rank).collectives) for rank in range(2)] == [2, 2]
 
@@ -143,7 +137,7 @@ def test_spawn_calls_its_function_in_the_ranks_as_often_as_it_is_called(tmp_path
 def test_a_killed_rank_of_pytorch_ends_the_other(run: Run, tmp_path: Path) -> None:
     done = run("os.kill(os.getpid(), signal.SIGKILL)", "-q", "--ranks", "2", "--engine", "torch")
     assert done.returncode == 137, done.stderr
-    assert done.stderr.count("autograph: rank 1 was killed by SIGKILL at train.py") == 1
+    assert done.stderr.count("autograph: rank 1 was killed by SIGKILL, last seen at train.py") == 1
     assert [each.rank for each in store.ranks_of(trace(tmp_path))] == [0]
     assert left_at_last(tmp_path) == []
 
@@ -167,7 +161,7 @@ if rank == 0:
 def test_the_parts_of_other_hosts_come_by_mpi(tmp_path: Path) -> None:
     (tmp_path / "elsewhere.py").write_text(ELSEWHERE)
     command = [*_mpiexec(), "-n", "3", sys.executable, "elsewhere.py"]
-    subprocess.run(command, cwd=tmp_path, env=environment(), timeout=PATIENCE, check=True)
+    finished(command, cwd=tmp_path, env=environment(), check=True)
     assert [each.rank for each in store.ranks_of(tmp_path / "trace.zip")] == [0, 1, 2]
     assert store.load(tmp_path / "trace.zip", 2).failure == "x" * 1000
 
@@ -198,12 +192,13 @@ def test_a_snapshot_has_the_ranks_of_the_same_graphs_once_and_what_they_exchange
     assert lines[3] == "ranks 2"
     assert [line.partition(" as ")[0] for line in lines if line.startswith(("[step", "  step"))] == kept
     assert run(code, "--check", command="snapshot").stdout == "1 snapshot: 1 the same\n"
-    failed = run("raise ValueError('no')", "--check", command="snapshot")
-    assert (failed.returncode, failed.stdout.splitlines()[0]) == (
-        2,
-        "train.py: failed: rank 1 failed with ValueError: no at train.py:12",
-    )
     assert left_at_last(tmp_path) == []
+
+
+def test_of_a_rank_that_fails_there_is_no_snapshot(run: Run) -> None:
+    failed = run("raise ValueError('no')", "--ranks", "2", command="snapshot")
+    said = "train.py: failed: rank 1 failed with ValueError: no at train.py:12"
+    assert (failed.returncode, failed.stdout.splitlines()[0]) == (2, said)
 
 
 FAULTS = {
@@ -211,7 +206,14 @@ FAULTS = {
     "leaves": ("sys.exit()", "rank 1 ended and never entered barrier", 1),
     "leaves with a code": ("os._exit(3)", "rank 1 failed with os._exit(3) at train.py", 3),
     "hangs": ("time.sleep(600)", "for {still} seconds rank 1 did not enter barrier", 1),
-    "is killed": ("os.kill(os.getpid(), signal.SIGKILL)", "rank 1 was killed by SIGKILL at train.py:", 137),
+    **{
+        f"is killed at {pause}": (
+            f"time.sleep({pause} / 100); os.kill(os.getpid(), signal.SIGKILL)",
+            "rank 1 was killed by SIGKILL, last seen at train.py:",
+            137,
+        )
+        for pause in range(int(os.environ.get("AUTOGRAPH_KILLS", "1")))  # so many lose it at a time of its own
+    },
 }
 
 
@@ -254,17 +256,6 @@ def test_ranks_end_with_the_command_that_started_them(tmp_path: Path, number: si
         while b"asleep" not in said:
             said += os.read(started.stdout.fileno(), 1000)
         started.send_signal(number)
-    assert left_at_last(tmp_path) == []
-
-
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
-@pytest.mark.parametrize("number", range(KILLS))
-def test_a_rank_that_is_killed_at_any_time_leaves_no_process(run: Run, tmp_path: Path, number: int) -> None:
-    pause = number * 0.01
-    done = run(f"time.sleep({pause}); os.kill(os.getpid(), signal.SIGKILL)", "-q", "--ranks", "2")
-    assert done.returncode == 137, done.stderr
-    assert "rank 1 was killed by SIGKILL at train.py" in done.stderr
-    assert [each.rank for each in store.ranks_of(trace(tmp_path))] == [0]
     assert left_at_last(tmp_path) == []
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from conformance import libraries, published
-from tests.conftest import PATIENCE
+from tests.processes import finished
 
 README = """Metadata-Version: 2.1
 Name: Two-Blocks
@@ -56,7 +55,7 @@ def test_a_script_tells_the_tensors_and_gradients_that_it_leaves(
     script = tmp_path / "script.py"
     script.write_text(found[0][2])
     command = [sys.executable, "-m", "autograph_cli", "run", "-q", str(script)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    done = finished(command, cwd=tmp_path, check=True)
     name, first, second = done.stdout.splitlines()[1:]
     assert name == "y (2,) torch.float32 254.734 254.734"
     assert first.startswith("  order 1: 1 (2, 128) torch.float32 965.071 965.071")

@@ -15,8 +15,8 @@ import pytest
 from autograph_cli.export import render
 from autograph_cli.graph import Trace, from_json
 from autograph_cli.record.run.runner import Target, record
-from tests.conftest import PATIENCE
 from tests.export.pages import ROOT, go_to
+from tests.processes import PATIENCE
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FOLDER = Path(__file__).parents[1] / "data" / "traces"

@@ -14,8 +14,8 @@ import pytest
 
 from autograph_cli.export import render
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType
-from tests.conftest import PATIENCE
 from tests.export.nets import layers
+from tests.processes import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 ODD = (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +17,9 @@ from autograph_cli.cli.ranks import _mpiexec
 from autograph_cli.findings.ranks import RULES, explain_ranks
 from autograph_cli.record.run import store
 from autograph_cli.testing.sweeps import environment
-from tests.conftest import PATIENCE, ROOT
+from tests.conftest import ROOT
 from tests.findings.test_mistakes import HERE, expected, variant
+from tests.processes import finished
 
 pytest.importorskip("mpi4py")
 MISTAKES = sorted((HERE / "mistakes_of_ranks").glob("*.py"))
@@ -33,15 +33,7 @@ Scripts = Callable[[Path, str], Path]
 def alone(script: Path, engine: str) -> Path:
     """The trace of a script that the command runs on two ranks."""
     command = [sys.executable, "-m", "autograph_cli", "run", "-q", "--ranks", "2", "--engine", engine]
-    run = subprocess.run(
-        [*command, "--timeout", "20", "-o", "trace.zip", script.name],
-        cwd=script.parent,
-        env=environment(),
-        capture_output=True,
-        timeout=PATIENCE,
-        text=True,
-        check=False,
-    )
+    run = finished([*command, "--timeout", "20", "-o", "trace.zip", script.name], cwd=script.parent, env=environment())
     trace = script.with_name("trace.zip")
     assert trace.exists(), f"nothing was recorded, exit code {run.returncode}: {run.stdout}{run.stderr}"
     return trace
@@ -58,7 +50,7 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
         if left_out == "wrong" or path.stem not in STOPS:
             ended.append(str(script))
     command = [*_mpiexec(), "-n", "2", sys.executable, "-m", "tests.findings.rank_runs", *ended]
-    run = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, timeout=PATIENCE, text=True)
+    run = finished(command, cwd=ROOT, env=environment())
     assert not run.returncode, run.stderr
     return lambda path, left_out: folder / f"{path.stem}-{left_out}" / "script.py"
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
-from tests.conftest import PATIENCE
+from tests.processes import finished
 
 PROGRAM = """\
 import threading
@@ -28,4 +27,4 @@ with ThreadPoolExecutor(8) as pool:
 
 def test_the_first_traces_of_a_process_are_read_at_once() -> None:
     for _ in range(3):  # msgspec learns the classes at first, in each process anew
-        subprocess.run([sys.executable, "-c", PROGRAM], check=True, timeout=PATIENCE)
+        finished([sys.executable, "-c", PROGRAM], check=True)

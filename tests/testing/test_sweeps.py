@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from autograph_cli.testing import sweeps
-from tests.conftest import PATIENCE, Run
+from tests.conftest import Run
+from tests.processes import finished
 
 GRAPH = "import torch, time\ntime.sleep({})\n(torch.ones({}, requires_grad=True) * 2).sum().backward()\n"
 KILLED = "import os\nos.kill(os.getpid(), 9)\n"
@@ -35,7 +36,7 @@ def sweep(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         words = [*launcher, sys.executable, "-m", "autograph_cli", command, *way.split(), *options, "."]
         path = os.pathsep.join((str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")))
         env = {**os.environ, "PYTHONPATH": path, "NO_COLOR": "1"}
-        return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, env=env)
+        return finished(words, cwd=tmp_path, env=env)
 
     return run
 

@@ -44,13 +44,12 @@ def digraph(name: str | None = None) -> graphviz.Digraph:
     return graph
 
 
-def to_dot(scene: Scene, *, tooltips: bool = True, labels: bool = True, right: bool = False) -> str:
-    """Write the scene as DOT, for a layout program to place; `labels` are those of the edges; it runs down, or
-    to the `right`."""
-    return "".join(dot_lines(scene, tooltips=tooltips, labels=labels, right=right))
+def to_dot(scene: Scene, *, tooltips: bool = True, right: bool = False) -> str:
+    """Write the scene as DOT, for a layout program to place; it runs down, or to the `right`."""
+    return "".join(dot_lines(scene, tooltips=tooltips, right=right))
 
 
-def dot_lines(scene: Scene, *, tooltips: bool = True, labels: bool = True, right: bool = False) -> Iterator[str]:
+def dot_lines(scene: Scene, *, tooltips: bool = True, right: bool = False) -> Iterator[str]:
     """The same line by line: those of a large scene are as much as all its boxes and arrows."""
     dot = _begun(scene, right)
     inside = _Inside(scene, tooltips)
@@ -66,7 +65,7 @@ def dot_lines(scene: Scene, *, tooltips: bool = True, labels: bool = True, right
     banded = bool(scene.bands)
     plain = _line_look("", False, False, banded, False, False)
     for number, arrow in enumerate(scene.arrows):
-        label, look = arrow.label if labels else "", plain
+        label, look = arrow.label, plain
         if label or arrow.dashed or arrow.back or arrow.keeps or arrow.wrong:
             look = _line_look(label, arrow.back, arrow.dashed, banded, arrow.keeps, arrow.wrong)
         tooltip = f' tooltip="{escaped(arrow.tooltip)}"' if tooltips else ""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import json
 import math
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
@@ -18,6 +15,7 @@ from msgspec.structs import replace
 
 from autograph_cli.export.options import READABLE, Panels, RenderOptions
 from autograph_cli.export.page.html import Page, to_html
+from autograph_cli.export.page.markup import deflated, source_hash, with_code
 from autograph_cli.export.page.sheets import page_of
 from autograph_cli.graph import Node, Step, Trace
 from autograph_cli.graph.aligned import Aligned
@@ -68,15 +66,15 @@ def to_beside(old: Run, new: Run, sentences: Sequence[str], found: Divergence | 
         "title": html.escape(visible(title)),
         "style": style,
         "script": script,
-        "style_hash": _hash(style),
-        "script_hash": _hash(script),
+        "style_hash": source_hash(style),
+        "script_hash": source_hash(script),
         "inner_style": inner["style"][1] if inner["style"] else "",
         "inner_script": inner["script"][1] if inner["script"] else "",
-        "numbers": _with_code(numbers),
+        "numbers": with_code(numbers),
         "count": count if sentences else "The graphs are the same.",
-        "sentences": "".join(f"<li>{_with_code(line)}</li>" for line in sentences or ["Nothing differs."]),
+        "sentences": "".join(f"<li>{with_code(line)}</li>" for line in sentences or ["Nothing differs."]),
         "frames": "".join(map(_frame, (old, new), pages, ("before", "after"))),
-        "data": f'"{base64.b64encode(zlib.compress(data.encode(), 6)).decode()}"',
+        "data": f'"{deflated(data)}"',
     }
     head, *parts = folder.joinpath("beside.html").read_text("utf-8").split("{{")
     return head + "".join(fields[name] + rest for name, _, rest in (part.partition("}}") for part in parts))
@@ -156,12 +154,3 @@ def _told(pair: Pair) -> dict[str, Any]:
 def _facts(node: Node) -> tuple[Any, ...]:
     given = constants(node) if node.is_operation else {}
     return node.kind, node.op, [output.type for output in node.outputs], given
-
-
-def _with_code(sentence: str) -> str:
-    """Set text between backticks as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(visible(sentence)))
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

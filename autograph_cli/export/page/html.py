@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import json
-import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
@@ -20,6 +17,7 @@ from autograph_cli.export.layout.layered import size_of
 from autograph_cli.export.layout.placed import Placed, links
 from autograph_cli.export.options import Panels
 from autograph_cli.export.page.levels import Fold
+from autograph_cli.export.page.markup import deflated, source_hash
 from autograph_cli.export.page.node_table import (
     MEASURED,
     told_lines,
@@ -114,12 +112,12 @@ def to_html(page: Page) -> str:
         packs.append(_packed({"pictures": pictures, "insides": insides}))
         pictures = insides = []
     data = json.dumps(told, separators=(",", ":"))
-    data = data.replace("<", "\\u003c") if len(data) <= PLAIN else f'"{_deflated(data)}"'
+    data = data.replace("<", "\\u003c") if len(data) <= PLAIN else f'"{deflated(data)}"'
     fields = {
         "style": style,
         "script": script,
-        "style_hash": _hash(style),
-        "script_hash": _hash(script),
+        "style_hash": source_hash(style),
+        "script_hash": source_hash(script),
         "title": html.escape(page.title),
         "data": data,
         "packs": "".join(f'<script type="application/json" class="pack">{pack}</script>\n' for pack in packs),
@@ -314,11 +312,7 @@ def _words(box: Box, told: dict[str, Any]) -> list[Any]:
 
 
 def _packed(data: Any) -> str:
-    return _deflated(json.dumps(data, separators=(",", ":")))
-
-
-def _deflated(text: str) -> str:
-    return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
+    return deflated(json.dumps(data, separators=(",", ":")))
 
 
 def _runs(numbers: Sequence[int]) -> list[int]:
@@ -351,7 +345,3 @@ def _frames(placed: Placed, graph: Graph) -> dict[str, dict[str, Any]]:
 
 def _rounded(*numbers: float) -> list[float]:
     return [round(number, 2) for number in numbers]
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -21,6 +21,7 @@ _STARTED_BY = (
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS_PER_NODE"),
 )
 """The variables of the environment for a process's rank, the number of ranks, and the number on its machine."""
+_NUMBERS = {rank for rank, _, _ in _STARTED_BY}
 
 
 class Placement(Struct, frozen=True):
@@ -61,7 +62,20 @@ class Placement(Struct, frozen=True):
         return {name: value for name, value in told.items() if name not in os.environ}
 
     def folder(self, store: Path) -> Path:
-        """The folder that the ranks of this machine share: the one of their common parent."""
+        """The folder that the ranks of this machine share: the one of the process that started them all."""
         given = os.environ.get(FOLDER)
         host = importlib.import_module("socket").gethostname()  # where there are several only
-        return Path(given) if given else store / f"ranks-{host}-{os.getppid()}"
+        return Path(given) if given else store / f"ranks-{host}-{_starter()}"
+
+
+def _starter() -> int:
+    """Return the innermost process around this one that is no rank itself, as a shell between the two is."""
+    process = os.getppid()
+    with contextlib.suppress(OSError):  # another user's, or a system without /proc: the parent
+        while {each.partition(b"=")[0].decode() for each in _proc(process, "environ").split(b"\0")} & _NUMBERS:
+            process = int(_proc(process, "stat").rpartition(b") ")[2].split()[1])
+    return process
+
+
+def _proc(process: int, what: str) -> bytes:
+    return Path("/proc", str(process), what).read_bytes()

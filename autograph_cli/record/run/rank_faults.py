@@ -107,7 +107,8 @@ def judge(ranks: list[State], timeout: float, now: float | None = None) -> Fault
 def _killed(ranks: list[State]) -> Iterator[Fault]:
     for each in ranks:
         if each.code is not None and each.code < 0 and each.phase != "stopped":
-            yield Fault(f"rank {each.rank} was killed by {signal.Signals(-each.code).name} at {each.line}", each.rank)
+            killer = signal.Signals(-each.code).name
+            yield Fault(f"rank {each.rank} was killed by {killer}, last seen at {each.line}", each.rank)
 
 
 def _left(ranks: list[State], still: list[State]) -> Iterator[Fault]:

@@ -14,9 +14,9 @@ from autograph_cli.export.page.beside import Run, to_beside
 from autograph_cli.graph import Trace
 from autograph_cli.graph.diff import diff
 from autograph_cli.record.run.runner import Target, record
-from tests.conftest import PATIENCE
 from tests.export.page.test_accessibility import violations
 from tests.export.pages import await_true
+from tests.processes import PATIENCE
 
 SCRIPT = """
 import torch

@@ -20,11 +20,11 @@ def rank(number: int, *begun: Any, phase: str = "running", moved: float = NOW - 
 CASES = {
     "killed": (
         [rank(0, 3, "all_reduce", 8), rank(1, 2, "all_reduce", 8, code=-9)],
-        "rank 1 was killed by SIGKILL at train.py:11",
+        "rank 1 was killed by SIGKILL, last seen at train.py:11",
     ),
     "killed, and another one failed since": (
         [rank(0, phase="failed", failure="RuntimeError: peer", moved=1), rank(1, code=-9)],
-        "rank 1 was killed by SIGKILL at train.py:11",
+        "rank 1 was killed by SIGKILL, last seen at train.py:11",
     ),
     "raised, the first of two": (
         [rank(0, phase="failed", failure="B: 2", moved=7), rank(1, phase="failed", failure="A: 1", moved=6)],

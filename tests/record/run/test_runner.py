@@ -16,7 +16,7 @@ import pytest
 from autograph_cli.graph import Source, Trace
 from autograph_cli.record.run import store
 from autograph_cli.record.run.runner import Result, Target, TargetError, record, run
-from tests.conftest import PATIENCE
+from tests.processes import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 Run = Callable[..., subprocess.CompletedProcess[str]]

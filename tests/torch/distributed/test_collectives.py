@@ -5,13 +5,12 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
 import pytest
 
-from tests.conftest import PATIENCE
+from tests.processes import finished
 
 HERE = pathlib.Path(__file__).parent
 RECORDED = json.loads((HERE / "collectives.json").read_text())
@@ -26,9 +25,7 @@ def played(size):
     """Return what the cases gave on each rank; one launch plays all of them."""
     with tempfile.TemporaryDirectory() as folder:
         command = [MPIEXEC, "-n", str(size), sys.executable, HERE / "play.py", folder, str(size)]
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, "PYTHONPATH": ""}
-        )
+        done = finished(command, env={**os.environ, "PYTHONPATH": ""})
         assert done.returncode == 0, done.stdout + done.stderr
         files = [pathlib.Path(folder, f"{rank}.json") for rank in range(size)]
         spawned = [pathlib.Path(folder, f"spawned.{rank}").read_text() for rank in range(size)]

@@ -3,7 +3,6 @@
 import itertools
 import os
 import pathlib
-import subprocess
 import sys
 from datetime import timedelta
 
@@ -12,7 +11,7 @@ import pytest
 from autograph_cli.torch.distributed import _status, _work
 from autograph_cli.torch.distributed._groups import Call, ProcessGroup
 from autograph_cli.torch.distributed._transport import Alone
-from tests.conftest import PATIENCE
+from tests.processes import finished
 
 PROGRAM = pathlib.Path(__file__).with_name("fault.py")
 MPIEXEC = pathlib.Path(sys.executable).parent / "mpiexec"
@@ -71,7 +70,7 @@ STAYING = ("sh", "-c", '"$@"; code=$?; [ $code -ne 137 ] || sleep 20; exit $code
 def test_all_ranks_end_with_a_sentence_that_names_rank_and_line(how, tmp_path):
     mark = f"mark={tmp_path}"
     command = [MPIEXEC, "-n", "3", *STAYING, sys.executable, PROGRAM, how, mark]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    done = finished(command)
     assert done.returncode != 0
     assert FAULTS[how] in done.stderr
     assert not processes_with(mark)

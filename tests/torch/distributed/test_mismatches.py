@@ -5,13 +5,12 @@ import functools
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import pytest
 
-from tests.conftest import PATIENCE
+from tests.processes import finished
 from tests.torch.distributed.mismatches import CASES
 
 PROGRAM = pathlib.Path(__file__).with_name("mismatches.py")
@@ -24,9 +23,7 @@ TOLD = ("RuntimeError: Detected mismatch between collectives on ranks. Rank ", "
 def played():
     with tempfile.TemporaryDirectory() as folder:
         command = [MPIEXEC, "-n", "3", sys.executable, "-W", "ignore", PROGRAM, folder]
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, "PYTHONPATH": ""}
-        )
+        done = finished(command, env={**os.environ, "PYTHONPATH": ""})
         assert done.returncode == 0, done.stdout + done.stderr
         return [json.loads(pathlib.Path(folder, f"{rank}.json").read_text()) for rank in range(3)]
 

@@ -2,14 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import PATIENCE
+from tests.processes import finished
 
 pytest.importorskip("mpi4py", reason="several processes need MPI")
 HERE = Path(__file__).parent
@@ -27,7 +26,7 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     words = [launcher, "-n", size, sys.executable, "-m", "autograph_cli", "run", "-q", "-o", folder / "trace.json"]
     words += [HERE / "observe.py", folder, *(HERE / "programs" / f"{program}.py" for program in PROGRAMS)]
     env = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=PATIENCE, env=env)
+    done = finished(list(map(str, words)), env=env)
     return size, folder, done.stderr
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from autograph_cli import torch
-from tests.conftest import PATIENCE
+from tests.processes import finished
 
 dist = torch.distributed
 
@@ -102,7 +102,7 @@ if __name__ == "__main__":
 def test_a_process_that_the_script_started_says_how_ranks_are_started(tmp_path, call):
     (tmp_path / "train.py").write_text(ON_ITS_OWN.replace("CALL", call))
     command = [sys.executable, str(tmp_path / "train.py")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    done = finished(command)
     assert (
         "a process that the script started is no rank: `autograph run --ranks 2 train.py` starts those" in done.stderr
     )

@@ -2,13 +2,12 @@
 
 import io
 import pickle
-import subprocess
 import sys
 
 import pytest
 
 from autograph_cli import torch
-from tests.conftest import PATIENCE
+from tests.processes import finished
 from tests.torch.saving.record_old_files import FILE, PLAIN, contents
 
 
@@ -62,7 +61,7 @@ def test_a_plain_pickle_of_pytorch_is_read_where_torch_is_the_engine(tmp_path):
         "print(found['layer'], found['layer'].weight)\n"
     )
     run = [sys.executable, "-m", "autograph_cli", "run", "-q", str(script), str(PLAIN)]
-    done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)
+    done = finished(run, cwd=tmp_path)
     assert done.stdout.splitlines() == [
         "[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] (1, 3) torch.bfloat16 True",
         "Linear(in_features=2, out_features=1, bias=True) Parameter containing:",

@@ -13,7 +13,8 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch.utils import data
-from tests.conftest import PATIENCE, ROOT
+from tests.conftest import ROOT
+from tests.processes import PATIENCE
 from tests.torch.utils.record_data import EXPECTED, observe
 
 RECORDED = json.loads(EXPECTED.read_text())

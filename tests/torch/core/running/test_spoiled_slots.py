@@ -2,14 +2,13 @@
 the end of the process."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from autograph_cli.torch._core.running.calling import fast_tape
-from tests.conftest import PATIENCE
+from tests.processes import finished
 from tests.torch.core.running.spoiled_slots import MAKERS, tries
 
 ROOT = Path(__file__).parents[4]
@@ -35,7 +34,7 @@ def test_no_value_in_a_slot_ends_the_process() -> None:
             str(first),
             str(stride),
         ]
-        done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+        done = finished(asked, cwd=ROOT)
         if not done.returncode:
             break
         last = int(done.stdout.split()[-1]) if done.stdout.split() else first
