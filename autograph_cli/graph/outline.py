@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from autograph_cli.graph.closing import Merging, measured_together
 from autograph_cli.graph.nesting import Nesting
-from autograph_cli.graph.records import Edge, Graph, Node
+from autograph_cli.graph.records import Edge, Graph, Node, Values
 from autograph_cli.graph.views import users_of
 
 SEVERAL = 24
@@ -183,5 +183,12 @@ class _Merged(Merging[int]):
             written=None,
             source=operations[0].source if len({member.source for member in operations}) == 1 else None,
             call=self.runs.call[key],
-            measured=measured_together(operations),
+            measured=(measured := measured_together(operations))
+            and replace(measured, values=self._of("values", outputs), gradients=self._of("gradients", outputs)),
         )
+
+    def _of(self, fact: str, outputs: Sequence[Edge]) -> tuple[Values | None, ...]:
+        """The numbers of the tensors that a run hands on."""
+        each = [getattr(self.whole[edge.node].measured, fact, ())[edge.nr : edge.nr + 1] for edge in outputs]
+        found = tuple([its[0] if its else None for its in each])
+        return found if any(found) else ()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.graph import Graph
 from autograph_cli.graph.outline import outlined
+from autograph_cli.graph.records import Measured, Values
 from autograph_cli.graph.views import edges_of
 from tests.export.nets import Net, layers
 from tests.export.random_graphs import random_graph
@@ -50,3 +52,15 @@ def test_a_budget_is_kept_and_titles_say_what_ran() -> None:
     turns = outlined(recurrence(500), 20).graph
     assert {node.op.partition(" {")[0] for node in turns if node.computes} <= {"mm, tanh", "tanh, mm"}
     assert next(node for node in turns if node.kind == "leaf").outputs[0].names == ("w",)
+
+
+@pytest.mark.parametrize("fact", ["values", "gradients"])
+def test_a_run_has_the_numbers_of_what_it_hands_on(fact: str) -> None:
+    graph = recurrence(50)
+    told = {node.id: tuple([Values(whole=(str(node.id),))] * len(node.outputs)) for node in graph if node.computes}
+    nodes = [replace(node, measured=Measured(time=1, **{fact: told.get(node.id, ())})) for node in graph]
+    outline = outlined(replace(graph, nodes=tuple(nodes)), 7)
+    last = {new: old for old, new in sorted(outline.place.items())}
+    runs = [node for node in outline.graph if node.computes]
+    assert len(runs) < 10
+    assert [getattr(node.measured, fact) for node in runs] == [told[last[node.id]] for node in runs]

@@ -3,7 +3,7 @@ const copyOf = (page) => {
   const LARGEST = 8000;
   const text = () => {
     const copy = page.view.svg.cloneNode(true), { w, h } = page.camera.full();
-    for (const element of copy.querySelectorAll(".gone")) element.remove();
+    for (const element of copy.querySelectorAll(".gone, .sign")) element.remove();
     for (const element of copy.querySelectorAll("[tabindex], [role], [aria-label]")) for (const name of ["tabindex", "role", "aria-label", "aria-expanded", "class"]) element.removeAttribute(name);
     for (const name of ["style", "class", "role", "aria-label"]) copy.removeAttribute(name);
     copy.setAttribute("width", w + "pt");

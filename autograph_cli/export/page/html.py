@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -73,8 +73,8 @@ class Page(Struct, frozen=True):
     """The content of a page."""
 
     title: str
-    sheets: Sequence[Sheet]
-    """One for each tab."""
+    sheets: Iterable[Sheet]
+    """One for each tab, read once: of a large graph, each is made when it is its turn."""
     first: str
     """The key of the one that is seen at first."""
     whole: Graph
@@ -105,13 +105,7 @@ def to_html(page: Page) -> str:
     style = folder.joinpath("page.css").read_text("utf-8")
     script = "".join(_bare(folder.joinpath(f"{name}.js").read_text("utf-8")) for name in _SCRIPTS)
     packs: list[str] = []
-    told = {**_data(page, packs), **_other_steps(page, packs)}
-    pictures, insides = _pictures(page), _insides(page)
-    if sum(map(len, pictures)) > PLAIN:
-        told["drawn"] = len(packs)
-        packs.append(_packed({"pictures": pictures, "insides": insides}))
-        pictures = insides = []
-    data = json.dumps(told, separators=(",", ":"))
+    data, pictures, insides = _read_at_once(page, packs)
     data = data.replace("<", "\\u003c") if len(data) <= PLAIN else f'"{deflated(data)}"'
     fields = {
         "style": style,
@@ -126,6 +120,17 @@ def to_html(page: Page) -> str:
     }
     head, *parts = folder.joinpath("page.html").read_text("utf-8").split("{{")
     return head + "".join(fields[name] + rest for name, _, rest in (part.partition("}}") for part in parts))
+
+
+def _read_at_once(page: Page, packs: list[str]) -> tuple[str, list[str], list[str]]:
+    """Return what the page reads when it is opened, as JSON, and the pictures where they are small."""
+    data, pictures, insides = _data(page, packs)
+    told = {**data, **_other_steps(page, packs)}
+    if sum(map(len, pictures)) > PLAIN:
+        told["drawn"] = len(packs)
+        packs.append(_packed({"pictures": pictures, "insides": insides}))
+        pictures = insides = []
+    return json.dumps(told, separators=(",", ":")), pictures, insides
 
 
 def in_frame(page: str) -> str:
@@ -148,18 +153,6 @@ def _template(picture: str) -> str:
     return f"<template>\n{picture}</template>\n"
 
 
-def _pictures(page: Page) -> list[str]:
-    return [_without_head(to_svg(sheet.placed, page=True)) for sheet in page.sheets]
-
-
-def _insides(page: Page) -> list[str]:
-    return list(map(_without_head, _inside_pictures(page)))
-
-
-def _inside_pictures(page: Page) -> list[str]:
-    return list(dict.fromkeys(picture for sheet in page.sheets for picture in sheet.insides.values()))
-
-
 def _without_head(picture: str) -> str:
     """SVG without the line that says that it is XML."""
     return picture.partition("\n")[2]
@@ -169,9 +162,9 @@ def _other_steps(page: Page, packs: list[str]) -> dict[str, Any]:
     """Return the run, with the packs of pages of other structures, and of the numbers of each step."""
     pages = []
     for other in page.others:
-        data = _data(other, packs)
+        data, pictures, insides = _data(other, packs)
         pages.append(len(packs))
-        packs.append(_packed({"data": data, "pictures": _pictures(other), "insides": _insides(other)}))
+        packs.append(_packed({"data": data, "pictures": pictures, "insides": insides}))
     steps = []
     for step, measured in zip(page.run.get("steps", ()), page.measured, strict=True):
         if measured is not None:
@@ -182,13 +175,23 @@ def _other_steps(page: Page, packs: list[str]) -> dict[str, Any]:
     return {**page.run, "steps": steps, "pages": pages, "measured": list(MEASURED)}
 
 
-def _data(page: Page, packs: list[str]) -> dict[str, Any]:
-    """Collect the data that the page reads at once; levels, which it reads when a box is opened, are packed."""
-    pictures = {picture: number for number, picture in enumerate(_inside_pictures(page))}
-    return {
+def _data(page: Page, packs: list[str]) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Collect the data that the page reads at once, and the pictures of its tabs and of what is inside of nodes.
+
+    Levels, which the page reads when a box is opened, are packed.
+    """
+    insides: dict[str, int] = {}
+
+    def told(sheet: Sheet) -> tuple[dict[str, Any], str]:
+        for picture in sheet.insides.values():
+            insides.setdefault(picture, len(insides))
+        return _view(sheet, page.about, insides, packs), _without_head(to_svg(sheet.placed, page=True))
+
+    views = list(map(told, page.sheets))  # which, unlike a loop, holds no sheet while the next one is made
+    data = {
         "title": page.title,
         "first": page.first,
-        "views": [_view(sheet, page.about, pictures, packs) for sheet in page.sheets],
+        "views": [view for view, _ in views],
         "nodes": told_nodes(page.whole),
         "ran": len(page.ran),
         "calls": list(told_modules(page.whole)),
@@ -201,6 +204,7 @@ def _data(page: Page, packs: list[str]) -> dict[str, Any]:
         **told_panels(page.panels, page.ran, page.whole, page.number),
         **told_steps(page.ran),
     }
+    return data, [picture for _, picture in views], list(map(_without_head, insides))
 
 
 def _view(sheet: Sheet, about: str, pictures: Mapping[str, int], packs: list[str]) -> dict[str, Any]:

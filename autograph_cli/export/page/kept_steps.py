@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 WHOLE = 60_000
 """Nodes up to which a page has each one; of more, it has an outline, and other steps are not on it."""
-MOST_DRAWN = 4_000
+MOST_DRAWN = 12_000
 """Nodes of steps of other structures that are drawn beside that of the step that is shown."""
 MOST_MEASURED = 400_000
 """Nodes of all steps together whose numbers are on a page."""
-MOST_COMPARED = 2_000
+MOST_COMPARED = 20_000
 """Nodes of a step that is compared with one of another structure."""
 _FIXED = (*USUAL, "dtype", "line", "bytes", "saved", "links", "formula")
 """The parts of boxes that are the same in all steps of one structure."""

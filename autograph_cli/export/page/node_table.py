@@ -42,22 +42,20 @@ def _step_facts(node: Node) -> dict[str, Any]:
 
 
 def _columns(count: int, records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    at: dict[str, list[Any]] = {}
+    columns: dict[str, tuple[dict[Any, int], list[int]]] = {}
     for number, facts in enumerate(records):
         for fact, value in facts.items():
-            if fact not in at:
-                at[fact] = [None] * count
-            at[fact][number] = value
-    return {fact: _column(values) for fact, values in at.items()}
+            if fact not in columns:
+                columns[fact] = {}, [-1] * count
+            place, at = columns[fact]
+            at[number] = place.setdefault(tuple(value) if isinstance(value, list) else value, len(place))
+    return {fact: _column(list(place), at) for fact, (place, at) in columns.items()}
 
 
-def _column(values: list[Any]) -> list[Any]:
-    if all(value is None or (value.__class__ is int and value >= 0) for value in values):
-        return [None, [-1 if value is None else value for value in values]]
-    place: dict[Any, int] = {}
-    keys = [tuple(value) if isinstance(value, list) else value for value in values]
-    at = [-1 if key is None else place.setdefault(key, len(place)) for key in keys]
-    return [list(place), at]
+def _column(values: list[Any], at: list[int]) -> list[Any]:
+    if all(value.__class__ is int and value >= 0 for value in values):
+        return [None, [-1 if place < 0 else values[place] for place in at]]
+    return [values, at]
 
 
 def _records(graph: Graph) -> Iterator[dict[str, Any]]:

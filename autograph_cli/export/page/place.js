@@ -20,7 +20,7 @@ const placeOf = (page) => {
       if (chosen.length && chosen.length <= 5000) parts.push(`node=${runs(chosen)}`);
       if (view) {
         const { closed, open } = view.state();
-        if (view.past.length) parts.push(`closed=${closed.join(".")}`);
+        if (view.past.length && view.modules.frames.length) parts.push(`closed=${closed.join(".")}`);
         if (open.length) parts.push(`opened=${open.join(".")}`);
         if (!camera.home()) parts.push(`eye=${[camera.eye.x, camera.eye.y].map(Math.round)},${Number(camera.eye.scale.toPrecision(3))}`);
       }

@@ -52,7 +52,11 @@ const scrubberOf = (page) => {
     since.value = [...since.options].some((option) => option.value === chosen) ? chosen : "";
   };
   const part = (before, now) => (before === undefined || now === undefined ? (before === now ? 0 : 1) : before === now ? 0 : Math.abs(now - before) / Math.max(Math.abs(now), Math.abs(before)));
-  const told = (before, now) => `${before === undefined ? "no finite norm" : rounded(before)} → ${now === undefined ? "no finite norm" : rounded(now)}`;
+  /** A norm, in numbers and in words; what was recorded without one is NaN or infinite in part. */
+  const normOf = (fact, what, number, its) => {
+    const norm = nodes.fact(fact, number, its);
+    return [norm, norm !== undefined ? rounded(norm) : nodes.fact(what, number, its) === undefined ? "" : "no finite norm"];
+  };
   /** What differs where the other step ran other operations; told from the earlier structure to the later one. */
   const structure = (its, later, list, row) => {
     const own = later ? its.new : its.likes.flatMap((like, number) => (like < 0 ? [number] : [])), gone = later ? its.likes.filter((like) => like < 0) : its.new;
@@ -83,9 +87,9 @@ const scrubberOf = (page) => {
     nodes.forEach((node, number) => {
       const like = boot.like(number, other, one);
       if (like === undefined) return;
-      const found = [["size", "value"], ["norm", "gradient"]].map(([fact, what]) => [what, nodes.fact(fact, like, before), nodes.fact(fact, number, now)]).filter(([, old, young]) => old !== undefined || young !== undefined);
+      const found = [["size", "value"], ["norm", "gradient"]].map(([fact, what]) => [what, normOf(fact, what, like, before), normOf(fact, what, number, now)]).filter(([what, [, old], [, young]]) => (old && young) || (what === "gradient" && (old || young)));
       if (!found.length) return;
-      const parts = found.map(([what, old, young]) => [part(old, young), `${what} of ${page.details.called(number)}: ${told(old, young)}`, number]);
+      const parts = found.map(([what, [old, told], [young, said]]) => [part(old, young), `${what} of ${page.details.called(number)}: ${told || "none recorded"} → ${said || "none recorded"}`, number]);
       page.changed.set(number, Math.max(...parts.map(([size]) => size)));
       rows.push(...parts.filter(([size]) => size > 0));
     });

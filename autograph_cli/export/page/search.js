@@ -47,7 +47,7 @@ const searchOf = (page) => {
       row.addEventListener("pointerdown", (event) => { event.preventDefault(); at = turn; go(); unfold(false); });
     }
     if (found.length > MOST) make("li", list, { role: "option", "aria-disabled": "true", "aria-selected": "false" }, `and ${found.length - MOST} more`);
-    unfold(found.length > 0);
+    unfold(found.length > 0 && document.activeElement === search); // a link asks for no list
   };
   const unfold = (open) => { list.hidden = !open; search.setAttribute("aria-expanded", String(open)); };
   const go = () => {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -104,22 +104,38 @@ def _page(source: Graph | Step, view: str, options: RenderOptions) -> Page:
         ran = whole_of(source, "forward", options, formulas=options.formula)
     elif isinstance(source, Step) and source.double:
         whole = whole_of(source, "double-backward", options, formulas=options.formula)
-    sheets: list[Sheet] = []
     first = view + (DATA if view == "double-backward" and options.flow == "data" else "")
-    for key, its, changes in _tabs(whole, first, options):
-        try:
-            title = options.title and title_of(options.title, its, source, options.total_steps, options.roots)
-            asked = replace(options, **{"title": title, "flow": FLOWS[0], **changes})
-            picture = picture_of(whole if its == "double-backward" else ran, its, "html", asked)
-            if not (key.endswith(ATEN_END) and sheets and len(picture.graph) == len(sheets[0].graph)):
-                sheets.append(sheet_of(picture, key, RUN if words else "node"))
-        except (ExportError, GraphError):
-            if key == first:
-                raise
+
+    def drawn(key: str, its: str, changes: dict[str, Any]) -> Picture:
+        title = options.title and title_of(options.title, its, source, options.total_steps, options.roots)
+        asked = replace(options, **{"title": title, "flow": FLOWS[0], **changes})
+        return picture_of(whole if its == "double-backward" else ran, its, "html", asked)
+
+    sheets = _sheets(_tabs(whole, first, options), drawn, first, RUN if words else "node")
     title, formulas = visible(options.title) or "autograph", [str(formula) for formula in whole.formulas]
     number = source.number if isinstance(source, Step) else None
     told = options.sources, formulas, options.panels, number
     return Page(title, sheets, first, whole.graph, ran.graph, *told, about=words)
+
+
+def _sheets(
+    tabs: Iterable[tuple[str, str, dict[str, Any]]], drawn: Callable[..., Picture], first: str, unit: str
+) -> Iterator[Sheet]:
+    """Make the sheet of each tab when it is asked for, and hold none: together they take more room than all else."""
+    sizes: list[int] = []
+    for tab in tabs:
+        try:
+            picture = drawn(*tab)
+            if tab[0].endswith(ATEN_END) and sizes[:1] == [len(picture.graph)]:
+                continue
+            sizes.append(len(picture.graph))
+            made = [sheet_of(picture, tab[0], unit)]
+        except (ExportError, GraphError):
+            if tab[0] == first:
+                raise
+        else:
+            del picture
+            yield made.pop()
 
 
 def _tabs(whole: Whole, first: str, options: RenderOptions) -> Iterator[tuple[str, str, dict[str, Any]]]:

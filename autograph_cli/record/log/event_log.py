@@ -132,6 +132,7 @@ class EventLog:
         """A log that goes on from here by itself, in this thread."""
         other = EventLog(self._connect, _raise)
         other.known.update(self.known)
+        other.leaves.update(self.leaves)
         other.tensors, other.names = ById(self.tensors), self.names.copied()
         other.borrowed, other.saved = self.borrowed.copied(), dict(self.saved)
         other.spent = dict(self.spent)

@@ -6,11 +6,14 @@ import base64
 import hashlib
 import json
 import re
+import weakref
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.export import render
-from autograph_cli.export.page import html
+from autograph_cli.export.page import html, sheets
 from autograph_cli.export.page.timeline import execution_order, moments
 from autograph_cli.graph import Slice, Trace, backward, reachable
 from autograph_cli.record.run.runner import Target, record
@@ -50,6 +53,25 @@ def test_a_slice_knows_its_moments(capsys: pytest.CaptureFixture[str]) -> None:
     step = record(Target.of(str(ROOT / "tests/programs/02_logits_loss.py")))[1].steps[-1]
     data = view_of(render(step, "backward", "html", part=Slice(around=("mm",), radius=1)).decode())
     assert [title for _, title, runs, _ in data["steps"] if runs] == ["SqueezeBackward4", "MmBackward0", "w"]
+
+
+def test_a_sheet_is_let_go_of_before_the_next_one_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a large graph take more room together than all else."""
+    made: list[weakref.ref[Any]] = []
+    make = sheets.sheet_of
+
+    class Folds(list[Any]):
+        """A list that can be watched."""
+
+    def sheet_of(*args: Any) -> Any:
+        assert [ref() for ref in made] == [None] * len(made)
+        sheet = make(*args)
+        made.append(weakref.ref(folds := Folds(sheet.folds)))
+        return replace(sheet, folds=folds)
+
+    page = render(layers(3), "forward", "html")
+    monkeypatch.setattr(sheets, "sheet_of", sheet_of)
+    assert render(layers(3), "forward", "html") == page and len(made) == len(data_of(page.decode())["views"]) > 1
 
 
 def test_data_of_a_large_page_are_packed_and_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

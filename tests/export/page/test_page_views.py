@@ -327,7 +327,12 @@ def test_the_table_of_steps_has_numbers_and_lines(opened: Any) -> None:
 
 def test_print_shows_the_picture_and_what_is_told(opened: Any) -> None:
     only_in_chromium(opened, "WebDriver BiDi has no media for print")
+    opened.select_option("#colour", "time")
     opened.emulate_media(media="print")
+    assert opened.locator("#scale").evaluate("it => getComputedStyle(it).printColorAdjust") == "exact"
+    told, picture = (opened.locator(each).bounding_box() for each in ("#scale", "#picture svg"))
+    assert told["y"] >= picture["y"] + picture["height"], "the scale stands below the picture, not on its legend"
+    assert not opened.locator("#names-pane").is_visible(), "its rows are buttons"
     assert not opened.locator("#search").is_visible() and not opened.locator("nav").is_visible()
     assert opened.locator("#picture svg").is_visible() and opened.locator("h1").is_visible()
     picture = opened.locator("#picture svg").bounding_box()

@@ -269,6 +269,8 @@ def test_changes_since_another_step_are_listed_and_marked(page: Any) -> None:
     assert "%" in page.text_content("#scale")
     page.select_option("#since", "7")
     page.locator("#changes", has_text="It ran other operations").wait_for()
+    page.locator("#changes", has_text="Norms that changed most").wait_for()
+    assert "no finite norm" not in page.text_content("#changes"), "of what was not recorded in one of the steps"
     page.select_option("#since", "")
     assert not page.locator("#changes-pane").is_visible()
     assert page.locator('#colour option[value="change"]').count() == 0
@@ -297,6 +299,22 @@ def test_a_link_names_the_step(page: Any) -> None:
     page.evaluate("location.hash = '#view=forward&step=8'")
     page.locator("#step-words", has_text="Step 8 of 8").wait_for()
     page.locator('[role="tab"][aria-selected="true"]', has_text="Forward").wait_for()
+
+
+def test_a_link_holds_the_whole_state(page: Any) -> None:
+    page.keyboard.press(".")
+    page.select_option("#colour", "time")
+    page.fill("#search", "g_loss")
+    page.press("#search", "Enter")
+    await_link(page, "node=.*at=1&colour=time&q=g_loss")
+    chosen = page.locator("#picture .box.chosen")
+    assert chosen.evaluate("box => [getComputedStyle(box).opacity, box.classList.contains('later')]") == ["1", True]
+    told = page.url
+    page.goto("about:blank")
+    go_to(page, told)
+    await_text(page.locator("#hits"), ".")
+    await_count(page.locator("#picture .box.chosen"), 1)
+    assert page.url == told and not page.locator("#found").is_visible()
 
 
 def test_panes_are_as_wide_as_they_are_made(page: Any) -> None:

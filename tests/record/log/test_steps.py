@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
@@ -9,6 +11,7 @@ from autograph_cli import torch
 from autograph_cli.graph import Trace
 from autograph_cli.record.log.steps import Selection
 from autograph_cli.record.recorder import Recorder
+from autograph_cli.record.run.runner import Target, record
 
 
 def train(steps: str, count: int, *, after: bool = False) -> Trace:
@@ -189,3 +192,19 @@ def test_the_trace_can_be_had_while_the_script_runs() -> None:
     trace = recorder.trace()
     recorder.finish({"y": y})
     assert [len(step.graph) for step in trace.steps] == [3, 2]
+
+
+LATE_LEAVES = {
+    "made a leaf after it was used": "w = torch.rand(3)\nx = w.exp()\nw.requires_grad_()\n(w.sin() * x).sum().backward()",
+    "and in a pass before the last": (
+        "w, v = torch.rand(3), torch.rand(3)\nx = v.exp() + w.exp()\nw.requires_grad_()\nv.requires_grad_()\n"
+        "y = w.sin() * x\ny.sum().backward(retain_graph=True)\n(v * y).sum().backward()"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", LATE_LEAVES.values(), ids=LATE_LEAVES)
+def test_nodes_have_the_same_numbers_in_the_derivative_graph(text: str, tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text(f"import torch\n{text}\n")
+    for step in record(Target.of(str(tmp_path / "late.py")))[1].steps:
+        assert step.double is not None and list(step.graph) == list(step.double)[: len(step.graph)]
