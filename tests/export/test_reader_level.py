@@ -359,6 +359,13 @@ SCRIPTS = {
         pooled = F.adaptive_avg_pool2d(x, 1).flatten(1)
         loss = (q.flip(1) * k.permute(0, 2, 1).contiguous().view(2, 2, 16)).sum() + pooled.repeat(2, 1).sum()
     """,
+    "parts": """
+        net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+        x = torch.rand(6, 2, requires_grad=True)
+        (grad,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+        parts = [torch.autograd.grad(grad[:, i], x, torch.ones(6), create_graph=True)[0][:, i] for i in (0, 1)]
+        loss = ((parts[0] + parts[1]) ** 2).mean()
+    """,
     "dilated": """
         dil = nn.ModuleList([nn.Conv1d(4, 8, 2, dilation=2**i) for i in range(4)])
         res = nn.ModuleList([nn.Conv1d(4, 4, 1) for _ in range(4)])
@@ -414,6 +421,7 @@ SEEN = {
         [],
         ["split dim 1", "reshape_alias stride 64, 16, 1", "mean dim -1, -2, keepdim", "clone", "permute dims 0, 2, 1"],
     ),
+    "parts": (["… dgrad[:, 0]/dx", "… dgrad[:, 1]/dx"], [], ["… d(select)/dx"]),
     "dilated": (["dil.0…3: Conv1d 2 d1…8, 4→8", "pad 1…8, 0"], ["× 4", "• 4 × weight [8, 4, 2]"], ["A"]),
     "functions": (["linear", "[:, 0, None]"], [], ["t", "mm", "_unsafe_view"]),
     "attention": ([], ["TransformerEncoderLayer × 6"], ["bmm"]),
