@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from autograph_cli.export.compared_scenes import DIFFERENT, laid_out, sides_of
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.formats.dot import to_dot
 from autograph_cli.export.formats.programs import png
@@ -18,12 +19,11 @@ from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.options import READABLE
 from autograph_cli.export.pipeline import LARGEST
 from autograph_cli.export.ranks import groups, in_turn
-from autograph_cli.export.scene.building import band_title, build
+from autograph_cli.export.scene.building import band_title
 from autograph_cli.export.scene.labels import short
-from autograph_cli.export.scene.modules import framed
 from autograph_cli.export.scene.records import LEGEND, Arrow, Band, Box, Scene
 from autograph_cli.export.style import INK, TITLE, Style
-from autograph_cli.graph import Edge, Graph, GraphDiff, Node
+from autograph_cli.graph import Edge, GraphDiff, Node
 from autograph_cli.graph.diff import Change, shown_type
 from autograph_cli.graph.divergence import Divergence
 from autograph_cli.graph.names import visible
@@ -31,7 +31,6 @@ from autograph_cli.graph.parting_front import front
 
 SMALL_GRAPH = 24
 """The most nodes of a graph in which nothing is folded."""
-DIFFERENT: tuple[Style, ...] = ("added", "removed", "changed")
 Side = Literal["before", "after"]
 SIDE_OF: dict[Style, Side] = {"removed": "before", "added": "after"}
 """The side on which alone a box is seen."""
@@ -74,30 +73,19 @@ def union_scene(diff: GraphDiff, title: str) -> Scene:
 def both_scenes(diff: GraphDiff, first: tuple[Iterable[int], Iterable[int]] = ((), ())) -> tuple[Scene, Scene]:
     """The graph before and the one after, what differs marked, and what is `first` in either above all; where either is
     big, the rest is folded alike."""
-    if max(len(diff.old), len(diff.new)) > READABLE:
-        union = _Union(diff)
-        union.style |= {diff.pairs[one]: "mark" for one in first[0] if one in diff.pairs}
-        return _drawable(union.scene("", "before")), _drawable(union.scene("", "after"))
-    old: dict[int, Style] = {change.old: "changed" for change in diff.changed}
-    new: dict[int, Style] = {change.new: "changed" for change in diff.changed}
-    for marks, here, begin in ((old, diff.removed, first[0]), (new, diff.added, first[1])):
-        marks |= dict.fromkeys(here, "removed" if marks is old else "added")
-        marks |= dict.fromkeys(begin, "mark")
-    return _marked(diff.old, old), _marked(diff.new, new)
-
-
-def _marked(graph: Graph, marks: dict[int, Style]) -> Scene:
-    if not graph.nodes:
-        return Scene("", (Box("empty", "folded", "nothing"),), ())
-    data = any(node.args for node in graph)
-    scene = framed(build(graph, "", data=data, tags=False), graph)
-    boxes = tuple(
-        replace(box, style=marks.get(int(box.id[1:]), box.style)) if box.id[0] == "n" else box for box in scene.boxes
-    )
-    styles = {box.style for box in boxes}
-    legend = [entry for entry in scene.legend if entry[0] in styles]
-    legend += [(style, style) for style in DIFFERENT if style in styles]
-    return replace(scene, boxes=boxes, legend=tuple(legend))
+    marks = None
+    if any(first):
+        old: dict[int, Style] = {change.old: "changed" for change in diff.changed}
+        new: dict[int, Style] = {change.new: "changed" for change in diff.changed}
+        for its, here, begin in ((old, diff.removed, first[0]), (new, diff.added, first[1])):
+            its |= dict.fromkeys(here, "removed" if its is old else "added") | dict.fromkeys(begin, "mark")
+        marks = old, new
+    scenes = sides_of(diff, marks)
+    if max(len(scene.boxes) for scene in scenes) <= READABLE:
+        return scenes
+    union = _Union(diff)
+    union.style |= {diff.pairs[one]: "mark" for one in first[0] if one in diff.pairs}
+    return _drawable(union.scene("", "before")), _drawable(union.scene("", "after"))
 
 
 def _drawable(scene: Scene) -> Scene:
@@ -130,7 +118,8 @@ def parted_side_by_side(found: Divergence, titles: tuple[str, str]) -> bytes:
     changed = tuple([Change(one, aligned.pairs[one], ()) for one in others])
     diff = GraphDiff(aligned.old, aligned.new, aligned.pairs, removed, added, changed, (), (), (), {}, frozenset())
     scenes = both_scenes(diff, (first[0], first[1]))
-    return _rows([tuple(replace(scene, legend=_parted_legend(scene)) for scene in scenes)], titles)
+    one, other = [replace(scene, legend=_parted_legend(scene)) for scene in scenes]
+    return _rows([(one, other)], titles)
 
 
 def _parted_legend(scene: Scene) -> tuple[tuple[Style, str], ...]:
@@ -142,13 +131,12 @@ def _parted_legend(scene: Scene) -> tuple[tuple[Style, str], ...]:
     return tuple(told)
 
 
-def _rows(rows: Sequence[Sequence[Scene]], titles: tuple[str, str]) -> bytes:
+def _rows(rows: Sequence[tuple[Scene, Scene]], titles: tuple[str, str]) -> bytes:
     """Scenes beside each other, with a title for each side; a row below the other."""
     parts, y, widest = [], 0.0, 0.0
     for row, scenes in enumerate(rows):
         x = below = 0.0
-        for side, scene in enumerate(scenes):
-            placed = lay_out(replace(scene, title=visible(titles[side])))
+        for side, placed in enumerate(laid_out(*scenes, (visible(titles[0]), visible(titles[1])))):
             picture = to_svg(placed).partition("\n")[2].replace(' id="', f' id="{"ab"[side]}{row}-')
             # Inner pictures are sized in the units of the frame.
             size = f'<svg x="{x:.2f}" y="{y:.2f}" width="{placed.width:.2f}" height="{placed.height:.2f}" viewBox='

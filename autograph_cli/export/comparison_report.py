@@ -6,10 +6,10 @@ import html
 import re
 from collections.abc import Callable
 
+from autograph_cli.export.compared_scenes import laid_out
 from autograph_cli.export.comparison import both_scenes, union_scene
 from autograph_cli.export.formats.mermaid import to_mermaid
 from autograph_cli.export.formats.svg import to_svg
-from autograph_cli.export.layout.layered import lay_out
 from autograph_cli.export.page.markup import source_hash, with_code
 from autograph_cli.graph.names import visible, visible_lines
 from autograph_cli.graph.snapshot import SnapshotDiff
@@ -48,9 +48,9 @@ def to_page(diff: SnapshotDiff, titles: tuple[str, str], command: str = "") -> b
     ]
     for number, (name, one) in enumerate(diff.graphs):
         parts.append(f"<h2>{html.escape(visible(name))}</h2>\n<section>\n")
-        for side, scene in zip(("before", "after"), both_scenes(one), strict=True):
+        for side, placed in zip(("before", "after"), laid_out(*both_scenes(one)), strict=True):
             words = html.escape(visible(titles[side == "after"]))
-            picture = to_svg(lay_out(scene)).partition("\n")[2].replace(' id="', f' id="{side}{number}-')
+            picture = to_svg(placed).partition("\n")[2].replace(' id="', f' id="{side}{number}-')
             parts.append(f'<figure tabindex="0"><figcaption>{side}: {words}</figcaption>\n{picture}</figure>\n')
         text = html.escape(visible_lines(one.to_text()))
         parts.append(f"</section>\n<details><summary>Lines that differ</summary><pre>{text}</pre></details>\n")

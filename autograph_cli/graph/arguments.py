@@ -91,7 +91,7 @@ def operation_text(node: Node, shapes: Sequence[tuple[int, ...]] = (), room: int
     return f"{node.op} {arguments_text(node, shapes, room)}".rstrip()
 
 
-_PARTS = re.compile(r"^_+|^native_|_with_indices$|_forward$")
+_PARTS = re.compile(r"^_unsafe_|^_+|^native_|_with_indices$|_forward$|(?<=^_reshape)_alias$")
 
 
 def step_text(node: Node, shapes: Sequence[tuple[int, ...]] = (), room: int = LONGEST) -> str:
@@ -205,5 +205,8 @@ _WRITTEN: dict[str, Callable[[Plain, Sequence[tuple[int, ...]]], str]] = {
     **dict.fromkeys(("max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d"), _pooling),
     "slice": _slice,
     "transpose": lambda plain, shapes: f"{plain.get('dim0')}, {plain.get('dim1')}",
+    "_reshape_alias": lambda plain, shapes: "",
+    **dict.fromkeys(("permute", "flip"), _by("", "dims")),
+    "repeat": _by("", "repeats"),
 }
 """Operations whose arguments have a shorter form than a list of names and values."""

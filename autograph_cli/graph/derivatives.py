@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import accumulate, zip_longest
 
+from autograph_cli.graph.arguments import step_text
 from autograph_cli.graph.names import output_names, shown_name
 from autograph_cli.graph.records import Edge, Graph, Node, Pass
 from autograph_cli.graph.views import argument_edges, users_of
@@ -14,7 +15,7 @@ from autograph_cli.graph.views import argument_edges, users_of
 MOST, LONGEST = 4, 36
 """Derivatives that are listed, and characters that they take together; of more, their number is told."""
 ONES = {"1", "1."}
-_ENTRY = re.compile(r"(.+)\[(\d+)\]")
+_ENTRY = re.compile(r"(.+[\[ ])(\d+)(\]\D*)")
 
 
 def derivatives_text(graph: Graph, order: int) -> str:
@@ -37,10 +38,17 @@ def _derivatives(graph: Graph, passes: Container[int | None]) -> Iterator[tuple[
     """Yield the derivatives of some passes in words, with the tensors that they are; of a pass that kept some these."""
     names = output_names(graph)
 
+    def named(edge: Edge) -> bool:
+        return bool(graph.nodes[edge.node].outputs[edge.nr].names)
+
     def name(edge: Edge) -> str:
         node = graph.nodes[edge.node]
-        own = node.outputs[edge.nr].names
-        return shown_name(names[edge.node][edge.nr]) if own or not node.op else f"({node.op})"
+        if node.outputs[edge.nr].names or not node.op:
+            return shown_name(names[edge.node][edge.nr])
+        base = next((edge for edge in (*node.args, *node.next) if edge is not None and named(edge)), None)
+        return (
+            f"({node.op})" if base is None or node.op not in ("select", "slice") else f"{name(base)}{step_text(node)}"
+        )
 
     for entry in graph.passes:
         if entry.roots and entry.id in passes:
@@ -54,14 +62,14 @@ def _derivatives(graph: Graph, passes: Container[int | None]) -> Iterator[tuple[
 def _in_runs(words: Iterable[str]) -> list[str]:
     """The words with each run of entries of one list in one: `dloss/dw[0…3]`."""
     found: list[str] = []
-    run: tuple[str, int, int] | None = None
+    run: tuple[str, str, int, int] | None = None
     for word in words:
         entry = _ENTRY.fullmatch(word)
-        if entry and run and (run[0], run[2] + 1) == (entry[1], int(entry[2])):
-            run = run[0], run[1], run[2] + 1
-            found[-1] = f"{run[0]}[{run[1]}…{run[2]}]"
+        if entry and run and (*run[:2], run[3] + 1) == (entry[1], entry[3], int(entry[2])):
+            run = *run[:3], run[3] + 1
+            found[-1] = f"{run[0]}{run[2]}…{run[3]}{run[1]}"
             continue
-        run = (entry[1], int(entry[2]), int(entry[2])) if entry else None
+        run = (entry[1], entry[3], int(entry[2]), int(entry[2])) if entry else None
         found.append(word)
     return found
 

@@ -22,7 +22,7 @@ _UNSAID = frozenset(
 """Arguments that readers do not ask for; all others that are False or None go without saying."""
 _BARE = frozenset(("reduction", "mode", "approximate", "output_size", "normalized_shape", "size"))
 """Arguments whose values say what they are."""
-_COUNTED = {"num_heads": "heads", "num_layers": "layers"}
+_COUNTED = {"num_heads": "heads", "num_layers": "layers", "num_parameters": "slopes"}
 
 
 def layer_words(cls: str, made_with: str) -> str:

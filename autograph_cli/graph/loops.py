@@ -30,6 +30,10 @@ _PLACE = re.compile(r"(?<![^.\[])\d+(?![^.\]])", re.ASCII)
 """The place of a module in a list."""
 
 
+DILATED = re.compile(r" d\d+(×\d+)*(?=[ ,]|$)")
+"""How far apart a window takes its numbers, which may grow from turn to turn."""
+
+
 class Seat(Struct, frozen=True):
     """The place of a node in a loop, or in loops within each other, from the outermost one to the innermost."""
 
@@ -396,7 +400,7 @@ def _kind(graph: Graph, node: Node, tops: Sequence[str], told: Callable[[str], s
     type_ = _plain(node, 0) if node.outputs else None  # others, as the state of a layer, may be left out where unused
     top, module = "" if node.call is None else tops[node.call], told(node.module)
     path, colon, layer = node.op.partition(": ")
-    op = f"{told(path)}{colon}{layer}" if colon and node.module.endswith(path) else node.op
+    op = f"{told(path)}{colon}{DILATED.sub('', layer)}" if colon and node.module.endswith(path) else node.op
     op = CUT if is_cut(node) else _STARTED.get(op, op)
     return op or node.name, node.order, line, module, _state(graph, node), told(top), type_, parent
 

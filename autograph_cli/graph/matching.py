@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from autograph_cli.graph.alignment import align
-from autograph_cli.graph.matching_sides import Side, anchors, is_within, marks, nameless, only_users, taken
+from autograph_cli.graph.matching_sides import Side, anchors, homes, is_within, marks, nameless, only_users, taken
 from autograph_cli.graph.records import Graph, Node
 from autograph_cli.graph.renumbered import knows_modules, renumbered
 
@@ -57,7 +57,11 @@ class _Matcher:
         for one, other in known:
             self.pair(one, other)
         self.marks = [{pair[side]: ("mark", position) for position, pair in enumerate(known)} for side in (0, 1)]
-        self.coarse = [[self.number(coarse(node)) for node in side.nodes] for side in self.sides]
+        self.homes = homes(old, new, before)
+        """For each named leaf the innermost module around it that both graphs have: it has no like in another."""
+        self.coarse = [
+            [self.number(self._coarse(at, node)) for node in side.nodes] for at, side in enumerate(self.sides)
+        ]
         self.labels = [[self._labels(at, what) for at in (0, 1)] for what in (fine, lambda node: ())]
         for at in (0, 1):
             leaves = self._leaves(at)
@@ -65,6 +69,9 @@ class _Matcher:
                 both = zip(labels[at], leaves, strict=True)
                 labels[at] = [self.number(("of", *pair)) if pair[1] else pair[0] for pair in both]
         self.nameless = [nameless(side).keys() for side in self.sides]
+
+    def _coarse(self, at: int, node: Node) -> Hashable:
+        return coarse(node), self.homes[at].get(node.id, "")
 
     def _leaves(self, at: int) -> list[tuple[int, ...]]:
         """For each operation, the marks of the leaves among its arguments, also of those seen through a `t`: they tell
@@ -87,7 +94,7 @@ class _Matcher:
             self.number(
                 (
                     "label",
-                    known[node.id] if node.id in known else coarse(node),
+                    known[node.id] if node.id in known else self._coarse(at, node),
                     layers(node.module) if layers and node.module else "",
                     what(node),
                 )

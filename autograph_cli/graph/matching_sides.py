@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 
 from autograph_cli.graph.records import Graph, Node
 
@@ -124,3 +124,24 @@ def _named(graph: Graph, before: Callable[[str], str]) -> dict[str, int | None]:
                 if not node.is_operation or "." in name:
                     found[name] = node.id if name not in found else None
     return found
+
+
+def homes(old: Graph, new: Graph, before: Callable[[str], str]) -> tuple[dict[int, str], dict[int, str]]:
+    """For each leaf of a dotted name in either graph, the innermost module around it that both have tensors in."""
+    named = [
+        {node.id: name(node.outputs[0].names[0]) for node in graph if node.kind == "leaf" and node.outputs[0].names}
+        for graph, name in ((old, str), (new, before))
+    ]
+    around = [{path for name in its.values() for path in _modules(name)} for its in named]
+    both = around[0] & around[1]
+    one, other = [
+        {at: next(filter(both.__contains__, _modules(name)), "") for at, name in its.items()} for its in named
+    ]
+    return one, other
+
+
+def _modules(name: str) -> Iterator[str]:
+    """The path of the module of a tensor, and those of the modules around it, the innermost first."""
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name

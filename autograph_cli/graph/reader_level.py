@@ -10,11 +10,18 @@ from msgspec.structs import replace
 
 from autograph_cli.graph.closing import Merging, measured_together
 from autograph_cli.graph.layers import layer_words
-from autograph_cli.graph.records import Edge, Graph, Measured, Node, Values
+from autograph_cli.graph.records import Edge, Graph, Measured, Node, Saved, Values
 from autograph_cli.graph.views import as_input, data_edges, is_change, is_cut, take, users_of, walk, written_base
 
 USER, ATEN = LEVELS = ("user", "aten")
 """As the script was written, or each operation that ran."""
+CALLED = frozenset(
+    (
+        *("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "chunk", "contiguous"),
+        *("flatten", "unflatten", "ravel", "reshape"),
+    )
+)
+"""Functions that run a single operation of another name."""
 Key = tuple[str, int]
 _RESHAPES = frozenset(
     (
@@ -192,6 +199,14 @@ class _Grouping:
 
 
 class _Merged(Merging[Key]):
+    def _open(self, node: Node) -> Node:
+        """An operation alone, by the words of the function of another name that ran it, if one did."""
+        node = super()._open(node)
+        words = "" if node.written is None or node.order or is_cut(node) else node.written[1]
+        if words.partition(" ")[0] not in CALLED:
+            return node
+        return replace(node, op=words, saved=_tensors([node]), constants=(), written=None)
+
     def _used(self) -> dict[Key, list[Edge]]:
         """The outputs of each key; the calls of a layer have the same ones, first those that all made."""
         used = super()._used()
@@ -221,7 +236,7 @@ class _Merged(Merging[Key]):
             kind="operation" if tracked else "untracked",
             name=", ".join(dict.fromkeys(names)),
             op=self._words(key, node, operations),
-            saved=tuple([saved for member in members for saved in member.saved if saved.type is not None]),
+            saved=_tensors(members),
             constants=(),
             written=None,
             cut=self._cut(members, node),
@@ -265,6 +280,10 @@ class _Merged(Merging[Key]):
             wrong=next((one.wrong for one in each if one.wrong), ""),
             nonfinite=tuple(sorted({number for one in each for number in one.nonfinite})),
         )
+
+
+def _tensors(nodes: Iterable[Node]) -> tuple[Saved, ...]:
+    return tuple([saved for node in nodes for saved in node.saved if saved.type is not None])
 
 
 def _by_operation(members: Sequence[Node]) -> dict[tuple[str, int], int]:

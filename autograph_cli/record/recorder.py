@@ -294,9 +294,9 @@ class Recorder:
         if not step.running and (self._may_be_kept() or self.watch is not None):
             spaces = [names.variables_of(frame) for frame in reversed(script_frames())]
             step.variables = names.scan(log, spaces, None if self._keeps else self._settled)
-            again = call.kind == "grad" and step.derived[0] is None and any(entry.create_graph for entry in step.passes)
+            again = step.derived[0] is None and any(entry.create_graph for entry in step.passes)
             if not call.create_graph and (again or not call.keeps_graph):
-                self._derive(call.roots, again=call.kind == "grad", whole=call.keeps_graph)
+                self._derive(call.roots, call.kind, whole=call.keeps_graph)
             if not call.keeps_graph:
                 if call.create_graph:
                     step.derived = None, ""
@@ -328,7 +328,7 @@ class Recorder:
                 self.watch.ends(entry, call.found, self.total)
             self._close(entry)
 
-    def _derive(self, roots: Sequence[Any], *, again: bool, whole: bool = False) -> None:
+    def _derive(self, roots: Sequence[Any], call: str, *, whole: bool = False) -> None:
         """Have at hand the derivative graph of the step that the call of these roots is going to end, and leave out of
         it, unless it is wanted `whole`, what belongs to no turn of a loop."""
         step = self.log.step
@@ -336,7 +336,7 @@ class Recorder:
         if kind is not None and not whole:
             self._trim(step, roots, kind)
         chosen = kind is None or self.selection.names(self.total) or not self._each
-        step.derived = self.derivations.of_call(roots, again=again, chosen=chosen)
+        step.derived = self.derivations.of_call(roots, call, chosen=chosen)
 
     def _stepping(self) -> None:
         """An optimizer is about to take a step; the passes that it takes it for may have kept their graphs."""
@@ -350,7 +350,7 @@ class Recorder:
         if step.running:
             return
         if roots and not any(entry.create_graph for entry in step.passes):
-            self._derive(roots, again=step.passes[-1].call == "grad")
+            self._derive(roots, step.passes[-1].call)
         look(log, step)
         if self.watch is not None:
             self.watch.begins()

@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from autograph_cli import torch
 from autograph_cli.export import ExportError
+from autograph_cli.export.compared_scenes import laid_out
 from autograph_cli.export.comparison import both_scenes, render_diff, side_by_side
-from autograph_cli.graph import Trace, diff
+from autograph_cli.graph import Graph, Trace, diff
 from tests.graph.nets import inserted, net
+from tests.record.recording import record
+
+LOOKS = {"added", "removed", "changed"}
 
 
 def styles(svg: bytes) -> Counter[str]:
@@ -87,3 +94,62 @@ def test_a_change_shows_on_either_side_what_it_was_there() -> None:
         ["cosh"],
     ]
     assert not any(arrow.dashed for scene in (old, new) for arrow in scene.arrows)
+
+
+class Block(torch.nn.Module):
+    def __init__(self, act: Callable[..., torch.Tensor], *, after: bool, norm: bool, cut: bool, bias: bool) -> None:
+        super().__init__()
+        self.a, self.b, self.n = torch.nn.Linear(4, 8), torch.nn.Linear(8, 4, bias=bias), torch.nn.LayerNorm(4)
+        self.bn = torch.nn.BatchNorm1d(8) if norm else None
+        self.act, self.after, self.cut = act, after, cut
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = self.a(x if self.after else self.n(x))
+        h = self.b(self.act(h if self.bn is None else self.bn(h)))
+        y = (x.detach() if self.cut else x) + h
+        made: torch.Tensor = self.n(y) if self.after else y
+        return made
+
+
+def model(blocks: int = 2, act: str = "relu", at: int = 1, **told: bool) -> Graph:
+    def script() -> dict[str, torch.Tensor | torch.nn.Module]:
+        usual = {"after": False, "norm": False, "cut": False, "bias": True}
+        made = [Block(getattr(torch, act), **{**usual, **(told if each == at else {})}) for each in range(blocks)]
+        net, x = torch.nn.Sequential(*made), torch.ones(3, 4)
+        loss = net(x).sum()
+        loss.backward()
+        return {"net": net, "loss": loss}
+
+    return record(script).steps[-1].graph
+
+
+@pytest.mark.parametrize(
+    ("told", "before", "after"),
+    [
+        ({"act": "tanh"}, {"relu": "changed"}, {"tanh": "changed"}),
+        ({"bias": False}, {"b: Linear 8→4": "changed"}, {"b: Linear 8→4, no bias": "changed"}),
+        ({"norm": True}, {}, {"bn: BatchNorm1d 8": "added"}),
+        ({"after": True}, {"n: LayerNorm 4": "removed"}, {"n: LayerNorm 4": "added"}),
+        ({"cut": True}, {"add": "changed"}, {"add": "changed"}),
+        ({"blocks": 3, "at": 9}, {}, {"n: LayerNorm 4": "added", "add": "added", "relu": "added"}),
+    ],
+    ids=["function", "bias", "norm", "moved", "cut", "block"],
+)
+def test_both_sides_are_as_written_in_one_layout(
+    told: dict[str, Any], before: dict[str, str], after: dict[str, str]
+) -> None:
+    found = diff(model(), model(**told))
+    sides = laid_out(*both_scenes(found))
+    looks = [{box.title: box.style for box in side.scene.boxes if box.style in LOOKS} for side in sides]
+    assert looks[0] == before and after.items() <= looks[1].items()
+    assert not {"t", "addmm", "zero_"} & {box.title for side in sides for box in side.scene.boxes}
+    spots = [{box.id: spot for box, spot in zip(side.scene.boxes, side.positions, strict=True)} for side in sides]
+    shared = spots[0].keys() & spots[1].keys()
+    assert all(spots[0][key] == spots[1][key] for key in shared)
+    assert len(shared) == len(spots[0]) - sum(style == "removed" for style in before.values())
+
+
+def test_what_another_module_has_is_no_like_of_a_parameter_that_went() -> None:
+    found = diff(model(), model(norm=True, bias=False))
+    gone = {name for number in found.removed for output in found.old[number].outputs for name in output.names}
+    assert "net.1.b.bias" in gone and not found.renamed

@@ -351,6 +351,30 @@ SCRIPTS = {
         d = d / 2
         loss = net(encode(d[:, None].expand(6, 5, 3))).square().mean()
     """,
+    "called": """
+        net, slope = nn.Conv2d(1, 4, 3), nn.PReLU()
+        x = slope(net(torch.randn(2, 1, 6, 6)))
+        a, b = x.chunk(2, dim=1)
+        q, k = (part.reshape(2, 2, 16) for part in (a, b))
+        pooled = F.adaptive_avg_pool2d(x, 1).flatten(1)
+        loss = (q.flip(1) * k.permute(0, 2, 1).contiguous().view(2, 2, 16)).sum() + pooled.repeat(2, 1).sum()
+    """,
+    "parts": """
+        net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+        x = torch.rand(6, 2, requires_grad=True)
+        (grad,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+        parts = [torch.autograd.grad(grad[:, i], x, torch.ones(6), create_graph=True)[0][:, i] for i in (0, 1)]
+        loss = ((parts[0] + parts[1]) ** 2).mean()
+    """,
+    "dilated": """
+        dil = nn.ModuleList([nn.Conv1d(4, 8, 2, dilation=2**i) for i in range(4)])
+        res = nn.ModuleList([nn.Conv1d(4, 4, 1) for _ in range(4)])
+        x = torch.randn(2, 4, 16)
+        for i in range(4):
+            a, b = dil[i](F.pad(x, (2**i, 0))).chunk(2, dim=1)
+            x = x + res[i](torch.tanh(a) * torch.sigmoid(b))
+        loss = x.square().mean()
+    """,
     "routing": """
         def squash(s):
             n2 = (s**2).sum(-1, keepdim=True)
@@ -392,6 +416,13 @@ SEEN = {
         ["• weight [8, 4] • bias [8]", "◦ running_mean [8]"],
         ["zero_", "bernoulli", "addmm", "nll_loss"],
     ),
+    "called": (
+        ["chunk 2, dim 1", "reshape 2, 2, 16", "adaptive_avg_pool2d 1", "flatten 1", "contiguous", "slope: PReLU"],
+        [],
+        ["split dim 1", "reshape_alias stride 64, 16, 1", "mean dim -1, -2, keepdim", "clone", "permute dims 0, 2, 1"],
+    ),
+    "parts": (["… dgrad[:, 0]/dx", "… dgrad[:, 1]/dx"], [], ["… d(select)/dx"]),
+    "dilated": (["dil.0…3: Conv1d 2 d1…8, 4→8", "pad 1…8, 0"], ["× 4", "• 4 × weight [8, 4, 2]"], ["A"]),
     "functions": (["linear", "[:, 0, None]"], [], ["t", "mm", "_unsafe_view"]),
     "attention": ([], ["TransformerEncoderLayer × 6"], ["bmm"]),
     "tied": (

@@ -335,6 +335,34 @@ def test_the_order_above_is_made_where_a_derivative_is_differentiated_and_no_gra
     assert (own.double, own.derived) == (None, "")
 
 
+@pytest.mark.parametrize(
+    ("root", "orders"),
+    [
+        (lambda x, y, g: g[0], {0, 1, 2}),
+        (lambda x, y, g: g.sum(), {0, 1, 2}),
+        (lambda x, y, g: torch.dot(g.clone(), torch.tensor([1.0, 2.0])), {0, 1, 2}),
+        (lambda x, y, g: torch.stack([2 * g[0], -g[1]]).mean(), {0, 1, 2}),
+        (lambda x, y, g: (g * g).sum(), {0, 1}),
+        (lambda x, y, g: y + g.sum(), {0, 1}),
+        (lambda x, y, g: (g * x).sum(), {0, 1}),
+    ],
+    ids=["part", "sum", "product", "several", "penalty", "loss", "times a leaf"],
+)
+def test_the_order_above_is_made_where_a_derivative_alone_is_sent_backward(
+    root: Callable[..., torch.Tensor], orders: set[int]
+) -> None:
+    def script() -> dict[str, Any]:
+        x = torch.tensor([2.0, 1.0], requires_grad=True)
+        y = (x**4).sum()
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
+        root(x, y, g).backward()
+        return {"x": x, "y": y, "g": g}
+
+    step = record(script).steps[-1]
+    assert {node.order for node in step.double or step.graph} == orders
+    assert step.derived.endswith("the script itself kept no graph of order 2") == (2 in orders)
+
+
 def test_it_is_not_made_of_gradients_without_a_graph() -> None:
     def script() -> dict[str, Any]:
         x = torch.ones(3, requires_grad=True)

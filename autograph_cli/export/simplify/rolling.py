@@ -14,13 +14,15 @@ from autograph_cli.export.scene.records import Arrow, Box, Scene, edges_of, stan
 from autograph_cli.export.simplify.saved_boxes import gathered
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
-from autograph_cli.graph.loops import ALONE, Seat, find_turns
+from autograph_cli.graph.loops import ALONE, DILATED, Seat, find_turns
 from autograph_cli.graph.names import shown_name
 
 SMALLER, FEWER = 0.75, 8
 """A picture is rolled unasked if no more than this part of its boxes is left, and at least so many are not."""
 _Key = tuple[str, str, bool, int]
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.])|\d+", re.ASCII)
+_WINDOW = re.compile(r"(?= g\d|, |$)")
+"""The end of a window in the words of a layer, where its dilation stands."""
 _RUN = re.compile(r"(\d+)…(\d+)", re.ASCII)
 _TURNS = re.compile(r"(?:↻ )?(× [\d,…]+(?: × [\d,…]+)*)")
 LISTED = 3
@@ -289,6 +291,8 @@ def span(labels: Collection[str]) -> str:
     >>> span(["[2, 4]", "[3, 4]", "[9, 4]"]), span(["× 0.5", "× 0.05"])
     ('[2…9, 4]', '× 0.05…0.5')
     """
+    if any(map(DILATED.search, labels)):
+        labels = [label if DILATED.search(label) else _WINDOW.sub(" d1", label, 1) for label in labels]
     rows = [_NUMBER.findall(label) for label in labels]
     patterns = {_NUMBER.sub("0", label) for label in labels}
     if len(patterns) > 1:

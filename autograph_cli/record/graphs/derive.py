@@ -12,10 +12,10 @@ from autograph_cli.engines.protocol import CannotDerive, Output, key_of, number_
 from autograph_cli.graph import Graph
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.errors import message
-from autograph_cli.record.graphs.build import Span, build, types_of
+from autograph_cli.record.graphs.build import Span, build, describe, types_of
 from autograph_cli.record.graphs.roots import is_operation, made_in, name_of
 from autograph_cli.record.log.event_log import EventLog
-from autograph_cli.record.log.events import COMPUTED, StepLog
+from autograph_cli.record.log.events import COMPUTED, Event, StepLog
 from autograph_cli.record.log.saved_tensors import look
 from autograph_cli.record.log.signals import held, of_the_script
 from autograph_cli.record.measure.measures import Measures
@@ -28,6 +28,12 @@ MOST_DERIVED = 4
 """The most derivative graphs that are kept for later steps that are equal to theirs."""
 FEW = 16
 """The number of differing steps for which a derivative graph is made."""
+_SUMS = frozenset("add add_ sub sub_ cat stack".split())
+_LINEAR = frozenset(
+    "sum mean mul mul_ div div_ neg dot vdot inner mv mm bmm matmul trace select slice index view _unsafe_view reshape "
+    "flatten t transpose permute squeeze unsqueeze expand clone alias unbind split".split()
+)
+"""Operations of which the result is linear in each of their tensors."""
 Made = tuple[Callable[[], Graph | None] | None, str | None]
 """A function that makes a derivative graph, if there is one, and how it came about or why there is none."""
 
@@ -70,12 +76,12 @@ class Derivations:
         self.others: set[threading.Thread] = set()
         """The threads that are not the script's."""
 
-    def of_call(self, roots: Sequence[Any], *, again: bool, chosen: bool) -> Made:
-        """Return what makes that of the step whose last backward call is of these roots: one for all that are equal,
+    def of_call(self, roots: Sequence[Any], call: str, *, chosen: bool) -> Made:
+        """Return what makes that of the step whose last backward `call` is of these roots: one for all that are equal,
         unless something is measured; of more than a few that differ, only of those that are `chosen`."""
         log, tensor = self._log, self._log.engine.tensor
         outputs = [output for output in map(log.engine.root, roots) if output is not None]
-        key = None if self._measures is not None else (signature(log, log.step, outputs), again)
+        key = None if self._measures is not None else (signature(log, log.step, outputs), call)
         found = None if key is None else self._known.get(key)
         if found is None:
             if not chosen and self.count >= FEW:
@@ -83,7 +89,7 @@ class Derivations:
             self.count += 1
             self._look_back()
             named = [(self._name(root), root) for root in roots if isinstance(root, tensor)]
-            found = Derivation(*self.of_roots(named, again=again))
+            found = Derivation(*self.of_roots(named, call))
             if key is not None:
                 while len(self._known) >= MOST_DERIVED:
                     del self._known[next(iter(self._known))]
@@ -94,12 +100,13 @@ class Derivations:
         output = self._log.engine.output(root)
         return "" if output is None else name_of(self._log, output)
 
-    def of_roots(self, roots: Sequence[tuple[str, Any]], *, again: bool = False) -> Made:
+    def of_roots(self, roots: Sequence[tuple[str, Any]], call: str = "") -> Made:
         """Return what makes that of the step that is going on, if its own script made none; of these roots all the same
-        where they hang on derivatives and are to be differentiated `again`."""
+        where `call` differentiates derivatives: `grad` what hangs on any, `backward`, which trains on losses with
+        derivatives in them, a derivative itself, or what is linear in it."""
         log, step = self._log, self._log.step
         highest = max((event.order for event in step.events if event.is_operation), default=0)
-        if highest and not (again and _hang_on_derivatives(log, [root for _, root in roots])):
+        if highest and not (call and _hang_on_derivatives(log, [root for _, root in roots], alone=call != "grad")):
             return None, ""
         used = {key_of(output) for event in step.events for output in event.next if output is not None}
         chosen: dict[Output, tuple[str, Any]] = {}
@@ -131,20 +138,31 @@ class Derivations:
         return ""
 
 
-def _hang_on_derivatives(log: EventLog, roots: Iterable[Any]) -> bool:
-    """Return whether one of these was made from what a backward pass recorded."""
-    known, waiting = log.known, list(map(log.engine.output, roots))
+def _hang_on_derivatives(log: EventLog, roots: Iterable[Any], *, alone: bool) -> bool:
+    """Return whether one of these was made from what a backward pass recorded; `alone`: linear in it, and made from
+    nothing else."""
+    known, waiting = log.known, list(map(log.engine.root, roots))
     met: set[int] = set()
+    found = False
     while waiting:
         output = waiting.pop()
         key = -1 if output is None else key_of(output)
         if output is None or key in met or key not in known:
             continue
         met.add(key)
-        if known[key].order:
-            return True
-        waiting += known[key].next
-    return False
+        event = known[key]
+        if event.order:
+            found = True
+            continue
+        if alone and not _is_linear(event, describe(event, log.engine)[2]):
+            return False
+        waiting += event.next
+    return found
+
+
+def _is_linear(event: Event, op: str) -> bool:
+    """Return whether what an operation made is linear in what it differentiates."""
+    return op in _SUMS or (op in _LINEAR and sum(output is not None for output in event.next) == 1)
 
 
 class _Hash:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import CodeType
 
 from autograph_cli.engines.protocol import key_of
+from autograph_cli.graph.reader_level import CALLED
 from autograph_cli.record.log.events import INPUT, OPERATION, UNTRACKED, Event
 from autograph_cli.record.names.source_locations import Site
 
@@ -20,24 +21,21 @@ _SIGNS: dict[type[ast.operator], str] = {ast.MatMult: "matmul", ast.Pow: "pow", 
 
 
 def written_together(events: Iterable[Event]) -> dict[int, Written]:
-    """Return the number of the expression and its words for each event of one that ran several, or of an index with
-    tensors in it."""
+    """Return the number of the expression and its words for each event of one that ran several, of an index with
+    tensors in it, or of a function that an operation of another name stands for."""
     found: dict[int, Written] = {}
     for run in _runs(events):
-        words = ""
-        if len(run) == 1 and len(run[0].args) > 1 and (words := words_of(run[0].site)).startswith("["):
-            found[run[0].number] = run[0].number, words
-            continue
-        for part in _connected(run):
-            for turn in _turns(part):
-                if len(turn) > 1:
-                    words = words or words_of(run[-1].site)
-                    if not words:
-                        break
-                    found |= dict.fromkeys([event.number for event in turn], (turn[0].number, words))
+        words = words_of(run[-1].site)
+        for turn in (turn for part in _connected(run) for turn in _turns(part)) if words else ():
+            if len(turn) > 1 or _is_told(turn[0], words):
+                found |= dict.fromkeys([event.number for event in turn], (turn[0].number, words))
     # Numbers that count from 0 are the same in every run.
     order = {number: position for position, number in enumerate(dict.fromkeys(number for number, _ in found.values()))}
     return {event: (order[number], words) for event, (number, words) in found.items()}
+
+
+def _is_told(event: Event, words: str) -> bool:
+    return (len(event.args) > 1 and words.startswith("[")) or words.partition(" ")[0] in CALLED
 
 
 def _runs(events: Iterable[Event]) -> Iterator[list[Event]]:
