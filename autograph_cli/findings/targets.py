@@ -305,7 +305,9 @@ def _thrown_away(seen: Seen) -> Iterator[Found]:
             made.setdefault((node.source.file, node.source.line), []).append(node)
     for line, part in script_parts(seen, ast.Expr) if made else ():
         nodes = made.get((line.file, line.line))
-        if nodes and isinstance(part.value, ast.Call):
+        if nodes and isinstance(part.value, ast.BinOp) and _SIGNS.get(type(part.value.op)) == nodes[-1].op:
+            yield from _of_statement(seen, nodes[-1].op, ast.unparse(part.value.left), nodes)
+        elif nodes and isinstance(part.value, ast.Call):
             owner, _, name = ast.unparse(part.value.func).rpartition(".")
             if owner.rpartition(".")[2] in _LIBRARY and part.value.args:
                 yield from _of_statement(seen, name, ast.unparse(part.value.args[0]), nodes)
@@ -314,6 +316,7 @@ def _thrown_away(seen: Seen) -> Iterator[Found]:
 
 
 _LIBRARY = ("torch", "F", "functional")
+_SIGNS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 
 
 def _of_statement(seen: Seen, name: str, shown: str, nodes: list[Node]) -> Iterator[Found]:
@@ -326,7 +329,8 @@ def _of_statement(seen: Seen, name: str, shown: str, nodes: list[Node]) -> Itera
     if later and same and not name.endswith("_") and not seen.users.get(Edge(last.id)):
         said = f"the result of {name} at {line_of(last.source)} is thrown away: {shown} stays as it was"
         fact = f"{where(later[0])} takes {shown} as it was before"
-        yield Found(said, last.source, (fact,), (last.id, later[0].id))
+        lost = [seen.name(Edge(n)) for n in seen.behind([Edge(last.id)]) - seen.reached if seen.graph[n].kind == "leaf"]
+        yield Found(said, last.source, (fact,), (last.id, later[0].id), covers=tuple(lost))
 
 
 _WEIGHED = "What weighs is to be a number: else the weighed term pushes it to where that term is smallest."

@@ -9,36 +9,52 @@ from collections.abc import Iterator
 from itertools import pairwise, takewhile
 
 from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of, lines_that, not_called
+from autograph_cli.findings.calls import around, called, parts_of
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.graph import Source
 from autograph_cli.graph.ledger import SAMPLE, Happening
+from autograph_cli.record.names.bindings import Script
 
 _CLEARS = re.compile(r"\.grad\s*=\s*None|\.grad(\.data)?\.(zero_|fill_)\(|\.grad\s*\*=\s*0")
 
 
 def _rebound(seen: Seen) -> Iterator[Found]:
-    """A loop over parameters that gives its variable another tensor, `p = p - lr * p.grad`, and changes none."""
+    """A loop over parameters that gives its variable another tensor, `p = p - lr * p.grad`, and changes none; or over
+    those of two models, of which one is to follow the other."""
     book = book_of(seen)
     if not seen.is_last or seen.trace.failure or not seen.graph.passes:
         return
-    if book is not None and any(book.ledger.parameters[number].written for number in book.reached):
-        return  # something does change them
+    stepped = book is not None and any(book.ledger.parameters[number].written for number in book.reached)
     for file, script in seen.scripts.items():
-        for loop in (part for part in ast.walk(script.tree) if isinstance(part, ast.For)):
-            names = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
-            inside = [part for each in loop.body for part in ast.walk(each)]
-            for part in (part for part in inside if isinstance(part, ast.Assign)):
-                name = ast.unparse(part.targets[0])
-                if name not in names or f"{name}.grad" not in ast.unparse(part.value):
-                    continue
-                end = part.end_lineno or 0, part.end_col_offset or 0
-                later = (x for x in inside if isinstance(x, ast.Name) and (x.lineno, x.col_offset) > end)
-                if all(x.id != name for x in later):
+        for loop in parts_of(script.tree, ast.For):
+            names = {part.id for part in parts_of(loop.target, ast.Name)}
+            models = [call for call in parts_of(loop.iter, ast.Call) if called(call) in ("parameters", "buffers")]
+            for part in (part for each in loop.body for part in parts_of(each, ast.Assign)):
+                name, read = ast.unparse(part.targets[0]), {x.id for x in parts_of(part.value, ast.Name)}
+                follows = len(models) > 1 and bool(read & names - {name})
+                by_gradient = f"{name}.grad" in ast.unparse(part.value) and not stepped
+                if name in names and (follows or by_gradient) and _is_for_nothing(script, loop, part, name):
                     said = f"{name} = ... gives the name {name} another tensor, and changes no parameter"
-                    yield Found(said, Source(file, part.lineno, script.line(part.lineno)), (), (), _IN_PLACE, _NAMES)
+                    remedy = _IN_PLACE if by_gradient else _COPY
+                    yield Found(said, Source(file, part.lineno, script.line(part.lineno)), (), (), remedy, _NAMES)
+
+
+def _is_for_nothing(script: Script, loop: ast.For, part: ast.Assign, name: str) -> bool:
+    """Return whether nothing reads what the variable of a loop is given there, and nothing is changed in place."""
+    end = part.end_lineno or 0, part.end_col_offset or 0
+    within = around(script.tree, part.lineno, ast.For, ast.While)
+    later = [x for x in parts_of(script.tree, ast.Name) if x.id == name and (x.lineno, x.col_offset) > end]
+    read = [
+        x
+        for x in later
+        if isinstance(x.ctx, ast.Load) and any(one.line == part.lineno for one in script.before(name, x.lineno))
+    ]
+    in_place = any(called(call).endswith("_") for call in parts_of(part.value, ast.Call))
+    return not read and not in_place and all(each.lineno <= loop.lineno for each in within)
 
 
 _IN_PLACE = "Change it in place, within torch.no_grad(): p -= lr * p.grad."
+_COPY = "Change it in place, within torch.no_grad(): p.copy_(...), or p.mul_(decay).add_(other, alpha=1 - decay)."
 _NAMES = "The variable of a loop is a name: the tensor that it stood for stays as it was."
 
 
