@@ -9,7 +9,7 @@ from math import prod
 from autograph_cli.findings.book import at
 from autograph_cli.findings.numbers import gradient_of, value_of, zeros_in
 from autograph_cli.findings.records import Found, Rule, Seen
-from autograph_cli.findings.ways import PRODUCTS, is_given, memory, moves, saved_value, shape_of
+from autograph_cli.findings.ways import PRODUCTS, behind_moves, is_given, memory, moves, plain_op, saved_value, shape_of
 from autograph_cli.graph import Edge, Node
 from autograph_cli.graph.cuts import where
 from autograph_cli.record.graphs.causes import first_binding
@@ -71,6 +71,31 @@ def _added(seen: Seen, node: Node) -> Iterator[Edge]:
 
 
 def _padding(seen: Seen) -> Iterator[Found]:
+    yield from _last_of_padded(seen)
+    yield from _seen_by_attention(seen)
+
+
+def _seen_by_attention(seen: Seen) -> Iterator[Found]:
+    """A mask of attention that hides all tokens but the padding of an embedding."""
+    pads = {(node.args[1], saved_value(node, "padding_idx")) for node in seen.graph if node.op == "embedding"}
+    for node in seen.graph if seen.is_last_of_kind else ():
+        hides = plain_op(node) == "masked_fill" and float(saved_value(node, "value") or 0) < _HIDDEN
+        mask = behind_moves(seen, node.args[1]) if hides else Edge(node.id)
+        made = seen.graph[mask.node]
+        if hides and made.op == "ne" and (made.args[0], saved_value(made, "other")) in pads:
+            said = f"the mask that {where(made)} makes hides what is no padding, {where(node)}, and shows padding alone"
+            fact = (
+                f"{seen.shown(made.args[0])} goes into an embedding whose padding_idx is {saved_value(made, 'other')}"
+            )
+            yield Found(said, made.source, (fact,), (made.id, node.id), _TURN, _HIDES)
+
+
+_HIDDEN = -1e3
+_TURN = "Turn it round, ids == padding: True hides in key_padding_mask and masked_fill."
+_HIDES = "Where the mask is True the scores become -inf, and nothing is taken in from there."
+
+
+def _last_of_padded(seen: Seen) -> Iterator[Found]:
     """The last time of sequences that were filled up with zeros, which some of them do not have."""
     for node in seen.graph if seen.is_last_of_kind else ():
         if node.op != "select" or node.id not in seen.reached or node.order:

@@ -57,7 +57,11 @@ def _teaches_in_training(seen: Seen) -> Iterator[Found]:
         return
     classes = {call.path: call.cls for call in seen.graph.calls}
     trained = [node for node in seen.graph if node.kind == "leaf" and node.id in seen.reached]
+    # What was trained before, and is no more, is a teacher now.
+    begun = [each.at for each in book.backward if seen.graph.passes and each.source == seen.graph.passes[-1].source]
+    still = [each for each in book.of("backward", "step") if each.at >= min(begun, default=0)]
     shapes, held = {node.outputs[0].type.shape for node in trained}, set(book.ledger.names(book.reached | book.in_some))
+    held &= set(book.ledger.names(frozenset().union(*map(book.given, still)))) if begun else held
     outer = {call.path: call.turns for call in seen.graph.calls if call.parent is None}
     for path in [path for path in outer if outer[path] == 1 and path not in _judged(seen, set(outer))]:
         own = [node for node in seen.graph if _outermost(node, {path}) and not node.order]

@@ -159,7 +159,25 @@ def _nothing(seen: Seen, book: Book, number: int, turns: list[Turn]) -> Found | 
         return Found(
             f"{name}.step(){at(step.source)} finds no gradients: backward is never called", step.source, (fact,)
         )
-    return None
+    told = {each.name for each in seen.trace.notices if each.kind != "unused"} & set(covers)
+    return None if told or strange or held & book.reached else _of_others(book, number, turns, fact)
+
+
+def _of_others(book: Book, number: int, turns: list[Turn], fact: str) -> Found | None:
+    """Each step follows a backward call that gives gradients to the parameters of others alone."""
+    before = [list(book.between(0, turn.step.at, ("backward", "step"))) for turn in turns]
+    last = [each[-1] for each in before if each and each[-1].kind == "backward"]
+    # Where copies are trained, AG801 tells of it.
+    copied = any(module.copied for n in book.reached if (module := book.module(n)))
+    if copied or len(last) < len(turns) or len({each.source for each in last}) > 1:
+        return None
+    name = book.optimizer(number)
+    return Found(
+        f"{name}.step() finds no gradients: the loss of backward{at(last[0].source)} does not hang on what it holds",
+        last[0].source, (fact, f"it gives gradients to {book.shown(book.given(last[0]))}, and to nothing of {name}"),
+        covers=tuple(book.ledger.names(book.held[number])),
+        remedy="Compute this loss by the network that it is to train.",
+    )  # fmt: skip
 
 
 def _through(op: str) -> tuple[str, str]:
@@ -201,23 +219,27 @@ def _taken_away(seen: Seen, book: Book, number: int) -> Found | None:
 
 
 def _thrown_away(seen: Seen, book: Book, number: int) -> Found | None:
-    """Each step uses the last of several backward calls of one line, as zero_grad throws away what the others gave."""
+    """Each step uses the last of several backward calls, as zero_grad throws away what the others gave: those of one
+    line, or of another one, where there is one optimizer and all that they gave is its own."""
     held = book.held[number]
     about = [each for each in book.of("backward", "zero_grad", "step") if book.given(each) & held]
-    counts, thrown, lines = list[int](), list[Happening](), set()
+    counts, thrown, lines, lost = list[int](), list[Happening](), set(), set()
     for before, each in pairwise(about):
         if each.kind == "step":
             counts.append(len(thrown) - sum(counts))
         elif each.kind == "zero_grad" and before.kind == "backward" and book.ready(each) >= held & book.given(before):
             thrown.append(each)
+            lost.add(before.source if book.given(before) <= held else None)
         lines |= {each.source} if each.kind == "backward" else set()
     taken = [each for each in (*book.of("step"), *book.ledger.later) if each.kind == "step"]
     steady = len(counts) >= OFTEN and len(set(counts)) == 1 and len(thrown) > OFTEN
     # Of long epochs the first alone is written down, or not all of that.
     steady = steady or (len(counts) < OFTEN and len(thrown) >= _STEADY and bool(taken))
-    if not steady or len(lines) != 1 or any(each.optimizer != number for each in taken):
+    apart = len(lost) == 1 and len(book.ledger.optimizers) == 1 and None not in lost and not book.ledger.hooks
+    if not steady or not (len(lines) == 1 or apart) or any(each.optimizer != number for each in taken):
         return None
     some = f"{counts[0]} of {counts[0] + 1} backward calls" if counts else f"{len(thrown)} backward calls or more"
+    some = some if len(lines) == 1 else f"backward{at(*lost)}"
     # Who reads or writes gradients has kept them elsewhere.
     if lines_that(seen, re.compile(r"\.grad\b").search):
         return None
@@ -225,8 +247,8 @@ def _thrown_away(seen: Seen, book: Book, number: int) -> Found | None:
         f"zero_grad{at(thrown[0].source)} throws away the gradients of {some} before each "
         f"{book.optimizer(number)}.step()",
         thrown[0].source,
-        (f"backward{at(about[-1].source if about[-1].kind == 'backward' else lines.pop())} gave them",),
-        remedy="To add up gradients of several batches, call zero_grad after step alone.",
+        () if len(lines) > 1 else (f"backward{at(lines.pop())} gave them",),
+        remedy="To add up gradients of several batches, or losses, call zero_grad after step alone.",
     )  # fmt: skip
 
 
