@@ -345,7 +345,9 @@ def _of_statement(seen: Seen, name: str, shown: str, nodes: list[Node]) -> Itera
     if later and same and not name.endswith("_") and not seen.users.get(Edge(last.id)):
         said = f"the result of {name} at {line_of(last.source)} is thrown away: {shown} stays as it was"
         fact = f"{where(later[0])} takes {shown} as it was before"
-        lost = [seen.name(Edge(n)) for n in seen.behind([Edge(last.id)]) - seen.reached if seen.graph[n].kind == "leaf"]
+        lost = [
+            seen.name(Edge(n)) for n in seen.behind(Edge(n) for n in own) - seen.reached if seen.graph[n].kind == "leaf"
+        ]
         yield Found(said, last.source, (fact,), (last.id, later[0].id), covers=tuple(lost))
 
 
