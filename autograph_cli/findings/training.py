@@ -176,7 +176,10 @@ def _freezes_no_name(seen: Seen) -> Iterator[Found]:
             root = models[0].removesuffix("named_parameters")
             names = [name.removeprefix(root) for name in every if name.startswith(root)]
             inside = [name for name in names if f".{word}" in name]
-            if frozen and isinstance(word, str) and inside and not any(name.startswith(word) for name in names):
+            wrapped = (
+                len({name.partition(".")[0] for name in names}) == 1
+            )  # else it may begin the name of what is unused
+            if frozen and isinstance(word, str) and wrapped and inside and not any(n.startswith(word) for n in names):
                 source = Source(line.file, choice.lineno, seen.scripts[line.file].line(choice.lineno))
                 yield Found(
                     f"no parameter of {root[:-1]} has a name that begins with {word!r}, so nothing is frozen here",
