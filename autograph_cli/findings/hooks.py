@@ -35,9 +35,9 @@ def _hooks(seen: Seen) -> Iterator[Found]:
 def _never_run(seen: Seen, book: Book | None) -> Iterator[Found]:
     """Hooks of modules that are not called, though operations take their parameters."""
     called = {call.path for step in seen.trace.steps for call in step.graph.calls}
-    used = {seen.name(edge).rpartition(".")[0]: users[0] for edge, users in seen.users.items()}
+    used = {seen.name(edge): users[0] for edge, users in seen.users.items()}
     for hook in book.ledger.hooks if book and seen.is_last else ():
-        user = used.get(hook.on)
+        user = next((each for name, each in used.items() if name.startswith(f"{hook.on}.")), None)
         if hook.kind in _OF_MODULES and not hook.calls and user is not None and hook.on not in called:
             yield Found(
                 f"the hook on {hook.on} never runs: {line_of(user.source)} uses its parameters, and does not call it",

@@ -172,6 +172,7 @@ def _reach(seen: Seen) -> Iterator[Found]:
 def _over_another(seen: Seen) -> Iterator[Found]:
     yield from _over_batch(seen)
     yield from _over_queries(seen)
+    yield from _norms_over_batch(seen)
 
 
 def _over_batch(seen: Seen) -> Iterator[Found]:
@@ -208,6 +209,39 @@ def _over_queries(seen: Seen) -> Iterator[Found]:
             said += f"{where(weighed)} adds up over the last: the weights of one query do not sum to 1"
             yield Found(said, node.source, (f"the scores are made by {where(scores)}",), (node.id, weighed.id),
                         "Take it over what is weighed: dim=-1.", _QUERIES)  # fmt: skip
+
+
+def _norms_over_batch(seen: Seen) -> Iterator[Found]:
+    """Yield products of examples with each other, scores of a softmax, where norms over the examples divide both."""
+    for node in _forward(seen):
+        both = [_over_examples(seen, edge, first) for edge, first in zip(node.args, (1, 0), strict=False)]
+        if node.op == "mm" and all(both) and _scores(seen, Edge(node.id)):
+            divided = next(filter(None, both))
+            said = f"{where(divided)} divides {seen.shown(divided.args[0])} by norms over dimension 0, that of the "
+            yield Found(
+                f"{said}examples, and {where(node)} takes the products over dimension 1",
+                divided.source, (), (divided.id, node.id), "Take the norm over the features: dim=1.", _NO_COSINE,
+            )  # fmt: skip
+
+
+def _over_examples(seen: Seen, edge: Edge, summed: int) -> Node | None:
+    """The division by norms over dimension 0 that made an operand of a product, which adds up over dimension 1."""
+    node = seen.graph[edge.node]
+    while node.op in ("t", "transpose"):
+        edge, summed = node.args[0], 1 - summed
+        node = seen.graph[edge.node]
+    by = node.args[1] if node.op == "div" and len(node.args) == 2 else edge
+    shape, sides = shape_of(seen, edge), shape_of(seen, behind_moves(seen, by))
+    while seen.graph[by.node].op in ("expand", "clamp_min", "add", "unsqueeze"):
+        by = seen.graph[by.node].args[0]
+    norm = "norm" in seen.graph[by.node].op
+    return node if norm and summed == 1 and len(shape) == 2 and sides[-2:] in ((1, shape[1]), shape[1:]) else None
+
+
+def _scores(seen: Seen, edge: Edge) -> bool:
+    """Return whether a softmax goes over a result, scaled or masked."""
+    users = [user for user in seen.users.get(edge, ()) if not user.order]
+    return any("softmax" in user.op or (user.op in _SCALED and _scores(seen, Edge(user.id))) for user in users)
 
 
 def _weighs(seen: Seen, edge: Edge, dim: int) -> Node | None:
@@ -345,6 +379,7 @@ _ZERO_TO_ONE = "Give probabilities, or 0 and 1: (target + 1) / 2 of -1 and 1; fo
 _SIGNS = "Make the targets 2 * target - 1, or use binary_cross_entropy_with_logits for 0 and 1."
 _NO_SIGN = "Where the target is 0 the loss is the same whatever is predicted: nothing is learned of these examples."
 _ENDLESS = "For such a target the loss has no lowest value: it falls for ever, and the scores grow without end."
+_NO_COSINE = "A cosine is of two examples, each divided by its own norm: here each feature is, by that of all examples."
 _KL_REASON = "kl_div takes the logarithms of what is predicted: of probabilities themselves it says nothing."
 _KL_REMEDY = "Give it log_softmax(scores, dim=-1), and the targets as probabilities."
 _VALUES = ("values",)
@@ -353,7 +388,7 @@ RULES = (
         "These targets cannot be reached, whatever is learned, and where the activation is flat nothing is learned.",
         "Take the activation off the last layer, or bring the targets to its range.",
         _reach, _VALUES),
-    Rule("AG506", "a softmax over the examples, or the queries",
+    Rule("AG506", "a softmax, or a norm, over the examples, or the queries",
         "The examples of a batch compete with each other, and the probabilities of an example do not sum to 1.",
         "Take it over the classes: dim=-1.",
         _over_another),

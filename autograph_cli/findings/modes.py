@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from autograph_cli.findings.book import at, book_of
 from autograph_cli.findings.calls import called, made_at, script_parts
+from autograph_cli.findings.linear import layer_of
 from autograph_cli.findings.numbers import value_of
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.ways import PRODUCTS, behind_moves, shape_of, takers
 from autograph_cli.graph import Edge, Graph, Node, Source
+from autograph_cli.graph.cuts import where
 from autograph_cli.record.names.bindings import Binding, Script
 
 _MODES = ("no_grad()", "inference_mode()")
@@ -57,7 +59,11 @@ def _teaches_in_training(seen: Seen) -> Iterator[Found]:
         return
     classes = {call.path: call.cls for call in seen.graph.calls}
     trained = [node for node in seen.graph if node.kind == "leaf" and node.id in seen.reached]
+    # What was trained before, and is no more, is a teacher now.
+    begun = [each.at for each in book.backward if seen.graph.passes and each.source == seen.graph.passes[-1].source]
+    still = [each for each in book.of("backward", "step") if each.at >= min(begun, default=0)]
     shapes, held = {node.outputs[0].type.shape for node in trained}, set(book.ledger.names(book.reached | book.in_some))
+    held &= set(book.ledger.names(frozenset().union(*map(book.given, still)))) if begun else held
     outer = {call.path: call.turns for call in seen.graph.calls if call.parent is None}
     for path in [path for path in outer if outer[path] == 1 and path not in _judged(seen, set(outer))]:
         own = [node for node in seen.graph if _outermost(node, {path}) and not node.order]
@@ -290,6 +296,27 @@ def itself(seen: Seen) -> Iterator[Found]:
                 return
 
 
+def _one_for_two(seen: Seen) -> Iterator[Found]:
+    """A layer that has two names and is given one tensor under both: what it makes is the same twice."""
+    given: dict[tuple[Edge, Edge], list[Node]] = {}
+    for layer in filter(None, (layer_of(seen, node) for node in seen.graph if seen.is_last)):
+        given.setdefault((layer.data, layer.leaf), []).append(layer.node)
+    twice = {leaf: nodes for (_, leaf), nodes in given.items() if len(nodes) > 1}
+    for line, part in script_parts(seen, ast.Assign) if twice else ():
+        own, other = _attribute(part.targets[0]), _attribute(part.value)
+        on_self = isinstance(part.targets[0], ast.Attribute) and isinstance(part.value, ast.Attribute) and own != other
+        for leaf, nodes in twice.items() if on_self else ():
+            if {own, other} & set(seen.name(leaf).split(".")[:-1]):
+                data = next(edge for edge, each in given if each == leaf)
+                facts = tuple(dict.fromkeys(f"{where(node)} computes with one weight" for node in nodes))
+                said = f"{own} is {other} itself, and both are given {seen.shown(data)}"
+                yield Found(said, line, facts, tuple(node.id for node in nodes), _COPY_OF_LAYER, _EQUAL)
+
+
+_COPY_OF_LAYER = "Make a layer for each."
+_EQUAL = "One layer makes the same of the same: the two results are equal, and are learned as one."
+
+
 def _updated(part: ast.AST) -> list[tuple[str, str]]:
     """The names of the models of `zip(a.parameters(), b.parameters())`, either of which may be updated, or of
     `a.load_state_dict(b.state_dict())`."""
@@ -354,6 +381,7 @@ def _tables(seen: Seen) -> dict[str, tuple[Edge, bool]]:
 def _one_for_several(seen: Seen) -> Iterator[Found]:
     yield from _listed_twice(seen)
     yield from itself(seen)
+    yield from _one_for_two(seen)
 
 
 RULES = (

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from autograph_cli.findings.book import book_of
-from autograph_cli.findings.calls import script_parts
+from autograph_cli.findings.calls import called, parts_of, script_parts
 from autograph_cli.findings.last_layer import DIFFERENCES
 from autograph_cli.findings.numbers import largest, value_of
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
@@ -303,9 +303,12 @@ def _thrown_away(seen: Seen) -> Iterator[Found]:
     for node in seen.graph if seen.is_last_of_kind else ():
         if node.source is not None and node.args and node.id not in seen.reached and not node.order:
             made.setdefault((node.source.file, node.source.line), []).append(node)
+    yield from _left_as_it_was(seen) if seen.is_last and seen.graph.passes else ()
     for line, part in script_parts(seen, ast.Expr) if made else ():
         nodes = made.get((line.file, line.line))
-        if nodes and isinstance(part.value, ast.Call):
+        if nodes and isinstance(part.value, ast.BinOp) and _SIGNS.get(type(part.value.op)) == nodes[-1].op:
+            yield from _of_statement(seen, nodes[-1].op, ast.unparse(part.value.left), nodes)
+        elif nodes and isinstance(part.value, ast.Call):
             owner, _, name = ast.unparse(part.value.func).rpartition(".")
             if owner.rpartition(".")[2] in _LIBRARY and part.value.args:
                 yield from _of_statement(seen, name, ast.unparse(part.value.args[0]), nodes)
@@ -313,7 +316,23 @@ def _thrown_away(seen: Seen) -> Iterator[Found]:
                 yield from _of_statement(seen, name, owner, nodes)
 
 
+def _left_as_it_was(seen: Seen) -> Iterator[Found]:
+    """Yield statements on each of a model's parameters that only compute what the same method with _ would make."""
+    for line, loop in script_parts(seen, ast.For):
+        if not any(called(call) == "parameters" for call in parts_of(loop.iter, ast.Call)):
+            continue
+        names = {part.id for part in parts_of(loop.target, ast.Name)}
+        for part in (part for each in loop.body for part in parts_of(each, ast.Expr)):
+            function = part.value.func if isinstance(part.value, ast.Call) else None
+            owner, _, method = ast.unparse(function).rpartition(".") if function else ("", "", "")
+            if method in _TWINS and owner.removesuffix(".data").removesuffix(".grad") in names:
+                said = f"the result of {method} at {line.file}:{part.lineno} is thrown away: {owner} stays as it was"
+                yield Found(said, Source(line.file, part.lineno, seen.scripts[line.file].line(part.lineno)))
+
+
+_TWINS = tuple("add sub mul div clamp clamp_min clamp_max clip lerp masked_fill addcmul addcdiv zero".split())
 _LIBRARY = ("torch", "F", "functional")
+_SIGNS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 
 
 def _of_statement(seen: Seen, name: str, shown: str, nodes: list[Node]) -> Iterator[Found]:
@@ -326,7 +345,10 @@ def _of_statement(seen: Seen, name: str, shown: str, nodes: list[Node]) -> Itera
     if later and same and not name.endswith("_") and not seen.users.get(Edge(last.id)):
         said = f"the result of {name} at {line_of(last.source)} is thrown away: {shown} stays as it was"
         fact = f"{where(later[0])} takes {shown} as it was before"
-        yield Found(said, last.source, (fact,), (last.id, later[0].id))
+        lost = [
+            seen.name(Edge(n)) for n in seen.behind(Edge(n) for n in own) - seen.reached if seen.graph[n].kind == "leaf"
+        ]
+        yield Found(said, last.source, (fact,), (last.id, later[0].id), covers=tuple(lost))
 
 
 _WEIGHED = "What weighs is to be a number: else the weighed term pushes it to where that term is smallest."

@@ -47,10 +47,11 @@ def _constant_term(seen: Seen) -> Iterator[Found]:
                 (node.id, alone.id),
             )  # fmt: skip
             continue
-        # An equation that a function and its derivative are to fulfil takes both.
+        # An equation that a function and its derivative are to fulfil takes both; one number times the other weighs.
         made = node.args[:-1]
         beside = next((user for user, _ in takers(seen, node) if made and made[0] in user.args), None)
-        if beside is not None and beside.id in seen.reached:
+        weighs = beside is not None and plain_op(beside) in _MULTIPLES and not shape_of(seen, Edge(beside.id))
+        if beside is not None and not weighs and beside.id in seen.reached:
             yield Found(
                 f"{said}{where(beside)}, which takes it beside {seen.name(node.args[0])}, sends it no gradient",
                 node.source, (f"it is differentiated for the value of {seen.name(node.args[0])} alone",),

@@ -145,6 +145,7 @@ def _freezes_nothing(seen: Seen) -> Iterator[Found]:
             yield Found(
                 f"{match[1] if match else module.cls}.requires_grad = False freezes nothing: it is a module", source
             )
+    yield from _freezes_no_name(seen) if book and book.reached else ()
     for file, script in seen.scripts.items() if book and book.reached else ():
         every = parts_of(script.tree, ast.Attribute)
         read = {part.attr for part in every if isinstance(part.ctx, ast.Load)}
@@ -158,6 +159,36 @@ def _freezes_nothing(seen: Seen) -> Iterator[Found]:
                 )  # fmt: skip
 
 
+def _freezes_no_name(seen: Seen) -> Iterator[Found]:
+    """A loop over named parameters that freezes those whose names begin with a word that none of them begins with,
+    though it is in some."""
+    nodes = (node for step in seen.trace.steps for node in step.graph if node.kind in ("leaf", "input"))
+    every = {name for node in nodes for name in node.outputs[0].names}
+    for line, loop in script_parts(seen, ast.For):
+        models = [
+            ast.unparse(call.func) for call in parts_of(loop.iter, ast.Call) if called(call) == "named_parameters"
+        ]
+        for choice in (part for each in loop.body for part in parts_of(each, ast.If) if models):
+            test = choice.test
+            plain = isinstance(test, ast.Call) and called(test) == "startswith" and len(test.args) == 1
+            word = getattr(test.args[0], "value", None) if plain and isinstance(test, ast.Call) else None
+            frozen = any(_OFF.search(ast.unparse(each)) for each in choice.body)
+            root = models[0].removesuffix("named_parameters")
+            names = [name.removeprefix(root) for name in every if name.startswith(root)]
+            inside = [name for name in names if f".{word}" in name]
+            wrapped = (
+                len({name.partition(".")[0] for name in names}) == 1
+            )  # else it may begin the name of what is unused
+            if frozen and isinstance(word, str) and wrapped and inside and not any(n.startswith(word) for n in names):
+                source = Source(line.file, choice.lineno, seen.scripts[line.file].line(choice.lineno))
+                yield Found(
+                    f"no parameter of {root[:-1]} has a name that begins with {word!r}, so nothing is frozen here",
+                    source, (f"one is {min(inside)}",), remedy="Use the whole name, as named_parameters() gives it.",
+                    reason="Names begin with the attribute of the outermost module, such as `module.` of a wrapper.",
+                )  # fmt: skip
+
+
+_OFF = re.compile(r"requires_grad(_\(False\)| = False)")
 _LIKE = 0.85
 """The likeness by which a name is that of another with a mistake in it."""
 

@@ -9,36 +9,52 @@ from collections.abc import Iterator
 from itertools import pairwise, takewhile
 
 from autograph_cli.findings.book import OFTEN, Book, Turn, at, book_of, lines_that, not_called
+from autograph_cli.findings.calls import around, called, parts_of
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.graph import Source
 from autograph_cli.graph.ledger import SAMPLE, Happening
+from autograph_cli.record.names.bindings import Script
 
 _CLEARS = re.compile(r"\.grad\s*=\s*None|\.grad(\.data)?\.(zero_|fill_)\(|\.grad\s*\*=\s*0")
 
 
 def _rebound(seen: Seen) -> Iterator[Found]:
-    """A loop over parameters that gives its variable another tensor, `p = p - lr * p.grad`, and changes none."""
+    """A loop over parameters that gives its variable another tensor, `p = p - lr * p.grad`, and changes none; or over
+    those of two models, of which one is to follow the other."""
     book = book_of(seen)
     if not seen.is_last or seen.trace.failure or not seen.graph.passes:
         return
-    if book is not None and any(book.ledger.parameters[number].written for number in book.reached):
-        return  # something does change them
+    stepped = book is not None and any(book.ledger.parameters[number].written for number in book.reached)
     for file, script in seen.scripts.items():
-        for loop in (part for part in ast.walk(script.tree) if isinstance(part, ast.For)):
-            names = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
-            inside = [part for each in loop.body for part in ast.walk(each)]
-            for part in (part for part in inside if isinstance(part, ast.Assign)):
-                name = ast.unparse(part.targets[0])
-                if name not in names or f"{name}.grad" not in ast.unparse(part.value):
-                    continue
-                end = part.end_lineno or 0, part.end_col_offset or 0
-                later = (x for x in inside if isinstance(x, ast.Name) and (x.lineno, x.col_offset) > end)
-                if all(x.id != name for x in later):
+        for loop in parts_of(script.tree, ast.For):
+            names = {part.id for part in parts_of(loop.target, ast.Name)}
+            models = [call for call in parts_of(loop.iter, ast.Call) if called(call) in ("parameters", "buffers")]
+            for part in (part for each in loop.body for part in parts_of(each, ast.Assign)):
+                name, read = ast.unparse(part.targets[0]), {x.id for x in parts_of(part.value, ast.Name)}
+                follows = len(models) > 1 and bool(read & names - {name})
+                by_gradient = f"{name}.grad" in ast.unparse(part.value) and not stepped
+                if name in names and (follows or by_gradient) and _is_for_nothing(script, loop, part, name):
                     said = f"{name} = ... gives the name {name} another tensor, and changes no parameter"
-                    yield Found(said, Source(file, part.lineno, script.line(part.lineno)), (), (), _IN_PLACE, _NAMES)
+                    remedy = _IN_PLACE if by_gradient else _COPY
+                    yield Found(said, Source(file, part.lineno, script.line(part.lineno)), (), (), remedy, _NAMES)
+
+
+def _is_for_nothing(script: Script, loop: ast.For, part: ast.Assign, name: str) -> bool:
+    """Return whether nothing reads what the variable of a loop is given there, and nothing is changed in place."""
+    end = part.end_lineno or 0, part.end_col_offset or 0
+    within = around(script.tree, part.lineno, ast.For, ast.While)
+    later = [x for x in parts_of(script.tree, ast.Name) if x.id == name and (x.lineno, x.col_offset) > end]
+    read = [
+        x
+        for x in later
+        if isinstance(x.ctx, ast.Load) and any(one.line == part.lineno for one in script.before(name, x.lineno))
+    ]
+    in_place = any(called(call).endswith("_") for call in parts_of(part.value, ast.Call))
+    return not read and not in_place and all(each.lineno <= loop.lineno for each in within)
 
 
 _IN_PLACE = "Change it in place, within torch.no_grad(): p -= lr * p.grad."
+_COPY = "Change it in place, within torch.no_grad(): p.copy_(...), or p.mul_(decay).add_(other, alpha=1 - decay)."
 _NAMES = "The variable of a loop is a name: the tensor that it stood for stays as it was."
 
 
@@ -143,7 +159,25 @@ def _nothing(seen: Seen, book: Book, number: int, turns: list[Turn]) -> Found | 
         return Found(
             f"{name}.step(){at(step.source)} finds no gradients: backward is never called", step.source, (fact,)
         )
-    return None
+    told = {each.name for each in seen.trace.notices if each.kind != "unused"} & set(covers)
+    return None if told or strange or held & book.reached else _of_others(book, number, turns, fact)
+
+
+def _of_others(book: Book, number: int, turns: list[Turn], fact: str) -> Found | None:
+    """Each step follows a backward call that gives gradients to the parameters of others alone."""
+    before = [list(book.between(0, turn.step.at, ("backward", "step"))) for turn in turns]
+    last = [each[-1] for each in before if each and each[-1].kind == "backward"]
+    # Where copies are trained, AG801 tells of it.
+    copied = any(module.copied for n in book.reached if (module := book.module(n)))
+    if copied or len(last) < len(turns) or len({each.source for each in last}) > 1:
+        return None
+    name = book.optimizer(number)
+    return Found(
+        f"{name}.step() finds no gradients: the loss of backward{at(last[0].source)} does not hang on what it holds",
+        last[0].source, (fact, f"it gives gradients to {book.shown(book.given(last[0]))}, and to nothing of {name}"),
+        covers=tuple(book.ledger.names(book.held[number])),
+        remedy="Compute this loss by the network that it is to train.",
+    )  # fmt: skip
 
 
 def _through(op: str) -> tuple[str, str]:
@@ -185,23 +219,27 @@ def _taken_away(seen: Seen, book: Book, number: int) -> Found | None:
 
 
 def _thrown_away(seen: Seen, book: Book, number: int) -> Found | None:
-    """Each step uses the last of several backward calls of one line, as zero_grad throws away what the others gave."""
+    """Each step uses the last of several backward calls, as zero_grad throws away what the others gave: those of one
+    line, or of another one, where there is one optimizer and all that they gave is its own."""
     held = book.held[number]
     about = [each for each in book.of("backward", "zero_grad", "step") if book.given(each) & held]
-    counts, thrown, lines = list[int](), list[Happening](), set()
+    counts, thrown, lines, lost = list[int](), list[Happening](), set(), set()
     for before, each in pairwise(about):
         if each.kind == "step":
             counts.append(len(thrown) - sum(counts))
         elif each.kind == "zero_grad" and before.kind == "backward" and book.ready(each) >= held & book.given(before):
             thrown.append(each)
+            lost.add(before.source if book.given(before) <= held else None)
         lines |= {each.source} if each.kind == "backward" else set()
     taken = [each for each in (*book.of("step"), *book.ledger.later) if each.kind == "step"]
     steady = len(counts) >= OFTEN and len(set(counts)) == 1 and len(thrown) > OFTEN
     # Of long epochs the first alone is written down, or not all of that.
     steady = steady or (len(counts) < OFTEN and len(thrown) >= _STEADY and bool(taken))
-    if not steady or len(lines) != 1 or any(each.optimizer != number for each in taken):
+    apart = len(lost) == 1 and len(book.ledger.optimizers) == 1 and None not in lost and not book.ledger.hooks
+    if not steady or not (len(lines) == 1 or apart) or any(each.optimizer != number for each in taken):
         return None
     some = f"{counts[0]} of {counts[0] + 1} backward calls" if counts else f"{len(thrown)} backward calls or more"
+    some = some if len(lines) == 1 else f"backward{at(*lost)}"
     # Who reads or writes gradients has kept them elsewhere.
     if lines_that(seen, re.compile(r"\.grad\b").search):
         return None
@@ -209,8 +247,8 @@ def _thrown_away(seen: Seen, book: Book, number: int) -> Found | None:
         f"zero_grad{at(thrown[0].source)} throws away the gradients of {some} before each "
         f"{book.optimizer(number)}.step()",
         thrown[0].source,
-        (f"backward{at(about[-1].source if about[-1].kind == 'backward' else lines.pop())} gave them",),
-        remedy="To add up gradients of several batches, call zero_grad after step alone.",
+        () if len(lines) > 1 else (f"backward{at(lines.pop())} gave them",),
+        remedy="To add up gradients of several batches, or losses, call zero_grad after step alone.",
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ def in_none(seen: Seen) -> Iterator[Found]:
             told.setdefault(found, []).append(n)
     for (why, source), numbers in told.items():
         if why in ("plain", "replaced"):
-            attribute = book.ledger.parameters[numbers[0]].name.rpartition(".")[2]
+            attribute = book.ledger.parameters[numbers[0]].name.rpartition(".")[2].partition("[")[0]
             source = line_that(seen, re.compile(rf"\.{re.escape(attribute)}\s*=[^=]").search)
             source = source or line_that(seen, _REPARAMETRIZED.search)
         if why == "unfrozen" and (source := line_that(seen, FREED.search)) is None:
@@ -222,8 +222,8 @@ _LOST = {
         "Keep modules in nn.ModuleList, nn.ModuleDict or nn.Sequential.",
     ),
     "plain": (
-        "{shown} {are} a tensor and no nn.Parameter, so parameters() leaves it out",
-        "Wrap it in nn.Parameter, or give it to the optimizer by itself.",
+        "{shown} {are} no nn.Parameter of the module, so parameters() leaves {them} out",
+        "Wrap each in nn.Parameter, several in nn.ParameterList or nn.ParameterDict, or give them to the optimizer.",
     ),
     "forgotten": (
         "{first} and {second} hold the same parameters, and none holds {shown}",

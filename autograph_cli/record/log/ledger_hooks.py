@@ -164,11 +164,11 @@ class Hooks:
 
     def _path(self, known: _Hook) -> str:
         """The path of the module that a hook is on, where the names of its parameters tell it; else what it is on."""
-        own = {} if (on := known.ref()) is None else attributes_of(on).get("_parameters")
-        first = next((x for x in own.values() if x is not None), None) if isinstance(own, dict) else None
-        number = None if first is None else self._parameters.known(first)
-        name = "" if number is None else self._parameters.path(number)
-        return name.rpartition(".")[0] or known.on
+        for parameter, depth in _parameters_in(known.ref()):
+            number = self._parameters.known(parameter)
+            name = "" if number is None else self._parameters.path(number)
+            return ".".join(name.split(".")[:-depth]) or known.on
+        return known.on
 
     def finish(self, line: Line) -> tuple[Hook, ...]:
         """All of them."""
@@ -189,6 +189,15 @@ class Hooks:
             )
             for each in self._known
         )
+
+
+def _parameters_in(module: Any, depth: int = 1) -> Iterator[tuple[Any, int]]:
+    """The parameters of a module and of those within it, each with the length of its path."""
+    its = {} if module is None else attributes_of(module)
+    own, inner = its.get("_parameters"), its.get("_modules")
+    yield from ((x, depth) for x in (own.values() if isinstance(own, dict) else ()) if x is not None)
+    for each in inner.values() if isinstance(inner, dict) else ():
+        yield from _parameters_in(each, depth + 1)
 
 
 def _name_of(hook: Any) -> str:
