@@ -269,6 +269,7 @@ def read(target: Target) -> bytes:
         source = sys.stdin.buffer.read()
         _show_lines(STDIN, source)
         return source
+    linecache.checkcache()  # files may have changed since an earlier run of this process
     try:
         return Path(target.name).read_bytes()
     except OSError as error:
