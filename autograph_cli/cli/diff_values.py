@@ -89,8 +89,19 @@ def run(request: Request, by: ByValues, steps: tuple[str, ...], wanted: tuple[st
     if len(steps) > 2 or (len(steps) == 2 and not request.is_of_one):
         raise UsageError("--step is given once, or twice of one script or trace: --step 3 --step 7.")
     sides = request.sides(twice=by.is_of_one or len(steps) == 2)
+    _refuse_unused(request, by, sides)
     pairs: list[tuple[str, ...]] = [(by.dtypes[0], other) for other in by.dtypes[1:]] or [()]
     return max(_compared(sides, _ways(request, by, steps, pair), by, pair, wanted) for pair in pairs)
+
+
+def _refuse_unused(request: Request, by: ByValues, sides: Sequence[Named]) -> None:
+    """Raise `UsageError` for an option that changes nothing: what is no other run than the first is equal to it."""
+    given = {**by.as_told, "--engines": request.engines}
+    told = next((option for option, value in given.items() if value), "")
+    if told and not any(name.endswith(SCRIPTS) for name, _ in sides):
+        raise UsageError(f"{told} says how a script is run, and {sides[0][0]} is none.")
+    if by.ranks and (by.seeds or by.dtypes):
+        raise UsageError(f"{'--seed' if by.seeds else '--dtype'} is for scripts of one process, without --ranks.")
 
 
 def _ways(request: Request, by: ByValues, steps: tuple[str, ...], dtypes: tuple[str, ...]) -> list[Way]:
@@ -122,6 +133,9 @@ def _compared(
     found = compare_ranks(pairs) if pairs else compare(opened)
     if by.compiled and not pairs:
         found = replace(found, notes=(*found.notes, *compilers(found, opened[0].trace, sides[1], ways[1])))
+    second = [pair[1] for pair in pairs] or opened[1:]
+    if by.compiled and not any(_is_compiled(step) for side in second for step in side.trace.steps):
+        found = replace(found, notes=(*found.notes, ("compiled", "the run with torch.compile has no CompiledFunction in its graphs")))
     form, output = wanted
     told = _page(opened, found, sides) if form == "html" else content(found, opened, form)
     put_out(f"{' and '.join(dtypes)}: ".encode() * (form == "text" and bool(dtypes)) + told, output)
@@ -166,10 +180,18 @@ def _ranks(name: str, revision: str | None, way: Way, ranks: int | None, goal: P
         path = goal
         with checked_out(Path(name), revision) as script:
             rank_recording.launch(
-                script, ranks, goal, steps=way.kept, measured=("values",), name=name, engine=way.engine
+                script,
+                ranks,
+                goal,
+                steps=way.kept,
+                measured=("values",),
+                name=name,
+                engine=way.engine,
+                environment=way.environment,
+                executable=way.executable,
             )
     listed = store.ranks_of(path) if path.is_file() else []
-    return {each.rank: Side(name, _of_step(store.load(path, each.rank), way.step)) for each in listed}
+    return {each.rank: Side(name + way.words, _of_step(store.load(path, each.rank), way.step)) for each in listed}
 
 
 def compare_ranks(pairs: Sequence[tuple[Side, Side]]) -> Divergence:

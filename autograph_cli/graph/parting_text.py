@@ -34,6 +34,9 @@ def text(found: Divergence, names: Names) -> Iterator[str]:
     elif found.parting is not None and found.verdict == "parted":
         for word, told in _details(found):
             yield f"  {word:<9} {told}"
+    elif found.verdict != "parted":
+        for word, told in found.notes:
+            yield f"  {word:<9} {told}"
     if found.looked:
         of = f" of {found.total}" if found.steps < found.total and found.verdict != "parted" else ""
         steps = f"in {found.steps}{of} step{'s' * (found.steps != 1 or bool(of))}"
