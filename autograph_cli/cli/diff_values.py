@@ -135,7 +135,10 @@ def _compared(
         found = replace(found, notes=(*found.notes, *compilers(found, opened[0].trace, sides[1], ways[1])))
     second = [pair[1] for pair in pairs] or opened[1:]
     if by.compiled and not any(_is_compiled(step) for side in second for step in side.trace.steps):
-        found = replace(found, notes=(*found.notes, ("compiled", "the run with torch.compile has no CompiledFunction in its graphs")))
+        found = replace(
+            found,
+            notes=(*found.notes, ("compiled", "the run with torch.compile has no CompiledFunction in its graphs")),
+        )
     form, output = wanted
     told = _page(opened, found, sides) if form == "html" else content(found, opened, form)
     put_out(f"{' and '.join(dtypes)}: ".encode() * (form == "text" and bool(dtypes)) + told, output)
