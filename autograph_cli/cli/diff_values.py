@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,7 +31,7 @@ from autograph_cli.graph.snapshot import compare as graph_compare
 from autograph_cli.record.log.steps import COMPARED
 from autograph_cli.record.run import store
 from autograph_cli.testing import rank_recording, recording, sweeps
-from autograph_cli.testing.scripts import trace_sections
+from autograph_cli.testing.scripts import start_of, trace_sections
 from autograph_cli.testing.settings import load
 
 S = TypeVar("S")
@@ -77,6 +77,13 @@ class Way(Struct, frozen=True):
     dtype: str = ""
     words: str = ""
     """The words that tell it from the other run of the same script."""
+    modules: Mapping[str, str] = {}
+    """The names of scripts that are run as modules."""
+
+    def as_module(self, name: str, script: Path) -> dict[str, Any]:
+        """How a script is run as a module, if it is to be: as `recording.record` takes it."""
+        module = self.modules.get(name, "")
+        return {"module": module, "folder": start_of(script.resolve(), module)} if module else {}
 
 
 def run(request: Request, by: ByValues, steps: tuple[str, ...], wanted: tuple[str, Path | None]) -> int:
@@ -121,7 +128,7 @@ def _ways(request: Request, by: ByValues, steps: tuple[str, ...], dtypes: tuple[
         told += [", eager"] * (by.compiled and not at)
         environment = EAGER if by.compiled and not at else {}
         kept = COMPARED if by.every is None else f"{COMPARED},1::{by.every}"
-        ways.append(Way(chosen(name), python, kept, step, seed, environment, dtype, "".join(told)))
+        ways.append(Way(chosen(name), python, kept, step, seed, environment, dtype, "".join(told), request.modules))
     return ways
 
 
@@ -192,6 +199,7 @@ def _ranks(name: str, revision: str | None, way: Way, ranks: int | None, goal: P
                 engine=way.engine,
                 environment=way.environment,
                 executable=way.executable,
+                **way.as_module(name, script),
             )
     listed = store.ranks_of(path) if path.is_file() else []
     return {each.rank: Side(name + way.words, _of_step(store.load(path, each.rank), way.step)) for each in listed}
@@ -246,13 +254,17 @@ def _side(name: str, revision: str | None, way: Way) -> Side:
                 seed=way.seed,
                 executable=way.executable,
                 dtype=way.dtype,
+                **way.as_module(name, script),
             )
         return _of_step(recorded.trace, way.step)
 
     def check(function: str) -> str:
         with checked_out(Path(name), revision) as script:
-            words = ["check", "--json", "--order", "1", "--engine", way.engine, str(script), function]
-            with sweeps.child("autograph_cli.cli.main", words, executable=way.executable or sys.executable) as process:
+            how = way.as_module(name, script)
+            what = ["-m", how["module"]] if how else [str(script)]
+            words = ["check", "--json", "--order", "1", "--engine", way.engine, *what, function]
+            runs = way.executable or sys.executable
+            with sweeps.child("autograph_cli.cli.main", words, how.get("folder"), executable=runs) as process:
                 return _said(process.communicate()[0])
 
     return Side(title, run(""), run, check)

@@ -194,6 +194,19 @@ def test_ranks_are_run_in_the_way_of_their_side(tmp_path: Path) -> None:
     assert diff_values.compare_ranks(pairs).verdict == "parted"
 
 
+def test_modules_are_run_as_python_m_does(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "pack").mkdir()
+    for name, by in (("one", "1.0"), ("two", "3.0")):
+        text = f"from pack import by_{name}\n" + ONCE.format("").replace("1.0)", f"by_{name}.BY)")
+        (tmp_path / "pack" / f"{name}.py").write_text(text, "utf-8")
+        (tmp_path / "pack" / f"by_{name}.py").write_text(f"BY = {by}\n", "utf-8")
+    result = autograph("diff", "--values", "-m", "pack.one", "pack.two")
+    assert result.returncode == 1
+    assert result.stdout.startswith(
+        "The runs part at pack/one.py:5 and pack/two.py:5, forward: mul makes other numbers"
+    )
+
+
 UNUSED = {
     ("--compiled",): "--compiled says how a script is run, and a.json is none.",
     ("--dtype", "float32,float64"): "--dtype says how a script is run, and a.json is none.",
