@@ -41,6 +41,11 @@ def test_an_error_of_the_script_is_not_explained(autograph: Run, tmp_path: Path)
 def test_a_script_without_a_graph_is_explained(autograph: Run, tmp_path: Path) -> None:
     (tmp_path / "expr.py").write_text("import torch\nx = torch.ones(3)\nx.sum().backward()\n")
     assert "More: autograph explain expr.py" in autograph("run", "expr.py").stderr
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "expr.py").rename(tmp_path / "pack" / "one.py")
+    assert "More: autograph explain pack/one.py" in autograph("run", "pack/one.py").stderr.replace("\\", "/")
+    assert "More: autograph explain -m pack.one" in autograph("run", "-m", "pack.one").stderr
+    (tmp_path / "pack" / "one.py").rename(tmp_path / "expr.py")
     assert autograph("explain", "expr.py").stdout.startswith("AG004 expr.py:3: ")
 
 
