@@ -253,13 +253,13 @@ def test_a_harmless_change_is_none(tmp_path: Path, change: str) -> None:
 
 def test_a_module_whose_operations_are_in_another_one_is_named() -> None:
     """Those of a list may be called by the variable of a loop, and its parameters by their place in the list."""
-    outputs = (Output(TensorType("float32", (3,)), ("layers.2.scale",)),)
+    outputs = (Output(TensorType("float32", (3,)), ("scaled.weight",)),)
     leaf, neg = (
         Node(0, "leaf", "AccumulateGrad", "", outputs),
         Node(1, "operation", "NegBackward0", "neg", (), (Edge(0),)),
     )
     modules = Modules(Graph((leaf, replace(neg, module="layer"))), [0, 1], Graph(), [])
-    assert list(modules.sentences("gained")) == ["forward gained the module `layers.2` with 1 parameter"]
+    assert list(modules.sentences("gained")) == ["forward gained the module `scaled` with 1 parameter"]
 
 
 WHOLE = replace(Settings(), include=(*Settings().include, "untracked"))
