@@ -115,21 +115,19 @@ def diff(
     """
     with as_command_error():
         format_ = "json" if as_json else _format(format_, output)
-        if by_values is not None:
-            if views or include is not None or module or parts_of:
-                raise UsageError(
-                    "--values takes no --view, --include, --module and -m: it compares the numbers of all nodes."
-                )
-            values = importlib.import_module("autograph_cli.cli.diff_values")  # NumPy, which graphs do without
-            ctx.exit(values.run(Request(old, new, revisions, engines or ()), by_values, steps, (format_, output)))
-        if len(steps) > 1:
-            raise UsageError("--step is given once, or twice with --values.")
-        settings = _settings(chosen_settings(load(), next(iter(steps), None), views, include, None), include)
         modules = {str(scripts.module_path(name)): name for name in (old, new) if name is not None and module}
         if module:
             old, new = str(scripts.module_path(old)), None if new is None else str(scripts.module_path(new))
-        request = Request(old, new, revisions, engines or ())
-        wanted = Wanted(settings, next(iter(steps), None), modules, format_ == "html")
+        request = Request(old, new, revisions, engines or (), modules)
+        if by_values is not None:
+            if views or include is not None or parts_of:
+                raise UsageError("--values takes no --view, --include and --module: it compares all nodes.")
+            values = importlib.import_module("autograph_cli.cli.diff_values")  # NumPy, which graphs do without
+            ctx.exit(values.run(request, by_values, steps, (format_, output)))
+        if len(steps) > 1:
+            raise UsageError("--step is given once, or twice with --values.")
+        settings = _settings(chosen_settings(load(), next(iter(steps), None), views, include, None), include)
+        wanted = Wanted(settings, next(iter(steps), None), request.modules, format_ == "html")
         taken = _both(request, wanted)
         snapshots = [_within(each, Slice(modules=parts_of)) for each, _ in taken]
         difference = _difference(request, snapshots, settings, include is not None)
@@ -187,9 +185,9 @@ def _both(request: Request, wanted: Wanted) -> list[tuple[Snapshot, Trace | None
 
 def _command(request: Request) -> str:
     """The command that says the same."""
-    new = [] if request.new is None else [request.new]
-    words = [*(word for revision in request.revisions for word in ("--rev", revision)), request.old, *new]
-    return " ".join(["autograph diff", *words])
+    named = [request.modules.get(name, name) for name in (request.old, request.new) if name is not None]
+    revisions = [word for revision in request.revisions for word in ("--rev", revision)]
+    return " ".join(["autograph diff", *["-m"] * bool(request.modules), *revisions, *named])
 
 
 def _settings(asked: Settings, include: str | None) -> Settings:

@@ -27,6 +27,14 @@ class ByValues(Struct, frozen=True):
         """Return whether it tells two runs of one script apart."""
         return bool(self.compiled or self.pythons or self.dtypes or len(self.seeds) > 1)
 
+    @property
+    def as_told(self) -> dict[str, object]:
+        """The options that say how scripts are run, with what was given."""
+        return {
+            "--compiled": self.compiled, "--python": self.pythons, "--dtype": self.dtypes, "--seed": self.seeds,
+            "--ranks": self.ranks, "--every": self.every,
+        }  # fmt: skip
+
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ class Request(Struct, frozen=True):
     new: str | None
     revisions: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
+    modules: Mapping[str, str] = {}
+    """The names of scripts that are run as modules."""
 
     @property
     def is_of_one(self) -> bool:

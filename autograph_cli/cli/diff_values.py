@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,7 +31,7 @@ from autograph_cli.graph.snapshot import compare as graph_compare
 from autograph_cli.record.log.steps import COMPARED
 from autograph_cli.record.run import store
 from autograph_cli.testing import rank_recording, recording, sweeps
-from autograph_cli.testing.scripts import trace_sections
+from autograph_cli.testing.scripts import start_of, trace_sections
 from autograph_cli.testing.settings import load
 
 S = TypeVar("S")
@@ -77,6 +77,13 @@ class Way(Struct, frozen=True):
     dtype: str = ""
     words: str = ""
     """The words that tell it from the other run of the same script."""
+    modules: Mapping[str, str] = {}
+    """The names of scripts that are run as modules."""
+
+    def as_module(self, name: str, script: Path) -> dict[str, Any]:
+        """How a script is run as a module, if it is to be: as `recording.record` takes it."""
+        module = self.modules.get(name, "")
+        return {"module": module, "folder": start_of(script.resolve(), module)} if module else {}
 
 
 def run(request: Request, by: ByValues, steps: tuple[str, ...], wanted: tuple[str, Path | None]) -> int:
@@ -89,8 +96,19 @@ def run(request: Request, by: ByValues, steps: tuple[str, ...], wanted: tuple[st
     if len(steps) > 2 or (len(steps) == 2 and not request.is_of_one):
         raise UsageError("--step is given once, or twice of one script or trace: --step 3 --step 7.")
     sides = request.sides(twice=by.is_of_one or len(steps) == 2)
+    _refuse_unused(request, by, sides)
     pairs: list[tuple[str, ...]] = [(by.dtypes[0], other) for other in by.dtypes[1:]] or [()]
     return max(_compared(sides, _ways(request, by, steps, pair), by, pair, wanted) for pair in pairs)
+
+
+def _refuse_unused(request: Request, by: ByValues, sides: Sequence[Named]) -> None:
+    """Raise `UsageError` for an option that changes nothing: what is no other run than the first is equal to it."""
+    given = {**by.as_told, "--engines": request.engines}
+    told = next((option for option, value in given.items() if value), "")
+    if told and not any(name.endswith(SCRIPTS) for name, _ in sides):
+        raise UsageError(f"{told} says how a script is run, and {sides[0][0]} is none.")
+    if by.ranks and (by.seeds or by.dtypes):
+        raise UsageError(f"{'--seed' if by.seeds else '--dtype'} is for scripts of one process, without --ranks.")
 
 
 def _ways(request: Request, by: ByValues, steps: tuple[str, ...], dtypes: tuple[str, ...]) -> list[Way]:
@@ -110,7 +128,7 @@ def _ways(request: Request, by: ByValues, steps: tuple[str, ...], dtypes: tuple[
         told += [", eager"] * (by.compiled and not at)
         environment = EAGER if by.compiled and not at else {}
         kept = COMPARED if by.every is None else f"{COMPARED},1::{by.every}"
-        ways.append(Way(chosen(name), python, kept, step, seed, environment, dtype, "".join(told)))
+        ways.append(Way(chosen(name), python, kept, step, seed, environment, dtype, "".join(told), request.modules))
     return ways
 
 
@@ -122,6 +140,12 @@ def _compared(
     found = compare_ranks(pairs) if pairs else compare(opened)
     if by.compiled and not pairs:
         found = replace(found, notes=(*found.notes, *compilers(found, opened[0].trace, sides[1], ways[1])))
+    second = [pair[1] for pair in pairs] or opened[1:]
+    if by.compiled and not any(_is_compiled(step) for side in second for step in side.trace.steps):
+        found = replace(
+            found,
+            notes=(*found.notes, ("compiled", "the run with torch.compile has no CompiledFunction in its graphs")),
+        )
     form, output = wanted
     told = _page(opened, found, sides) if form == "html" else content(found, opened, form)
     put_out(f"{' and '.join(dtypes)}: ".encode() * (form == "text" and bool(dtypes)) + told, output)
@@ -166,10 +190,19 @@ def _ranks(name: str, revision: str | None, way: Way, ranks: int | None, goal: P
         path = goal
         with checked_out(Path(name), revision) as script:
             rank_recording.launch(
-                script, ranks, goal, steps=way.kept, measured=("values",), name=name, engine=way.engine
+                script,
+                ranks,
+                goal,
+                steps=way.kept,
+                measured=("values",),
+                name=name,
+                engine=way.engine,
+                environment=way.environment,
+                executable=way.executable,
+                **way.as_module(name, script),
             )
     listed = store.ranks_of(path) if path.is_file() else []
-    return {each.rank: Side(name, _of_step(store.load(path, each.rank), way.step)) for each in listed}
+    return {each.rank: Side(name + way.words, _of_step(store.load(path, each.rank), way.step)) for each in listed}
 
 
 def compare_ranks(pairs: Sequence[tuple[Side, Side]]) -> Divergence:
@@ -221,13 +254,17 @@ def _side(name: str, revision: str | None, way: Way) -> Side:
                 seed=way.seed,
                 executable=way.executable,
                 dtype=way.dtype,
+                **way.as_module(name, script),
             )
         return _of_step(recorded.trace, way.step)
 
     def check(function: str) -> str:
         with checked_out(Path(name), revision) as script:
-            words = ["check", "--json", "--order", "1", "--engine", way.engine, str(script), function]
-            with sweeps.child("autograph_cli.cli.main", words, executable=way.executable or sys.executable) as process:
+            how = way.as_module(name, script)
+            what = ["-m", how["module"]] if how else [str(script)]
+            words = ["check", "--json", "--order", "1", "--engine", way.engine, *what, function]
+            runs = way.executable or sys.executable
+            with sweeps.child("autograph_cli.cli.main", words, how.get("folder"), executable=runs) as process:
                 return _said(process.communicate()[0])
 
     return Side(title, run(""), run, check)

@@ -224,7 +224,7 @@ def _keep(trace: Trace, target: runner.Target, asked: Recording) -> int:
         return error.exit_code
     if not asked.quiet:
         if trace.failure:
-            explain_failure(trace, asked.folder / target.name)
+            explain_failure(trace, asked.folder / target.name, target.words)
         print_report(trace, where, asked.folder, Selection.parse(asked.steps).last)
     return 0
 
@@ -275,12 +275,13 @@ def _made_on(device: str | None, torch: Any) -> Iterator[None]:
         torch.set_default_device(None)
 
 
-def explain_failure(trace: Trace, script: Path) -> None:
-    """Below the traceback: the finding that explains the exception, in two lines, and the command for more."""
+def explain_failure(trace: Trace, script: Path, named: str = "") -> None:
+    """Below the traceback: the finding that explains the exception, in two lines, and the command for more, with what
+    was run as the command line `named` it."""
     # The rules, which a run that went well does without.
     explain, read, formats = (
         importlib.import_module(f"autograph_cli.findings.{name}") for name in ("explain", "read", "formats")
     )
     for finding in explain.explain(trace, read.scripts_of(trace, script), select=FAILURES)[:1]:
-        command = "autograph explain" if store.has_graph(trace) else f"autograph explain {trace.script}"
+        command = "autograph explain" if store.has_graph(trace) else f"autograph explain {named or trace.script}"
         say(f"autograph: {formats.brief(finding)} More: {command}", err=True)

@@ -69,7 +69,7 @@ def why(
     with as_command_error():
         opened = open_trace(source, step, quiet_stdout=True)
         if opened.failed_early:
-            explain_failure(opened.trace, script_of(opened.trace, source))
+            explain_failure(opened.trace, script_of(opened.trace, source), source.target.words if source.target else "")
             ctx.exit(FAILED)
         say_ranks(opened)
         chosen, told_of = choose(opened.trace, step), []
@@ -86,7 +86,7 @@ def why(
         else:
             say("\n".join([*lines, *training]))
         if opened.exit_code:
-            explain_failure(opened.trace, script_of(opened.trace, source))
+            explain_failure(opened.trace, script_of(opened.trace, source), source.target.words if source.target else "")
     # Where the script failed, no path is no answer.
     ctx.exit(FAILED if opened.exit_code else 0 if paths else NO_PATH)
 

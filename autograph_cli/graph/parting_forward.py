@@ -207,7 +207,7 @@ class Forward:
         news = _operations_behind(self.new, its, equal.values())
         tracked = _tracked(self.old, olds), _tracked(self.new, news)
         if any(tracked):  # the data that these are given is prepared before them
-            olds, news = tracked
+            olds, news = tracked[0] or olds, tracked[1] or news
         ends = (mine, its)
         if user is not None and user in aligned.pairs:
             ends = Edge(user), Edge(aligned.pairs[user])

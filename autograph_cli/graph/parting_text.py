@@ -34,6 +34,9 @@ def text(found: Divergence, names: Names) -> Iterator[str]:
     elif found.parting is not None and found.verdict == "parted":
         for word, told in _details(found):
             yield f"  {word:<9} {told}"
+    elif found.verdict != "parted":
+        for word, told in found.notes:
+            yield f"  {word:<9} {told}"
     if found.looked:
         of = f" of {found.total}" if found.steps < found.total and found.verdict != "parted" else ""
         steps = f"in {found.steps}{of} step{'s' * (found.steps != 1 or bool(of))}"
@@ -194,11 +197,17 @@ def _of_part(found: Divergence, parting: Parting) -> str:
         one, other = (_output(_graph(found, which), edge) for which, edge in enumerate(taken))
         return f"{_op(user)} takes {one} in the first run and {other} in the second"
     olds, news = (
-        ", ".join(dict.fromkeys(_op(graph[number]) for number in numbers)) or "nothing"
+        ", ".join(dict.fromkeys(_op(graph[number]) for number in numbers))
         for graph, numbers in ((_graph(found, 0), parting.olds), (_graph(found, 1), parting.news))
     )
-    what = "send on another gradient" if parting.backward else "make other numbers of the same inputs"
-    return f"{olds} in the first run and {news} in the second {what}"
+    if olds and news:
+        what = "send on another gradient" if parting.backward else "make other numbers of the same inputs"
+        return f"{olds} in the first run and {news} in the second {what}"
+    there, which = (olds, "first") if olds else (news or "an operation", "second")
+    s = "" if "," in there else "s"
+    if parting.backward:  # the operation may well be in the other run, without a gradient
+        return f"{there} send{s} on a gradient in the {which} run only"
+    return f"only the {which} run has {there} here, which make{s} other numbers"
 
 
 def _taken(found: Divergence, parting: Parting) -> tuple[Edge, Edge] | None:

@@ -47,7 +47,7 @@ class Modules:
             operations = [node for node in nodes if node.is_operation]
             leaves = sum(node.kind == "leaf" for node in nodes)
             given = f" with {leaves} parameter{'s' * (leaves != 1)}" * bool(leaves)
-            done = f": {counted(operations)}" * bool(operations)
+            done = f": {counted(operations)}" if operations else ""
             yield f"forward {verb} the module `{visible(path)}`{given}{done}"
 
 

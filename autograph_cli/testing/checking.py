@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,6 +32,7 @@ class Result(Struct, frozen=True):
     outcome: Outcome
     notes: tuple[str, ...] = ()
     """Changes that are no difference, or the parts that an update adds."""
+    seconds: float = 0.0
 
 
 class Asked(Struct, frozen=True):
@@ -58,7 +60,7 @@ def check(
     scripts = list(scripts)
     _check_apart(scripts)
     with before_a_signal_ends(sweeps.stop):
-        yield from pool.map(partial(_settled, settings, mode, asked), scripts)
+        yield from pool.map(partial(_timed, settings, mode, asked), scripts)
 
 
 def _check_apart(scripts: Sequence[Path]) -> None:
@@ -78,6 +80,11 @@ def command(scripts: Sequence[Path], asked: Asked, options: str = "") -> str:
     names = shlex.join(str(asked.modules.get(script, script)) for script in scripts)
     words = ["autograph snapshot", options, ranks, within, "-m" * bool(asked.modules), names]
     return " ".join(filter(None, words))
+
+
+def _timed(settings: Settings, mode: Mode, asked: Asked, script: Path) -> Result:
+    start = perf_counter()
+    return replace(_settled(settings, mode, asked, script), seconds=perf_counter() - start)
 
 
 def _settled(settings: Settings, mode: Mode, asked: Asked, script: Path) -> Result:

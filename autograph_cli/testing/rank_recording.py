@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,9 +31,11 @@ def launch(
     name: str = "",
     engine: str = "builtin",
     module: str = "",
+    environment: Mapping[str, str] | None = None,
+    executable: str = "",
 ) -> list[Rank]:
     """Run a script, or with `module` that as `python -m` does, on so many ranks, in `folder`, into the file `goal`, and
-    list the ranks.
+    list the ranks; `environment` and `executable` as of `recording.record`.
 
     Raises `RecordingError` with the sentence on the rank that failed.
     """
@@ -40,12 +43,15 @@ def launch(
     options = ["-q", "--steps", steps, "--engine", engines.chosen(engine), "--ranks", str(ranks), "-o", str(goal)]
     options += ["--record", ",".join(measured)] if measured else []
     target = ["-m", module] if module else [str(script)]
-    with sweeps.child("autograph_cli.cli", ["run", *options, *target, *arguments], folder) as process:
+    words = ["run", *options, *target, *arguments]
+    with sweeps.child(
+        "autograph_cli.cli", words, folder, executable=executable or sys.executable, variables=environment or {}
+    ) as process:
         said = process.communicate()[0].strip().splitlines()
     if process.returncode:
-        words = next((line for line in said if line.startswith(_SAID)), said[-1] if said else "")
-        words = words.removeprefix(_SAID).partition("; the other ranks")[0]
-        raise RecordingError(f"{label} failed: {words or f'exit status {process.returncode}'}")
+        why = next((line for line in said if line.startswith(_SAID)), said[-1] if said else "")
+        why = why.removeprefix(_SAID).partition("; the other ranks")[0]
+        raise RecordingError(f"{label} failed: {why or f'exit status {process.returncode}'}")
     found = store.ranks_of(goal) if goal.exists() else []
     if not any(each.nodes for each in found):
         raise RecordingError(f"{label} built no graph: no tensor that requires grad was used.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import platform
 import re
+import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,24 +23,26 @@ _RULES = {
 
 
 def junit(results: Sequence[Result]) -> bytes:
-    """A test suite with a case for each script."""
+    """A test suite with a case for each script, by the schemas of Ant and of Jenkins."""
     counts = [sum(result.outcome.exit_code == code for result in results) for code in (1, 2)]
-    numbers = {"tests": len(results), "failures": counts[0], "errors": counts[1]}
-    suite = ET.Element("testsuite", name="autograph snapshot")
-    for key, value in numbers.items():
-        suite.set(key, str(value))
+    when, seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()), sum(result.seconds for result in results)
+    told = {"id": 0, "package": "autograph", "timestamp": when, "hostname": platform.node() or "localhost",
+            "tests": len(results), "failures": counts[0], "errors": counts[1], "time": f"{seconds:.3f}"}  # fmt: skip
+    suite = ET.Element("testsuite", {key: str(value) for key, value in told.items()}, name="autograph snapshot")
+    ET.SubElement(suite, "properties")
     for result in results:
         outcome = result.outcome
-        case = ET.SubElement(
-            suite, "testcase", classname="autograph.snapshot", name=visible_lines(result.script.as_posix())
-        )
+        named = {"name": visible_lines(result.script.as_posix()), "time": f"{result.seconds:.3f}"}
+        case = ET.SubElement(suite, "testcase", named, classname="autograph.snapshot")
         if outcome.exit_code == 0:
             continue
-        told = outcome.diff.sentences if outcome.diff else [outcome.error]
+        sentences = outcome.diff.sentences if outcome.diff else [outcome.error]
         entry = ET.SubElement(case, "error" if outcome.exit_code == 2 else "failure")
         entry.set("type", outcome.status)
-        entry.set("message", visible_lines("; ".join(told)))
-        entry.text = visible_lines("\n".join(told) + "\n\n" + (outcome.diff.to_text() if outcome.diff else ""))
+        entry.set("message", visible_lines("; ".join(sentences)))
+        entry.text = visible_lines("\n".join(sentences) + "\n\n" + (outcome.diff.to_text() if outcome.diff else ""))
+    for stream in ("system-out", "system-err"):
+        ET.SubElement(suite, stream)
     root = ET.Element("testsuites")
     root.append(suite)
     ET.indent(root)

@@ -183,9 +183,7 @@ def taken(
         recorded.formulas,
         tuple(trace_digests(trace)) if "digests" in settings.include else (),
         hooks=trace_hooks(trace, settings),
-        switches=switches(
-            (step.graph for step in trace.steps), (folder if module and folder else position.parent) / script.name
-        ),
+        switches=switches((step.graph for step in trace.steps), position),
     )
     return replace(made, **_how(settings), module=module), trace
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
@@ -60,15 +60,16 @@ def child(
     folder: Path | None = None,
     stdin: Any = None,
     executable: str = sys.executable,
+    variables: Mapping[str, str] | None = None,
 ) -> Iterator[subprocess.Popen[str]]:
     """A process of its own for one item, see `python`, which ends with the block and with this process; its stdout is a
-    pipe."""
+    pipe; `variables` are added to its environment."""
     with (
         before_a_signal_ends(stop),
         subprocess.Popen(
             python(module, *words, executable=executable),
             cwd=folder,
-            env=environment(),
+            env={**environment(), **(variables or {})},
             stdin=subprocess.DEVNULL if stdin is None else stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

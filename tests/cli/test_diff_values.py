@@ -184,6 +184,48 @@ def test_what_parts_first_on_ranks_is_named(autograph: Run, tmp_path: Path, what
     assert f"  rank      {rank}\n" in result.stdout
 
 
+def test_ranks_are_run_in_the_way_of_their_side(tmp_path: Path) -> None:
+    """Else `--compiled --ranks` and `--python --ranks` compare a run with itself."""
+    text = "import os\n" + RANKS.format(" * float(os.environ['BY'])").replace("range(3)", "range(1)")
+    (tmp_path / "a.py").write_text(text, "utf-8")
+    ways = [diff_values.Way(environment={"BY": by}, words=f", {by}") for by in ("1.0", "1.5")]
+    pairs = diff_values.open_ranks(2 * [("a.py", None)], ways, 2)
+    assert [side.name for side in pairs[0]] == ["a.py, 1.0", "a.py, 1.5"]
+    assert diff_values.compare_ranks(pairs).verdict == "parted"
+
+
+def test_modules_are_run_as_python_m_does(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "pack").mkdir()
+    for name, by in (("one", "1.0"), ("two", "3.0")):
+        text = f"from pack import by_{name}\n" + ONCE.format("").replace("1.0)", f"by_{name}.BY)")
+        (tmp_path / "pack" / f"{name}.py").write_text(text, "utf-8")
+        (tmp_path / "pack" / f"by_{name}.py").write_text(f"BY = {by}\n", "utf-8")
+    result = autograph("diff", "--values", "-m", "pack.one", "pack.two")
+    assert result.returncode == 1
+    assert result.stdout.startswith(
+        "The runs part at pack/one.py:5 and pack/two.py:5, forward: mul makes other numbers"
+    )
+
+
+UNUSED = {
+    ("--compiled",): "--compiled says how a script is run, and a.json is none.",
+    ("--dtype", "float32,float64"): "--dtype says how a script is run, and a.json is none.",
+    ("--seed", "1,2"): "--seed says how a script is run, and a.json is none.",
+    ("--engines", "builtin,builtin"): "--engines says how a script is run, and a.json is none.",
+    ("--every", "3", "a.json"): "--every says how a script is run, and a.json is none.",
+    ("--ranks", "2", "a.json"): "--ranks says how a script is run, and a.json is none.",
+    ("--ranks", "2", "--seed", "1,2", "a.py"): "--seed is for scripts of one process, without --ranks.",
+}
+
+
+@pytest.mark.parametrize("words", UNUSED)
+def test_an_option_that_would_change_nothing_is_refused(words: tuple[str, ...], autograph: Run) -> None:
+    """Else what is compared with itself is called equal."""
+    autograph("run", "-q", "--record", "values", "-o", "a.json", "a.py")
+    result = autograph("diff", "--values", *words, *(("a.json",) if "a.py" not in words else ()))
+    assert (result.returncode, UNUSED[words] in result.stderr) == (2, True), result.stderr
+
+
 NET = """\
 import torch
 from torch import nn

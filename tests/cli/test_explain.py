@@ -41,7 +41,27 @@ def test_an_error_of_the_script_is_not_explained(autograph: Run, tmp_path: Path)
 def test_a_script_without_a_graph_is_explained(autograph: Run, tmp_path: Path) -> None:
     (tmp_path / "expr.py").write_text("import torch\nx = torch.ones(3)\nx.sum().backward()\n")
     assert "More: autograph explain expr.py" in autograph("run", "expr.py").stderr
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "expr.py").rename(tmp_path / "pack" / "one.py")
+    assert "More: autograph explain pack/one.py" in autograph("run", "pack/one.py").stderr.replace("\\", "/")
+    assert "More: autograph explain -m pack.one" in autograph("run", "-m", "pack.one").stderr
+    (tmp_path / "pack" / "one.py").rename(tmp_path / "expr.py")
     assert autograph("explain", "expr.py").stdout.startswith("AG004 expr.py:3: ")
+
+
+def test_a_module_is_read_where_its_package_is(autograph: Run, tmp_path: Path) -> None:
+    """And not for a script of the same name in the working directory."""
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "train.py").write_text("raise SystemExit\n")
+    left = "left = torch.nn.Linear(2, 2)\nopt = torch.optim.SGD([w, *left.parameters()], lr=0.1)\n"
+    steps = "for step in range(2):\n    w.exp().sum().backward()\n    opt.step()\n    opt.zero_grad()\n"
+    (tmp_path / "pack" / "train.py").write_text("\n".join([*RIGHT.splitlines()[:2], left + steps]))
+    told = autograph("explain", "-m", "pack.train").stdout
+    assert told.startswith("AG201 pack/train.py:3: left.weight, left.bias never get a gradient")
+    leaves = "import torch\nw, v = (torch.nn.Parameter(torch.ones(3)) for _ in range(2))\n"
+    cut = "with torch.no_grad():\n    h = w.exp()\nloss = (h * v).sum()\nloss.backward()\n"
+    (tmp_path / "pack" / "cut.py").write_text(leaves + cut)
+    assert "`h = w.exp()`: torch.no_grad(), of w" in autograph("why", "-m", "loss", "w", "pack.cut").stdout
 
 
 def test_nothing_found(cli: Callable[..., Result], tmp_path: Path) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
-import linecache
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from autograph_cli.graph import Snapshot, compare, read_snapshot
+from autograph_cli.graph import Edge, Graph, Node, Output, Snapshot, TensorType, compare, read_snapshot
+from autograph_cli.graph.review_modules import Modules
 from autograph_cli.record.graphs.causes import switches
 from autograph_cli.record.run import runner
 from autograph_cli.testing.scripts import trace_sections
@@ -220,7 +220,6 @@ UNRECORDED: dict[str, tuple[str, str, list[str]]] = {
 def taken(tmp_path: Path, source: str, settings: Settings = Settings()) -> Snapshot:  # noqa: B008
     script = tmp_path / "model.py"
     script.write_text(source)
-    linecache.checkcache(str(script))  # the other one was of the same name
     with contextlib.redirect_stdout(io.StringIO()):
         result, trace = runner.record(runner.Target.of(str(script)))
     assert result.exit_code == 0, result.failure
@@ -250,6 +249,17 @@ def test_a_harmless_change_is_none(tmp_path: Path, change: str) -> None:
     for old, new in HARMLESS[change]:
         source = mutated(source, old, new)
     assert compare(kept, taken(tmp_path, source)).sentences == []
+
+
+def test_a_module_whose_operations_are_in_another_one_is_named() -> None:
+    """Those of a list may be called by the variable of a loop, and its parameters by their place in the list."""
+    outputs = (Output(TensorType("float32", (3,)), ("scaled.weight",)),)
+    leaf, neg = (
+        Node(0, "leaf", "AccumulateGrad", "", outputs),
+        Node(1, "operation", "NegBackward0", "neg", (), (Edge(0),)),
+    )
+    modules = Modules(Graph((leaf, replace(neg, module="layer"))), [0, 1], Graph(), [])
+    assert list(modules.sentences("gained")) == ["forward gained the module `scaled` with 1 parameter"]
 
 
 WHOLE = replace(Settings(), include=(*Settings().include, "untracked"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -171,7 +172,7 @@ def test_one_summary_for_all_and_reports_for_machines(
     ]
     suite = ET.parse(tmp_path / "out.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
-    assert [[child.tag for child in case] for case in suite] == [[], ["failure"], ["error"]]
+    assert [[child.tag for child in case] for case in suite.iter("testcase")] == [[], ["failure"], ["error"]]
     assert not list(_wrong_in_junit(ET.parse(tmp_path / "out.xml").getroot()))
     log = json.loads((tmp_path / "out.sarif").read_text("utf-8"))
     pytest.importorskip("jsonschema").validate(log, SARIF)
@@ -185,24 +186,30 @@ def test_one_summary_for_all_and_reports_for_machines(
     ]
 
 
-JUNIT = {
-    "testsuites": ((), ("testsuite",)),
-    "testsuite": (("name", "tests", "failures", "errors"), ("testcase",)),
-    "testcase": (("name", "classname"), ("failure", "error")),
-    "failure": (("type", "message"), ()),
-    "error": (("type", "message"), ()),
-}
-"""The attributes and elements that readers of JUnit's XML ask for, in our words."""
+COUNT, SECONDS, WORDS = r"\d+", r"\d+\.\d+", r"(?s).+"
+JUNIT: dict[str, tuple[dict[str, str], str]] = {
+    "testsuites": ({}, "(testsuite )*"),
+    "testsuite": (
+        {"name": WORDS, "package": WORDS, "hostname": WORDS, "timestamp": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"}
+        | dict.fromkeys(("id", "tests", "failures", "errors"), COUNT) | {"time": SECONDS},
+        "properties (testcase )*system-out system-err ",
+    ),
+    "testcase": ({"name": WORDS, "classname": WORDS, "time": SECONDS}, "(failure |error )?"),
+    "failure": ({"type": WORDS, "message": WORDS}, ""),
+    "error": ({"type": WORDS, "message": WORDS}, ""),
+    **dict.fromkeys(("properties", "system-out", "system-err"), ({}, "")),
+}  # fmt: skip
+"""What the schema of Ant's reports asks for, and that of Jenkins with it: the attributes, and the elements in order."""
 
 
 def _wrong_in_junit(element: ET.Element) -> Iterator[str]:
     attributes, inner = JUNIT[element.tag]
-    yield from (f"{element.tag} has no {name}" for name in attributes if name not in element.attrib)
+    yield from (name for name, form in attributes.items() if not re.fullmatch(form, element.get(name, "")))
+    yield from element.attrib.keys() - attributes.keys()
+    if not re.fullmatch(inner, "".join(f"{child.tag} " for child in element)):
+        yield f"what is in {element.tag}"
     for child in element:
-        if child.tag in inner:
-            yield from _wrong_in_junit(child)
-        else:
-            yield f"{child.tag} is in {element.tag}"
+        yield from _wrong_in_junit(child)
 
 
 @pytest.mark.parametrize(

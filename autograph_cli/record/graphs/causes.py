@@ -18,9 +18,12 @@ from autograph_cli.record.names.bindings import Binding, Found, Lines, Script
 def read_scripts(graph: Graph, script: Path) -> dict[str, Script]:
     """The files that the graph's lines come from, by the names that they have there, and the script itself.
 
-    They are looked for beside the script. A file whose lines are not those that were recorded is left out.
+    They are looked for beside the script, or where its package is. A file whose lines are not those that were recorded
+    is left out.
     """
-    lines: dict[str, dict[int, str]] = {script.name: {}}
+    own = name_in(graph, script)
+    folder = script.parents[len(Path(own).parts) - 1]
+    lines: dict[str, dict[int, str]] = {own: {}}
     for node in graph.nodes:
         if node.source is not None:
             lines.setdefault(node.source.file, {})[node.source.line] = node.source.text
@@ -29,12 +32,20 @@ def read_scripts(graph: Graph, script: Path) -> dict[str, Script]:
         if ".." in Path(name).parts or Path(name).is_absolute():
             continue  # a trace may come from anywhere, and names files beside its script only
         try:
-            read = Script((script.parent / name).read_text("utf-8-sig"))
+            read = Script((folder / name).read_text("utf-8-sig"))
         except (OSError, ValueError, SyntaxError, RecursionError):
             continue
         if all(read.line(number) == text for number, text in recorded.items()):
             found[name] = read
     return found
+
+
+def name_in(graph: Graph, script: Path) -> str:
+    """The name of the script in a graph: `package/train.py` where it was run as a module."""
+    parts = script.parts
+    files = {node.source.file for node in graph if node.source is not None}
+    longer = [file for file in files if 1 < len(Path(file).parts) < len(parts)]
+    return next((file for file in longer if parts[-len(Path(file).parts) :] == Path(file).parts), script.name)
 
 
 def switched_off(node: Node, scripts: Mapping[str, Script]) -> Switch | None:

@@ -67,6 +67,11 @@ class Target(Struct, frozen=True):
         """Return how the trace names it: the same in whichever folder it is run."""
         return {"file": Path(self.name).name, "module": self.name, "stdin": STDIN, "code": CODE}[self.kind]
 
+    @property
+    def words(self) -> str:
+        """Return how a command line names it: `-m package.train` for a module."""
+        return f"-m {self.name}" if self.kind == "module" else self.name
+
 
 class Result(Struct, frozen=True):
     """The end of a run: its exit code, the exception in one line, and the script's globals."""
@@ -269,6 +274,7 @@ def read(target: Target) -> bytes:
         source = sys.stdin.buffer.read()
         _show_lines(STDIN, source)
         return source
+    linecache.checkcache()  # files may have changed since an earlier run of this process
     try:
         return Path(target.name).read_bytes()
     except OSError as error:
