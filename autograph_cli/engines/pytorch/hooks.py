@@ -15,6 +15,7 @@ from autograph_cli.engines.protocol import Applied
 from autograph_cli.engines.pytorch import collectives, private, private_compiler, private_replaced
 from autograph_cli.engines.pytorch.notes import asked
 from autograph_cli.engines.values import places
+from autograph_cli.pure import compiled
 
 if TYPE_CHECKING:
     from autograph_cli.engines.pytorch.connection import PyTorch
@@ -80,12 +81,18 @@ _thread = _Thread()
 def attach(engine: PyTorch) -> PyTorch | None:
     """Let this connection listen; returns the one that did."""
     before = _process.engine
-    private.intercept(_operation)
+    faster = fast()
+    private.intercept(_operation if faster is None else faster.operation)
     private_compiler.pass_over_ours()
     _process.hooked = _process.hooked and before is not None
     _process.engine, _process.follows = engine, False
     follow(engine, True)
     return before
+
+
+def fast() -> Any:
+    """The compiled listener, where there is one."""
+    return compiled("fast_listener", __package__)
 
 
 def detach(engine: PyTorch, before: PyTorch | None = None) -> bool:
@@ -284,14 +291,22 @@ def _told(engine: PyTorch, operation: private.Operation, args: Any, kwargs: Any,
         engine.watcher(found, args, result, took, kwargs)
     made = private.sequence_number() != number or (records and _has_gradient(result))
     if made or not private.in_pass():
-        given = before or [(x, None) for x in tensors_in((*args, *kwargs.values()))]
-        plain = _plain(operation.defaults, args, kwargs)
-        if made:
-            engine.tell(engine.computed, found, given, plain, result, changes)
-        else:
-            engine.tell(engine.untracked, found, given, plain, result)
+        _noted(engine, operation, args, kwargs, before, result, made, changes)
     engine.earlier = {}
     return result
+
+
+def _noted(
+    engine: PyTorch, operation: private.Operation, args: Any, kwargs: Any, before: Any, result: Any, made: bool,
+    changes: bool,
+) -> None:  # fmt: skip
+    """Tell of an operation that was computed; of what it was given, `before` tells if it may have changed that."""
+    given = before or [(x, None) for x in tensors_in((*args, *kwargs.values()))]
+    plain = _plain(operation.defaults, args, kwargs)
+    if made:
+        engine.tell(engine.computed, operation.found, given, plain, result, changes)
+    else:
+        engine.tell(engine.untracked, operation.found, given, plain, result)
 
 
 def _running(engine: PyTorch, statistics: Iterable[Any]) -> dict[int, Any]:
