@@ -194,16 +194,19 @@ def are_hooked() -> bool:
     return _process.hooked
 
 
-@contextlib.contextmanager
-def unheard() -> Iterator[None]:
-    """Within the block, nothing of this thread is told, and nothing is compiled."""
-    before, compiling = private.is_intercepted(), private_compiler.compiling_frames(None)
-    private.intercepted(False)
-    try:
-        yield
-    finally:
-        private.intercepted(before)
-        private_compiler.compiling_frames(compiling)
+class unheard:
+    """Within the block, nothing of this thread is told, and nothing is compiled. A generator would take twice as long,
+    some twenty times a step."""
+
+    __slots__ = ("before", "compiling")
+
+    def __enter__(self) -> None:
+        self.before, self.compiling = private.is_intercepted(), private_compiler.compiling_frames(None)
+        private.intercepted(False)
+
+    def __exit__(self, *_: object) -> None:
+        private.intercepted(self.before)
+        private_compiler.compiling_frames(self.compiling)
 
 
 @contextlib.contextmanager
@@ -421,7 +424,8 @@ def _call(module: Any, *args: Any, **kwargs: Any) -> Any:
     """Calls a module, and notes that it is being called."""
     if _is_compiling():
         return private_replaced.call_module(module, *args, **kwargs)
-    here()
+    if _thread.engine is not _process.engine or _thread.apart or _thread.runs is not False:
+        here()
     calls = _thread.calls
     depth = len(calls)
     calls.append(Call(next(_call_numbers), module, args, kwargs))

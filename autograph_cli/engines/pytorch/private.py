@@ -363,10 +363,12 @@ def is_within_transform() -> bool:
 def is_differentiated_around(roots: Any) -> bool:
     """Return whether a pass from these roots is one of a transform, and what it computes is differentiated outside of
     it as well: by another transform, or by the script."""
+    if not is_within_transform():
+        return False
     stack = torch._C._functorch.get_interpreter_stack() or ()
     if sum(each.key() in _DIFFERENTIATING for each in stack) > 1:
         return True
-    return bool(stack) and any(map(_has_outer_history, roots))
+    return any(map(_has_outer_history, roots))
 
 
 def _layers(x: Any) -> Iterator[Any]:
