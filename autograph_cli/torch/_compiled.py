@@ -6,11 +6,10 @@ environment, the engine runs on Python alone and gives the same results.
 
 from __future__ import annotations
 
-import importlib
 import os
 from types import ModuleType
 
-from autograph_cli.pure import is_pure
+from autograph_cli import pure
 
 FILES = os.path.join("autograph_cli", "torch", "")
 """The beginning of file names in tracebacks of compiled modules, which are relative to the root of the project."""
@@ -18,9 +17,4 @@ FILES = os.path.join("autograph_cli", "torch", "")
 
 def compiled(name: str, package: str = __package__) -> ModuleType | None:
     """Return a compiled module of a package, as `_core.running.fast_tape` of the engine; None without it."""
-    if is_pure():
-        return None
-    try:
-        return importlib.import_module(f"{package}.{name}")
-    except ModuleNotFoundError:
-        return None
+    return pure.compiled(name, package)

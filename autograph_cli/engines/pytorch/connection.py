@@ -47,7 +47,7 @@ from autograph_cli.graph import Source
 
 _NOT_OF_NUMBERS = ("size", "dtype", "layout", "device", "pin_memory")
 """Arguments of what makes tensors that tell of them, not of their numbers."""
-_OF_KERNELS = ("half_to_float", "input_dtype", "unsafe", "indices")
+OF_KERNELS = ("half_to_float", "input_dtype", "unsafe", "indices")
 """Arguments that no script gives, and those of which a node keeps the tensors."""
 
 
@@ -159,7 +159,7 @@ class PyTorch(Nodes, Measuring):
                 self._before(given) if alone or node.name() == COPY_SLICES else (),
                 NodeType.of(node, dispatched(operation), told),
                 like,
-                tuple([pair for pair in plain if pair[0] not in _OF_KERNELS]),
+                tuple([pair for pair in plain if pair[0] not in OF_KERNELS]),
             )
             if like is not None:
                 self._also(result, node)

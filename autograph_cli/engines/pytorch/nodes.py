@@ -34,7 +34,7 @@ from autograph_cli.engines.pytorch.private import (
 from autograph_cli.engines.pytorch.saved import constants, kept_outputs, look, saved, saved_constants
 from autograph_cli.engines.pytorch.tensors import Tensors
 
-_numbers = itertools.count(1)
+next_number = itertools.count(1).__next__
 Given = Sequence[tuple[Any, Any]]
 """The tensors that something was computed from, each with the history that it had before it was changed, if it was."""
 
@@ -148,7 +148,7 @@ class Nodes(Tensors):
         return self.listener.known_as(tensor, held)
 
     def _leaf(self, tensor: Any) -> int:
-        return self.listener.leaf(next(_numbers), tensor, NodeType("AccumulateGrad"), self.like(tensor))  # type: ignore[arg-type]
+        return self.listener.leaf(next_number(), tensor, NodeType("AccumulateGrad"), self.like(tensor))  # type: ignore[arg-type]
 
     def _meet(self, node: Any) -> None:
         """Tell of a node that nobody has told of, and of all behind it."""
@@ -199,7 +199,7 @@ class Nodes(Tensors):
         )
 
     def _note(self, node: Any, node_type: NodeType, like: Like | None = None) -> Note:
-        note = make_note(node, next(_numbers))
+        note = make_note(node, next_number())
         note.node_type, note.like = node_type, like or like_of(node)
         note.looked = look(node, lambda tensor: self._kept_output(node, note.number, tensor))
         return note

@@ -77,7 +77,6 @@ def is_unasked(node: Any) -> bool:
 
 def make_note(node: Any, number: int = 0, unasked: bool = False) -> Note:
     """A new note on a node, in place of the one that there is."""
-    global _limit
     token = _token(node)
     before = _notes.get(id(token))
     if before is not None:
@@ -85,12 +84,18 @@ def make_note(node: Any, number: int = 0, unasked: bool = False) -> Note:
         before.end()
     note = _notes[id(token)] = Note(token, number, unasked)
     if len(_notes) > _limit:
-        dead = [note_id for note_id, each in _notes.items() if sys.getrefcount(each.token) <= _ALONE]
-        for note_id in dead:
-            _notes.pop(note_id).end()
-        _limit = max(LEAST, 2 * len(_notes))
-        deepen_stack(_limit)
+        sweep()
     return note
+
+
+def sweep() -> None:
+    """Forget the notes of nodes that are gone."""
+    global _limit
+    dead = [note_id for note_id, each in _notes.items() if sys.getrefcount(each.token) <= _ALONE]
+    for note_id in dead:
+        _notes.pop(note_id).end()
+    _limit = max(LEAST, 2 * len(_notes))
+    deepen_stack(_limit)
 
 
 def asked(tensor: Any) -> Any:

@@ -100,10 +100,10 @@ sequence_number: Callable[[], int] = torch._C._autograd._get_sequence_nr
 """The number that the next node of this thread gets."""
 current_node: Callable[[], Any] = torch._C._current_autograd_node
 """The node whose backward is running in this thread."""
-_modes_on: Callable[[], int] = torch._C._len_torch_dispatch_stack
-_tracing_state: Callable[[], Any] = torch._C._get_tracing_state
-_compiler = vars(torch.compiler)
-_contexts, _Tensor, _is_batched = guards._TLS, torch.Tensor, torch._C._functorch.is_batchedtensor
+modes_on: Callable[[], int] = torch._C._len_torch_dispatch_stack
+tracing_state: Callable[[], Any] = torch._C._get_tracing_state
+compiler = vars(torch.compiler)
+contexts, _Tensor, _is_batched = guards._TLS, torch.Tensor, torch._C._functorch.is_batchedtensor
 _is_wrapped: Callable[[Any], bool] = torch._C._functorch.is_gradtrackingtensor
 _DIFFERENTIATING = (torch._C._functorch.TransformType.Grad, torch._C._functorch.TransformType.Jvp)
 _PROXY = torch._C._TorchDispatchModeKey.PROXY
@@ -120,6 +120,10 @@ def packing() -> Any:
     if _top_hooks is not None:
         return _top_hooks(False)
     return _packing.hooks[-1] if getattr(_packing, "hooks", None) else None
+
+
+packing_now: Callable[[], Any] = packing if _top_hooks is None else functools.partial(_top_hooks, False)
+"""The same, without Python where PyTorch tells."""
 
 
 def opened(item: Any) -> tuple[Any, ...] | None:
@@ -224,11 +228,13 @@ def _gives_numbers(schema: Any) -> bool:
 class Operation:
     """An operation that is intercepted, and what is true of all its calls, read at the first."""
 
-    __slots__ = ("changes", "defaults", "found", "gives_nothing", "names", "run")
+    __slots__ = ("changes", "defaults", "facts", "found", "gives_nothing", "names", "run")
 
     def __init__(self, *names: str) -> None:
         self.names = names
         self.found: Any = None
+        self.facts: Any = None
+        """The same as the compiled listener reads it."""
 
     def find(self) -> None:
         """Read them: PyTorch makes its operations when they are asked for."""
@@ -336,11 +342,11 @@ def carrying(carried_object: Any) -> Iterator[None]:
 
 def is_traced() -> bool:
     """Return whether what runs in this thread is looked at by a compiler or a tracer, on tensors of its own."""
-    if getattr(_contexts, "tracing_context", None) is not None or _compiler["_is_compiling_flag"]:
+    if getattr(contexts, "tracing_context", None) is not None or compiler["_is_compiling_flag"]:
         return True
-    if _modes_on() and torch._C._get_dispatch_mode(_PROXY) is not None:
+    if modes_on() and torch._C._get_dispatch_mode(_PROXY) is not None:
         return True
-    return _tracing_state() is not None
+    return tracing_state() is not None
 
 
 def is_transforming() -> bool:
@@ -357,10 +363,12 @@ def is_within_transform() -> bool:
 def is_differentiated_around(roots: Any) -> bool:
     """Return whether a pass from these roots is one of a transform, and what it computes is differentiated outside of
     it as well: by another transform, or by the script."""
+    if not is_within_transform():
+        return False
     stack = torch._C._functorch.get_interpreter_stack() or ()
     if sum(each.key() in _DIFFERENTIATING for each in stack) > 1:
         return True
-    return bool(stack) and any(map(_has_outer_history, roots))
+    return any(map(_has_outer_history, roots))
 
 
 def _layers(x: Any) -> Iterator[Any]:
@@ -455,7 +463,7 @@ def deepen_stack(nodes: int) -> None:
 
 def untouched() -> contextlib.AbstractContextManager[Any]:
     """Within such a block, no class and no mode of the script's is asked about what is read of tensors and nodes."""
-    return _without_modes() if _modes_on() else torch._C.DisableTorchFunction()
+    return _without_modes() if modes_on() else torch._C.DisableTorchFunction()
 
 
 @contextlib.contextmanager

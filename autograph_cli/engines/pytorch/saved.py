@@ -61,7 +61,7 @@ def _held(unpack: Any, output_of: Callable[[Any], Output | None]) -> list[Row]:
     if (last := _last)[0]() is not unpack:
         found: list[Row] = []
         for place, tensor in enumerate(held_by(unpack, torch.Tensor, torch.nn.Module, opened)):
-            _note(found, f"{HELD}[{place}]", tensor, output_of)
+            note_kept(found, f"{HELD}[{place}]", tensor, output_of)
         _last = last = weakref.ref(unpack), found
     return last[1]
 
@@ -72,14 +72,14 @@ def _own(node: Any, packed: bool, output_of: Callable[[Any], Output | None]) -> 
     if is_custom(node.__class__):
         items = () if packed else _kept(node, "saved_tensors") or ()
         for place, item in enumerate(items):
-            _note(found, f"saved_tensors[{place}]", item, output_of)
+            note_kept(found, f"saved_tensors[{place}]", item, output_of)
         if packed and node._raw_saved_tensors:
             found.append(("saved_tensors", None, PACKED, 0, 0, 0, None))
         for name, item in vars(node).items():
             if isinstance(item, torch.Tensor) and not item.requires_grad:
-                _note(found, f"ctx.{name}", item, output_of)
+                note_kept(found, f"ctx.{name}", item, output_of)
         return found
-    for name, holds_tensors in _names(node.__class__):
+    for name, holds_tensors in names_kept(node.__class__):
         if holds_tensors and packed:
             found.append((name, None, PACKED, 0, 0, 0, None))
             continue
@@ -89,9 +89,9 @@ def _own(node: Any, packed: bool, output_of: Callable[[Any], Output | None]) -> 
             continue
         if item.__class__ in (tuple, list) and any(isinstance(part, _Tensor) for part in item):
             for place, part in enumerate(item):
-                _note(found, f"{name}[{place}]", part, output_of)
+                note_kept(found, f"{name}[{place}]", part, output_of)
         elif item is not None:
-            _note(found, name, item, output_of)
+            note_kept(found, name, item, output_of)
     return found
 
 
@@ -110,7 +110,7 @@ def until_broken(nodes: Sequence[Any], was_freed: Callable[[Any], bool]) -> list
         try:
             if node.name() in _REFUSES:
                 return list(nodes[:place])
-            for name, _ in _names(node.__class__):
+            for name, _ in names_kept(node.__class__):
                 getattr(node, name)
         except RuntimeError as error:  # changed in place; or freed, maybe by this pass itself
             if _FREED not in str(error) or was_freed(node):
@@ -126,17 +126,17 @@ def is_custom(cls: type) -> bool:
 
 
 @functools.cache
-def _names(cls: type) -> tuple[tuple[str, bool], ...]:
+def names_kept(cls: type) -> tuple[tuple[str, bool], ...]:
     """The attributes of nodes of this class that hold what is saved, and whether that is tensors."""
     every = dir(cls)
     return tuple((name, f"{_RAW}{name.removeprefix(_PREFIX)}" in every) for name in every if name.startswith(_PREFIX))
 
 
-def _note(found: list[Row], name: str, item: Any, output_of: Callable[[Any], Output | None]) -> None:
+def note_kept(found: list[Row], name: str, item: Any, output_of: Callable[[Any], Output | None]) -> None:
     if item is None:
         return
     if isinstance(item, _Tensor):
-        dtype = _dtype_and_device(item.dtype, item.device)
+        dtype = dtype_and_device(item.dtype, item.device)
         version = 0 if item.is_inference() else item._version
         size = int(item.nbytes) if item.layout is _strided else size_of(item)
         found.append((name, dtype, shape_of(item), storage_of(item), size, version, output_of(item)))
@@ -145,7 +145,7 @@ def _note(found: list[Row], name: str, item: Any, output_of: Callable[[Any], Out
 
 
 @functools.lru_cache(256)
-def _dtype_and_device(dtype: Any, device: Any) -> tuple[str, str]:
+def dtype_and_device(dtype: Any, device: Any) -> tuple[str, str]:
     return str(dtype).removeprefix("torch."), str(device)
 
 

@@ -182,7 +182,7 @@ class EventLog:
             call = known[-1] if same else self.modules.enter(known, calls)
         if self.changed:
             args = tuple([changes.last(self, output) for output in args])
-        site = site_of(_getframe(2), None if within is None else within.site)
+        site = site_of(_getframe(1), None if within is None else within.site)
         self.count = count = self.count + 1
         self.newest_key = number
         event = (Earlier if again else Event)(

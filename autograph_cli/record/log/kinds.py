@@ -157,8 +157,7 @@ class Kinds:
     def stepped(self) -> None:
         """An optimizer takes a step, for which the backward calls were made that were made since it took one before;
         where there were none, it got its gradients from the last call of `grad`."""
-        grads = [kind for kind in self._waiting if kind.call == "grad"][-1:]
-        for kind in [kind for kind in self._waiting if kind.call != "grad"] or grads:
+        for kind in [kind for kind in self._waiting if kind.call != "grad"] or self._waiting[-1:]:
             kind.stepped = kind.stepped or kind.call != ""
         self._waiting.clear()
 

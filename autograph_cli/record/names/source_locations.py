@@ -22,7 +22,7 @@ Site = tuple[CodeType, int]
 """A position in compiled code: the code and the offset of the instruction."""
 
 _OURS = os.path.join(os.path.dirname(autograph_cli.__file__), "")
-COMPILED = os.path.join("autograph_cli", "torch", "")
+COMPILED = os.path.join("autograph_cli", "")
 """The path by which tracebacks name compiled modules, from the root of the project on."""
 _LIBRARY = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib"))
 _PACKAGES = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("purelib", "platlib"))
