@@ -102,7 +102,7 @@ def _constant_part(seen: Seen) -> Iterator[Found]:
 def _cuts(
     seen: Seen, term: Node, nodes: Sequence[Node], told: Collection[Source | None]
 ) -> Iterator[tuple[str, Source | None, tuple[int, ...], str, str]]:
-    """What a constant term is computed from: the words, the line, the nodes, the remedy, and why it matters."""
+    """Yield the reasons why a term is constant: words, line, nodes, remedy, and why it matters."""
     compared = next((node for node in nodes if _compares(seen, node)), None)
     if compared is not None:
         # What masks another term, or stands beside its own soft numbers, is a constant on purpose.
