@@ -6,15 +6,18 @@ python conformance/graphs.py update     # writes graphs.json and docs/conformanc
 """
 
 import json
+import multiprocessing
+import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from autograph_cli import AutographError
+from autograph_cli.engines import connect
 from autograph_cli.graph.snapshot import HOLDS, compare
-from autograph_cli.testing import scripts
+from autograph_cli.testing import recording, scripts, sweeps
 from autograph_cli.testing.settings import VIEWS, load
 
 HERE = Path(__file__).parent
@@ -27,6 +30,8 @@ TOLD = 2
 """The format of snapshots that holds what both engines tell: of the plain arguments that a later one has, PyTorch leaves
 defaults out, and this engine those of backward operations."""
 STEPS = "first,1,2"
+PATIENCE = 600
+"""The seconds after which a script counts as one that hangs."""
 SHOWN = 3
 
 REASONS = {
@@ -36,14 +41,46 @@ REASONS = {
 """Why the graphs of a script differ, by a pattern of its name."""
 
 
+class Forked:
+    """A copy of this process, which has imported PyTorch, that records a script as a process of its own does."""
+
+    def __init__(self, request, file):
+        self.pid = os.fork()
+        if not self.pid:
+            try:
+                os.dup2(file.fileno(), 0)
+                for stream in (1, 2):
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+                sys.argv, sys.path[0] = ["", request], str(ROOT)
+                recording.main()
+            finally:
+                os._exit(1)
+
+    def communicate(self):
+        self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return ("",)
+
+
+@contextmanager
+def forked(module, words, folder, file, executable):
+    """What `sweeps.child` is for the engine of this package."""
+    yield Forked(*words, file)
+
+
+CHILDREN = {"builtin": sweeps.child, "torch": forked}
+
+
+def taken(script, settings):
+    """The snapshot of a script on the engine of the settings."""
+    sweeps.child = CHILDREN[settings.engine]
+    return replace(scripts.take(script, settings), steps=None, version=TOLD)
+
+
 def difference(script):
     """The sentences on how the graphs differ; None if they are the same."""
     settings = replace(load(ROOT), steps=STEPS, include=HELD, views=VIEWS)
     try:
-        ours, theirs = (
-            replace(scripts.take(script, replace(settings, engine=engine)), steps=None, version=TOLD)
-            for engine in ("builtin", "torch")
-        )
+        ours, theirs = (taken(script, replace(settings, engine=engine)) for engine in CHILDREN)
     except AutographError as error:
         return [str(error).removeprefix(f"{script} ")]
     found = compare(ours, theirs, settings.tolerance)
@@ -53,8 +90,10 @@ def difference(script):
 def measure():
     """{script: "same", or how its graphs differ}"""
     paths = sorted(path for pattern in FILES for path in ROOT.glob(pattern))
-    with ThreadPoolExecutor(2) as pool:
-        found = pool.map(difference, paths)
+    connect("torch")  # imported once, for all that are forked
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        begun = [pool.apply_async(difference, (path,)) for path in paths]
+        found = [each.get(PATIENCE) for each in begun]
     return {str(path.relative_to(ROOT)): told or "same" for path, told in zip(paths, found, strict=True)}
 
 

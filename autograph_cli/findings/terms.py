@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from autograph_cli.findings.book import at, book_of
 from autograph_cli.findings.calls import called
@@ -124,47 +124,42 @@ def _constant_part(seen: Seen) -> Iterator[Found]:
         constant = [edge for edge in term.args if seen.graph[edge.node].kind == "untracked"]
         if not _is_scalar_sum(seen, term) or len(constant) != 1 or shape_of(seen, constant[0]):
             continue
-        facts = (f"{where(term)} adds it to what backward starts from, and it has no history",)
         nodes = [seen.graph[number] for number in seen.behind(constant, untracked=True)]
-        compared = next((node for node in nodes if _compares(seen, node)), None)
-        unrecorded = _unrecorded(seen, nodes) if compared is None else None
-        if unrecorded is not None and unrecorded not in told:
-            told.add(unrecorded)
-            yield Found(
-                f"a term of the loss is computed at {line_of(unrecorded)}, where nothing is recorded: it adds nothing "
-                "to the gradient",
-                unrecorded, facts,
-                (term.id,), "Compute it outside of no_grad; what is to stay as it is alone within.",
-                "What is computed under no_grad has no history: this term trains nothing.",
-            )  # fmt: skip
-            continue
-        if compared is not None:
-            # What masks another term, or stands beside its own soft numbers, is a constant on purpose.
-            meant = any(node.op == "detach" for node in nodes) or any(
-                user is not term for user, _ in takers(seen, compared)
-            )
-            if meant or compared.source in told:
-                continue
-            told.add(compared.source)
-            yield Found(
-                f"a term of the loss is computed from the whole numbers that {where(compared)} makes: it adds nothing "
-                "to the gradient",
-                compared.source, facts, (term.id, compared.id), _SOFT, _NO_SLOPE,
-            )  # fmt: skip
-            continue
-        # What a derivative made is another matter.
-        lines = {node.source for node in nodes if node.kind == "untracked" and _is_of_weights(seen, node)}
-        for source in lines - {None, term.source} if all(node.op != "grad" for node in nodes) else ():
-            taken = _taken_off(seen, source)
-            if taken and source not in told:
+        for said, source, ids, remedy, why in _cuts(seen, term, nodes, told):
+            if source not in told:
                 told.add(source)
-                yield Found(
-                    f"a term of the loss is computed from what {taken}{at(source)} takes off: it adds nothing to the "
-                    "gradient",
-                    source, facts,
-                    (term.id,), "Leave .data and detach out of what is to be learned from.",
-                    "What was taken off has no history: this term trains nothing.",
-                )  # fmt: skip
+                facts = (f"{where(term)} adds it to what backward starts from, and it has no history",)
+                said = f"a term of the loss is computed {said}: it adds nothing to the gradient"
+                yield Found(said, source, facts, ids, remedy, why)
+
+
+def _cuts(
+    seen: Seen, term: Node, nodes: Sequence[Node], told: Collection[Source | None]
+) -> Iterator[tuple[str, Source | None, tuple[int, ...], str, str]]:
+    """Yield the reasons why a term is constant: words, line, nodes, remedy, and why it matters."""
+    compared = next((node for node in nodes if _compares(seen, node)), None)
+    if compared is not None:
+        # What masks another term, or stands beside its own soft numbers, is a constant on purpose.
+        others = any(user is not term for user, _ in takers(seen, compared))
+        if not others and all(node.op != "detach" for node in nodes):
+            said = f"from the whole numbers that {where(compared)} makes"
+            yield said, compared.source, (term.id, compared.id), _SOFT, _NO_SLOPE
+        return
+    unrecorded = _unrecorded(seen, nodes)
+    if unrecorded is not None and unrecorded not in told:
+        yield f"at {line_of(unrecorded)}, where nothing is recorded", unrecorded, (term.id,), _OUTSIDE, _NOT_RECORDED
+        return
+    # What a derivative made is another matter.
+    lines = {node.source for node in nodes if node.kind == "untracked" and _is_of_weights(seen, node)}
+    for source in lines - {None, term.source} if all(node.op != "grad" for node in nodes) else ():
+        if taken := _taken_off(seen, source):
+            yield f"from what {taken}{at(source)} takes off", source, (term.id,), _KEPT, _TAKEN_OFF
+
+
+_OUTSIDE = "Compute it outside of no_grad; what is to stay as it is alone within."
+_NOT_RECORDED = "What is computed under no_grad has no history: this term trains nothing."
+_KEPT = "Leave .data and detach out of what is to be learned from."
+_TAKEN_OFF = "What was taken off has no history: this term trains nothing."
 
 
 def _compares(seen: Seen, node: Node) -> bool:
