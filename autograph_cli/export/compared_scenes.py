@@ -58,9 +58,10 @@ def sides_of(diff: GraphDiff, marks: Marks | None = None) -> tuple[Scene, Scene]
     moved = {key for key, like in ids.items() if frames.get(homes[0].get(key, ""), "") != homes[1].get(like, "")}
     pairs = {one: other for one, other in pairs.items() if f"n{one}" not in moved}
     looks = _found(diff, sides, pairs) if marks is None else _given(marks, sides)
-    shown = [
-        _alike_closed(side, frames.keys() if at == 0 else frames.values(), looks[at]) for at, side in enumerate(sides)
-    ]
+    told = [_told(side, look) for side, look in zip(sides, looks, strict=True)]
+    big = max(len(side.scene.boxes) for side in sides) > OPEN
+    alike = {one: other for one, other in frames.items() if big and one not in told[0] and other not in told[1]}
+    shown = _alike_closed(sides[0], alike.keys(), looks[0]), _alike_closed(sides[1], alike.values(), looks[1])
     first = len(sides[1].graph)
     new = {f"n{number}": pairs.get(number, first + number) for number in range(len(sides[0].graph))}
     return _renamed(shown[0], {**new, **_results(sides, pairs)}, frames), shown[1]
@@ -235,14 +236,17 @@ def _given(marks: Marks, sides: tuple[Side, Side]) -> Marks:
     return looks
 
 
-def _alike_closed(side: Side, shared: Iterable[str], looks: Mapping[int, Style]) -> Scene:
-    """The scene with its looks, and modules that are alike on both sides closed where it is big."""
+def _told(side: Side, looks: Mapping[int, Style]) -> set[str]:
+    """The frames around what differs."""
+    path, keys = paths_of(side.scene), {f"n{number}" for number in looks}
+    return {frame for box in side.scene.boxes if box.id in keys for frame in path[box.frame]}
+
+
+def _alike_closed(side: Side, alike: Iterable[str], looks: Mapping[int, Style]) -> Scene:
+    """The scene with its looks, and these modules closed, which are alike on both sides."""
     styles = {f"n{number}": style for number, style in looks.items()}
     boxes = tuple([replace(box, style=styles.get(box.id, box.style)) for box in side.scene.boxes])
-    scene, path = replace(side.scene, boxes=boxes), paths_of(side.scene)
-    told = {frame for box in boxes if box.id in styles for frame in path[box.frame]}
-    if len(boxes) > OPEN:
-        scene = closed(scene, side.graph, [frame for frame in shared if frame not in told])
+    scene = closed(replace(side.scene, boxes=boxes), side.graph, list(alike))
     present = {box.style for box in scene.boxes}
     legend = [entry for entry in scene.legend if entry[0] in present]
     return replace(scene, legend=(*legend, *((style, style) for style in DIFFERENT if style in present)))
