@@ -52,7 +52,7 @@ def sides_of(diff: GraphDiff, marks: Marks | None = None) -> tuple[Scene, Scene]
     different, unless it is found."""
     sides = _side(diff.old), _side(diff.new)
     pairs = _in_turn(_pairs(diff, sides), sides)
-    frames = _likes(_around(pairs, sides))
+    frames = _nested(_likes(_around(pairs, sides)), sides)
     homes = [{box.id: box.frame for box in side.scene.boxes} for side in sides]
     ids = {f"n{one}": f"n{other}" for one, other in pairs.items()}
     moved = {key for key, like in ids.items() if frames.get(homes[0].get(key, ""), "") != homes[1].get(like, "")}
@@ -83,7 +83,8 @@ def laid_out(old: Scene, new: Scene, titles: tuple[str, str] = ("", "")) -> tupl
     wide |= {box.id: _roomy(box, wide.get(box.id, box)) for box in new.boxes}
     home = {box.id: box.frame for box in (*old.boxes, *new.boxes)}
     boxes = tuple([replace(box, frame=home[key]) for key, box in wide.items()])
-    frames = {frame.id: frame for frame in (*new.frames, *old.frames)}
+    frames = {frame.id: frame for frame in new.frames}
+    frames |= {frame.id: frame for frame in old.frames if frame.id not in frames}
     ways, others = _by_ends(new), _by_ends(old)
     most = [max(its, others.get(ends, []), key=len) for ends, its in (others | ways).items()]
     arrows = tuple([arrow for its in most for arrow in its])
@@ -187,6 +188,17 @@ def _around(pairs: Mapping[int, int], sides: tuple[Side, Side]) -> Iterable[tupl
             path[home.get(f"n{number}", "")] for path, home, number in zip(paths, homes, (one, other), strict=True)
         ]
         yield from zip(*around, strict=False)
+
+
+def _nested(likes: Mapping[str, str], sides: tuple[Side, Side]) -> dict[str, str]:
+    """The pairs of frames that stand in frames that are a pair, too."""
+    parent = {frame.id: frame.parent for frame in sides[1].scene.frames}
+    found = {"": ""}
+    for frame in sides[0].scene.frames:
+        like = likes.get(frame.id)
+        if like is not None and found.get(frame.parent) == parent[like]:
+            found[frame.id] = like
+    return {one: other for one, other in found.items() if one}
 
 
 def _found(diff: GraphDiff, sides: tuple[Side, Side], pairs: Mapping[int, int]) -> Marks:
