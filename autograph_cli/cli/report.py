@@ -121,8 +121,7 @@ def _place(trace: Trace, step: Step, last: bool) -> str:
 
 
 def _step(step: Step, held: Collection[str]) -> list[tuple[str, str]]:
-    # What the recorder derived is not the script's, and is told apart.
-    nodes = [node for node in step.graph if not (step.derived and node.order)]
+    nodes = step.own
     lines = [("roots", _listed(_roots(step.graph)) or "none")]
     lines.append(("leaves", _listed(_leaves(nodes)) or "none"))
     seen = marks_text(marks_of(step.graph, held))

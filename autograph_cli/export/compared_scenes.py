@@ -52,15 +52,16 @@ def sides_of(diff: GraphDiff, marks: Marks | None = None) -> tuple[Scene, Scene]
     different, unless it is found."""
     sides = _side(diff.old), _side(diff.new)
     pairs = _in_turn(_pairs(diff, sides), sides)
-    frames = _likes(_around(pairs, sides))
+    frames = _nested(_likes(_around(pairs, sides)), sides)
     homes = [{box.id: box.frame for box in side.scene.boxes} for side in sides]
     ids = {f"n{one}": f"n{other}" for one, other in pairs.items()}
     moved = {key for key, like in ids.items() if frames.get(homes[0].get(key, ""), "") != homes[1].get(like, "")}
     pairs = {one: other for one, other in pairs.items() if f"n{one}" not in moved}
     looks = _found(diff, sides, pairs) if marks is None else _given(marks, sides)
-    shown = [
-        _alike_closed(side, frames.keys() if at == 0 else frames.values(), looks[at]) for at, side in enumerate(sides)
-    ]
+    told = [_told(side, look) for side, look in zip(sides, looks, strict=True)]
+    big = max(len(side.scene.boxes) for side in sides) > OPEN
+    alike = {one: other for one, other in frames.items() if big and one not in told[0] and other not in told[1]}
+    shown = _alike_closed(sides[0], alike.keys(), looks[0]), _alike_closed(sides[1], alike.values(), looks[1])
     first = len(sides[1].graph)
     new = {f"n{number}": pairs.get(number, first + number) for number in range(len(sides[0].graph))}
     return _renamed(shown[0], {**new, **_results(sides, pairs)}, frames), shown[1]
@@ -82,7 +83,8 @@ def laid_out(old: Scene, new: Scene, titles: tuple[str, str] = ("", "")) -> tupl
     wide |= {box.id: _roomy(box, wide.get(box.id, box)) for box in new.boxes}
     home = {box.id: box.frame for box in (*old.boxes, *new.boxes)}
     boxes = tuple([replace(box, frame=home[key]) for key, box in wide.items()])
-    frames = {frame.id: frame for frame in (*new.frames, *old.frames)}
+    frames = {frame.id: frame for frame in new.frames}
+    frames |= {frame.id: frame for frame in old.frames if frame.id not in frames}
     ways, others = _by_ends(new), _by_ends(old)
     most = [max(its, others.get(ends, []), key=len) for ends, its in (others | ways).items()]
     arrows = tuple([arrow for its in most for arrow in its])
@@ -188,6 +190,17 @@ def _around(pairs: Mapping[int, int], sides: tuple[Side, Side]) -> Iterable[tupl
         yield from zip(*around, strict=False)
 
 
+def _nested(likes: Mapping[str, str], sides: tuple[Side, Side]) -> dict[str, str]:
+    """The pairs of frames that stand in frames that are a pair, too."""
+    parent = {frame.id: frame.parent for frame in sides[1].scene.frames}
+    found = {"": ""}
+    for frame in sides[0].scene.frames:
+        like = likes.get(frame.id)
+        if like is not None and found.get(frame.parent) == parent[like]:
+            found[frame.id] = like
+    return {one: other for one, other in found.items() if one}
+
+
 def _found(diff: GraphDiff, sides: tuple[Side, Side], pairs: Mapping[int, int]) -> Marks:
     """Say what was removed, added and changed of what is drawn."""
     likes = {other: one for one, other in pairs.items()}
@@ -235,14 +248,17 @@ def _given(marks: Marks, sides: tuple[Side, Side]) -> Marks:
     return looks
 
 
-def _alike_closed(side: Side, shared: Iterable[str], looks: Mapping[int, Style]) -> Scene:
-    """The scene with its looks, and modules that are alike on both sides closed where it is big."""
+def _told(side: Side, looks: Mapping[int, Style]) -> set[str]:
+    """The frames around what differs."""
+    path, keys = paths_of(side.scene), {f"n{number}" for number in looks}
+    return {frame for box in side.scene.boxes if box.id in keys for frame in path[box.frame]}
+
+
+def _alike_closed(side: Side, alike: Iterable[str], looks: Mapping[int, Style]) -> Scene:
+    """The scene with its looks, and these modules closed, which are alike on both sides."""
     styles = {f"n{number}": style for number, style in looks.items()}
     boxes = tuple([replace(box, style=styles.get(box.id, box.style)) for box in side.scene.boxes])
-    scene, path = replace(side.scene, boxes=boxes), paths_of(side.scene)
-    told = {frame for box in boxes if box.id in styles for frame in path[box.frame]}
-    if len(boxes) > OPEN:
-        scene = closed(scene, side.graph, [frame for frame in shared if frame not in told])
+    scene = closed(replace(side.scene, boxes=boxes), side.graph, list(alike))
     present = {box.style for box in scene.boxes}
     legend = [entry for entry in scene.legend if entry[0] in present]
     return replace(scene, legend=(*legend, *((style, style) for style in DIFFERENT if style in present)))

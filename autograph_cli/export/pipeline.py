@@ -139,8 +139,9 @@ def boxes_and_arrows(picture: Picture) -> Scene:
         taken = amounts(picture.graph, picture.options.colour, picture.view, picture.title)
         scene = replace(scene, boxes=tuple(replace(box, amount=taken.get(box.id)) for box in scene.boxes))
     if picture.made and not picture.page:
-        order = max(node.order for node in picture.graph)
-        scene = replace(scene, notes=(*scene.notes, f"order {order} {picture.made.partition(';')[0]}"))
+        made, order = (max(node.order for node in graph) for graph in (picture.whole or picture.graph, picture.graph))
+        if made == order:
+            scene = replace(scene, notes=(*scene.notes, f"order {order} {picture.made.partition(';')[0]}"))
     if picture.flattened:
         scene = replace(scene, notes=(*scene.notes, f"modules deeper than {DEEPEST} have no frame"))
     if picture.formulas:

@@ -31,7 +31,7 @@ _PLACE = re.compile(r"(?<![^.\[])\d+(?![^.\]])", re.ASCII)
 
 
 DILATED = re.compile(r" d\d+(×\d+)*(?=[ ,]|$)")
-"""How far apart a window takes its numbers, which may grow from turn to turn."""
+"""The dilation of a window, which may grow from turn to turn."""
 
 
 class Seat(Struct, frozen=True):

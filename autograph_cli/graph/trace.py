@@ -6,7 +6,7 @@ import itertools
 import sys
 
 from autograph_cli.graph.ledger import Ledger
-from autograph_cli.graph.records import Exact, Graph, Number, Pass
+from autograph_cli.graph.records import Exact, Graph, Node, Number, Pass
 from autograph_cli.graph.source import Count, Record, Source
 
 
@@ -74,6 +74,12 @@ class Step(Record, frozen=True):
     """The number of nodes from earlier steps, which come first."""
     kind: Count | None = None
     """Its kind, by position among the `kinds` of the trace."""
+
+    @property
+    def own(self) -> list[Node]:
+        """The nodes without those that the recorder derived, which traces of the first versions have among them."""
+        among = self.derived and self.double is None and not self.derived.startswith("not made")
+        return [node for node in self.graph if not (among and node.order)]
 
     @property
     def nth(self) -> int:
@@ -228,7 +234,7 @@ class Trace(Record, frozen=True):
     def differentiated_again(self, main: Step) -> Step:
         """Return the step whose double backward is shown in the place of the main one: the last in which the script
         made it itself, if it did so anywhere."""
-        own = (step for step in reversed(self.steps) if not step.derived and any(node.order for node in step.graph))
+        own = (step for step in (main, *reversed(self.steps)) if any(node.order for node in step.own))
         return next(own, main) if main.derived else main
 
     def main_step(self) -> Step | None:

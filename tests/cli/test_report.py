@@ -79,6 +79,14 @@ def test_what_the_recorder_derived_is_told_apart() -> None:
     assert told["derived"] == "from y with respect to x"
 
 
+@pytest.mark.parametrize("note", ["made by autograph from `g` and its leaves", "not made: the roots hang on no leaf"])
+def test_orders_of_the_script_are_counted_beside_one_that_the_recorder_derived(note: str) -> None:
+    own = one(leaf(0, "x"), operation(1), operation(2, order=1), derived=note)
+    made = None if note.startswith("not") else own.steps[0].graph
+    told = lines(replace(own, steps=(replace(own.steps[0], double=made),)))
+    assert told["nodes"] == "order 0: 1, order 1: 1"
+
+
 def test_many_leaves_are_counted() -> None:
     nodes = [leaf(number, f"p{number}") for number in range(MOST + 3)]
     assert lines(one(*nodes))["leaves"].endswith(f"p{MOST - 1} float64[], and 3 more")

@@ -132,8 +132,9 @@ def model(blocks: int = 2, act: str = "relu", at: int = 1, **told: bool) -> Grap
         ({"after": True}, {"n: LayerNorm 4": "removed"}, {"n: LayerNorm 4": "added"}),
         ({"cut": True}, {"add": "changed"}, {"add": "changed"}),
         ({"blocks": 3, "at": 9}, {}, {"n: LayerNorm 4": "added", "add": "added", "relu": "added"}),
+        ({"blocks": 6, "at": 9}, {}, {"n: LayerNorm 4": "added", "add": "added", "relu": "added"}),
     ],
-    ids=["function", "bias", "norm", "moved", "cut", "block"],
+    ids=["function", "bias", "norm", "moved", "cut", "block", "blocks"],
 )
 def test_both_sides_are_as_written_in_one_layout(
     told: dict[str, Any], before: dict[str, str], after: dict[str, str]

@@ -591,3 +591,16 @@ def test_other_formats_have_the_boxes_of_the_picture(traced: Trace, view: str) -
     boxes = set(re.findall(r'^\s*"?([mntr]\d\w*)"? \[label=', dot, re.M))
     assert boxes and boxes == set(re.findall(r"^\s*([mntr]\d\w*)[\[({>]", mermaid, re.M))
     assert boxes <= drawn and all(frame.startswith("m") for frame in drawn - boxes)
+
+
+@pytest.mark.parametrize(("order", "told"), [(None, True), (2, True), (1, False)])
+def test_the_note_of_a_made_order_stands_where_this_is_drawn(
+    order: int | None, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = "x = torch.tensor(2.0, requires_grad=True)\n(g,) = torch.autograd.grad(x**4, x, create_graph=True)\n"
+    (tmp_path / "script.py").write_text(f"{HEAD}{lines}g.backward()\n")
+    step = recorded(tmp_path / "script.py", monkeypatch).steps[-1]
+    notes = [
+        text for text in texts(render(step, "double-backward", order=order).decode()) if "made by autograph" in text
+    ]
+    assert notes == ["order 2 made by autograph from `g` and its leaves"] * told

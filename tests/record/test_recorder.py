@@ -358,7 +358,9 @@ def test_the_order_above_is_made_where_a_derivative_alone_is_sent_backward(
         root(x, y, g).backward()
         return {"x": x, "y": y, "g": g}
 
-    step = record(script).steps[-1]
+    trace = record(script)
+    step = trace.steps[-1]
+    assert trace.differentiated_again(step) is step
     assert {node.order for node in step.double or step.graph} == orders
     assert step.derived.endswith("the script itself kept no graph of order 2") == (2 in orders)
 
