@@ -50,6 +50,6 @@ class ById(dict[int, T]):
 
     def sweep(self) -> None:
         """Forget the tensors that are gone."""
-        living = {name: held for name, held in self.items() if held.ref() is not None}
-        self.clear()
-        self.update(living)
+        for name, held in [*self.items()]:
+            if held.ref() is None and self.get(name) is held:
+                del self[name]

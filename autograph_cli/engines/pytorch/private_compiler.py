@@ -74,8 +74,8 @@ def _codes(values: Iterable[Any]) -> Iterator[types.CodeType]:
 def compiles_passes() -> bool:
     """Return whether a compiler takes the place of a backward pass, so that a hook of a node would be compiled with
     it."""
-    compiled = sys.modules.get("torch._dynamo.compiled_autograd")
-    return compiled is not None and bool(compiled.compiled_autograd_enabled)
+    compiled = sys.modules.get("torch._dynamo.compiled_autograd")  # which another thread may be importing
+    return bool(getattr(compiled, "compiled_autograd_enabled", False))
 
 
 def passes_uncompiled() -> contextlib.AbstractContextManager[None]:

@@ -119,14 +119,14 @@ def sweep(log: EventLog, *, between: bool = False) -> None:
     log.gradients.sweep()
     log.shared.sweep()
     starts = [event.key for step in steps if step.finished or between for event in step.events]
-    starts += [key for key, event in known.items() if event.kind is OPERATION and event.ref() is not None]
-    starts += [held.number for held in log.tensors.values()]
+    starts += [key for key, event in [*known.items()] if event.kind is OPERATION and event.ref() is not None]
+    starts += [held.number for held in [*log.tensors.values()]]
     keep = closure(log, starts)
     for key in known.keys() - keep:
-        del known[key]
+        known.pop(key, None)  # a handler of a signal may forget too
     for noted in (log.leaves, log.saved, log.spent, log.names, log.borrowed):
         for key in noted.keys() - keep:
-            del noted[key]
+            noted.pop(key, None)
     log.unseen &= keep
     log.looks = [looks for looks in log.looks if any(_matters(look, keep) for look in looks)]
     for step in steps:
@@ -142,7 +142,7 @@ def _matters(look: Look, keep: Set[int]) -> bool:
 def forget_calls(log: EventLog) -> None:
     """Forget the backward calls of this step that made no node which is still known, the newest ones apart."""
     step = log.step
-    makers = {id(event.made_by) for event in log.known.values()}
+    makers = {id(event.made_by) for event in [*log.known.values()]}
     older, newer = step.passes[: -CALLS // 10], step.passes[-CALLS // 10 :]
     step.passes = [entry for entry in older if id(entry) in makers or entry in step.running] + newer
     log.limits.calls = max(CALLS, 2 * len(step.passes))

@@ -185,7 +185,7 @@ class Kinds:
     def newest(self) -> list[Finished]:
         """The steps that are kept if no other comes: the last of each kind that came again; of the others only the last
         of all, and if that is small beside another, the last that is not."""
-        found = [kind.newest for kind in self._kinds.values() if kind.newest is not None]
+        found = [kind.newest for kind in [*self._kinds.values()] if kind.newest is not None]
         found.sort(key=lambda each: each.number)
         most = max((each.ran() for each in found), default=0)
         large = [each for each in found if not is_small(each.ran(), most)]
@@ -196,11 +196,11 @@ class Kinds:
     @property
     def most(self) -> int:
         """The nodes that ran in the last step of the largest kind."""
-        return max((kind.nodes for kind in self._kinds.values()), default=0)
+        return max((kind.nodes for kind in [*self._kinds.values()]), default=0)
 
     def held(self) -> Iterator[Finished]:
         """The steps that wait for what comes."""
-        for kind in self._kinds.values():
+        for kind in [*self._kinds.values()]:
             yield from (each for each in (kind.opening, kind.newest) if each is not None)
 
     def found(
@@ -219,7 +219,7 @@ class Kinds:
                 kind.nodes,
                 kind.stepped,
             )
-            for kind in self._kinds.values()
+            for kind in [*self._kinds.values()]
         )
 
 

@@ -117,7 +117,8 @@ class Keepers:
         return [event for event in self._operations() if event.number <= before]
 
     def _operations(self) -> Iterator[Event]:
-        return (event for event in self._log.known.values() if event.kind is OPERATION and event.ref() is not None)
+        known = [*self._log.known.values()]  # a handler of a signal may add to it
+        return (event for event in known if event.kind is OPERATION and event.ref() is not None)
 
     def _keepers(
         self, spaces: Sequence[Mapping[str, Any]], living: list[Event], counts: tuple[int, ...]

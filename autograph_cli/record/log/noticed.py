@@ -83,7 +83,7 @@ class Noticed:
 
     def look_again(self) -> None:
         """Note which of those parameters operations have taken by now, and which ones a gradient has reached."""
-        for known in self._bare.values():
+        for known in [*self._bare.values()]:
             x = None if known.reached else known.ref()
             if x is not None:
                 known.met = known.met or self._met(x)
@@ -91,7 +91,7 @@ class Noticed:
 
     def begins(self) -> None:
         """A backward call is about to run: it may add to gradients that were there before their leaf was changed."""
-        for each in self._written.values():
+        for each in [*self._written.values()]:
             x = each.ref()
             changed = x is not None and x._version != each.version
             if changed or each.often:

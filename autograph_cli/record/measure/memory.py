@@ -66,7 +66,7 @@ class HeldBySteps:
         those = sites, frozenset(leaves)
         times, memory = self._counted.pop(those, (0, None))
         if memory is None or seldom(times) or anew:
-            memory = _memory_of(self._engine, leaves.values(), optimizers)
+            memory = _memory_of(self._engine, [*leaves.values()], optimizers)
         if len(self._counted) > MOST_COUNTED:
             self._counted.clear()
         self._counted[those] = times + 1, memory
@@ -82,9 +82,10 @@ def _memory_of(
     engine: TensorFacts, leaves: Iterable[weakref.ref[Any]], optimizers: Iterable[weakref.ref[Any]]
 ) -> Memory:
     """The bytes that are held now."""
+    tensor = engine.tensor
     living = [leaf for leaf in [ref() for ref in leaves] if leaf is not None]
-    states = [each.state.values() for each in [ref() for ref in optimizers] if each is not None]
-    kept = [item for state in states for entry in state for item in entry.values() if isinstance(item, engine.tensor)]
+    states = [[*each.state.values()] for each in [ref() for ref in optimizers] if each is not None]
+    kept = [item for state in states for entry in state for item in [*entry.values()] if isinstance(item, tensor)]
     held = engine.leaf_bytes(living), engine.bytes_of(kept)
     return Memory(*held[0], held[1], _by_device(engine, living, kept))
 

@@ -69,7 +69,7 @@ class Watch:
 
     def _leaves(self) -> Iterator[tuple[str, int, Any]]:
         """The name, the key and the tensor of each leaf of the step that is there."""
-        for key, ref in self._log.step.leaves.items():
+        for key, ref in [*self._log.step.leaves.items()]:
             leaf = ref()
             if leaf is not None:
                 yield next(iter(self._log.names_of(key)), ""), key, leaf

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 import importlib.util
+import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from autograph_cli.graph import Graph, open_node, verify
 if importlib.util.find_spec("torch") is None:
     pytest.skip("PyTorch is not installed", allow_module_level=True)
 torch: Any = importlib.import_module("torch")
-from autograph_cli.engines.pytorch import compiled  # noqa: E402
+from autograph_cli.engines.pytorch import compiled, private_compiler  # noqa: E402
 
 FORWARD = """
 class GraphModule(torch.nn.Module):
@@ -181,3 +183,9 @@ def test_the_places_where_a_graph_ended_are_told_with_the_reason() -> None:
     assert lines == [2, 3] and not recorder.broken
     told = [text for label, text in report(trace, None, Path()) if label == "break"]
     assert "builtin" in told[0] and told[1].endswith("a branch that depends on the numbers of a tensor")
+
+
+def test_a_compiler_that_another_thread_imports_compiles_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "torch._dynamo.compiled_autograd"
+    monkeypatch.setitem(sys.modules, name, types.ModuleType(name))  # as it is at the beginning of its import
+    assert not private_compiler.compiles_passes()

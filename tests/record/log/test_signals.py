@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import dis
 import inspect
 import os
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
@@ -86,6 +88,67 @@ def test_what_a_handler_raises_comes_to_the_script_wherever_the_recorder_is() ->
         number += EVERY
     assert number > 10 * EVERY
     assert lost == []
+
+
+class Turns:
+    """Sends a signal at the end of some turns of each loop within the recorder: there Python may run a
+    handler, while what the loop goes through is open."""
+
+    AT = (1, 2, 3, 11, 20, 30, 39)
+    TURN = dis.opmap["JUMP_BACKWARD"]
+
+    def __init__(self) -> None:
+        self.met: Counter[tuple[CodeType, int]] = Counter()
+        self.codes: dict[CodeType, bytes] = {}
+        self.sent = 0
+
+    def __call__(self, frame: FrameType, *_: Any) -> Any:
+        path = frame.f_code.co_filename
+        if "/tests/" in path or not ("/record/" in path or "/engines/" in path):
+            return None
+        frame.f_trace_opcodes = True
+        self.codes.setdefault(frame.f_code, frame.f_code.co_code)
+        return self.step
+
+    def step(self, frame: FrameType, event: str, _: Any) -> Any:
+        at = frame.f_code, frame.f_lasti
+        if event == "opcode" and self.codes[at[0]][at[1]] == self.TURN:
+            self.met[at] += 1
+            if self.met[at] in self.AT:
+                self.sent += 1
+                signal.raise_signal(signal.SIGUSR1)
+        return self.step
+
+
+def trained() -> None:
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (model(X * 2).exp() * torch.randn(2)).sum().backward()
+        optimizer.step()
+
+
+def test_a_handler_may_compute_wherever_the_recorder_is(capsys: pytest.CaptureFixture[str]) -> None:
+    def handler(*_: Any) -> None:
+        x = torch.ones(3, requires_grad=True)
+        with torch.enable_grad():
+            ((x * x + torch.zeros(3)).sum() + X.sum()).backward()
+
+    before, recorder, turns = signal.signal(signal.SIGUSR1, handler), Recorder(steps="all"), Turns()
+    traced = sys.gettrace()
+    try:
+        recorder.start()
+        sys.settrace(turns)
+        trained()
+    finally:
+        sys.settrace(traced)
+        signal.signal(signal.SIGUSR1, before)
+        trace = recorder.finish({})
+        X.grad = None
+    assert turns.sent > 500
+    assert recorder.broken == capsys.readouterr().err == ""
+    assert trace.total_steps > 500
 
 
 def test_a_handler_is_not_called_once_the_script_is_over(tmp_path: Path) -> None:

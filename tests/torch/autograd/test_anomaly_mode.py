@@ -1,5 +1,7 @@
 """Anomaly detection: nan in backward, and where nodes come from."""
 
+import warnings
+
 import pytest
 
 from autograph_cli import torch
@@ -35,3 +37,12 @@ def test_the_nodes_of_a_backward_know_their_parent():
         (g,) = torch.autograd.grad(y, x, create_graph=True)
     assert g.grad_fn.metadata["parent_"] is y.grad_fn
     assert "Square.apply" in "".join(y.grad_fn.metadata["traceback_"])
+
+
+def test_the_error_comes_also_where_warnings_are_errors(capsys):
+    x = torch.zeros(2, requires_grad=True)
+    with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values"):
+            (x.sqrt() * 0).sum().backward()
+    assert capsys.readouterr().err.startswith("UserWarning: Error detected in SqrtBackward0.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -52,4 +54,8 @@ def _tell(node: Node) -> None:
 
 
 def _warn(text: str) -> None:
-    warn(text)
+    """Warn; where warnings are errors it is printed, for the error that it tells of is the one that comes."""
+    try:
+        warn(text)
+    except Warning as error:
+        print(*traceback.format_exception_only(error), sep="", end="", file=sys.stderr)
