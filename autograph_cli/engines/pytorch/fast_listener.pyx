@@ -69,7 +69,7 @@ def operation(operation, *args, **kwargs):
     if facts.exchanges or engine.measured or thread.carries or thread.apart or thread.runs is not False or thread.engine is not engine:
         return in_python(operation, *args, **kwargs)
     cdef bint records = is_recording()
-    cdef bint unseen = not records and (facts.unseen or in_pass())
+    cdef bint unseen = not records and (facts.unseen or in_pass() or engine.listener.updates)
     if not unseen and (not facts.told or packing() is not None or is_apart()):
         return in_python(operation, *args, **kwargs)
     frames = compiling(None)

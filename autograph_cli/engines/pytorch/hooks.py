@@ -260,11 +260,12 @@ def _operation(operation: private.Operation, *args: Any, **kwargs: Any) -> Any:
 
 
 def _is_unseen(operation: private.Operation) -> bool:
-    """Return whether nothing is told of what makes no node: a backward pass computes it on its way, or it only changes
-    many tensors at once, as steps of optimizers do."""
-    if operation.names[0] == "c10d" or (_process.engine is not None and _process.engine.watcher is not None):
+    """Return whether nothing is told of what makes no node: a backward pass computes it on its way, an optimizer takes
+    a step, or it only changes many tensors at once."""
+    engine = _process.engine
+    if operation.names[0] == "c10d" or engine is None or engine.watcher is not None:
         return False
-    return operation.gives_nothing or private.in_pass()
+    return operation.gives_nothing or private.in_pass() or engine.listener.updates
 
 
 @private_compiler.uncounted
