@@ -105,6 +105,7 @@ def _finds_nothing(seen: Seen) -> Iterator[Found]:
             found = _nothing(seen, book, number, turns)
         else:
             found = _taken_away(seen, book, number) or _behind(book, number, turns) or _thrown_away(seen, book, number)
+            found = found or _used_again(seen, book, number)
         if found is not None:
             yield found
 
@@ -266,6 +267,27 @@ def _behind(book: Book, number: int, turns: list[Turn]) -> Found | None:
         f"{book.optimizer(number)}.step(){at(step.source)} comes before backward{at(backward.source)}: it moves by the "
         "gradients of the turn before",
         step.source, ("the first step found no gradient", "each backward runs what was computed before the last step"),
+    )  # fmt: skip
+
+
+def _used_again(seen: Seen, book: Book, number: int) -> Found | None:
+    """A step comes after another one with nothing between that gives new gradients, time after time."""
+    held = book.held[number]
+    again = [
+        (first, step)
+        for first, step in pairwise(book.steps_of(number))
+        if book.sets[step.moved]
+        and not any(book.given(each) & held for each in book.between(first.at, step.at, ("backward", "zero_grad")))
+    ]
+    # Who writes gradients by hand gives new ones.
+    if len(again) < OFTEN or lines_that(seen, re.compile(r"\.grad\b").search):
+        return None
+    name, steps = book.optimizer(number), len(book.steps_of(number))
+    return Found(
+        f"{name}.step(){at(again[0][1].source)} steps again by gradients that it has used: no backward call gives new "
+        "ones in between",
+        again[0][1].source, (f"{len(again)} of its {steps} steps do so",),
+        remedy="Step where backward is called, and there alone.",
     )  # fmt: skip
 
 

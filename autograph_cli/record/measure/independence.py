@@ -390,7 +390,8 @@ def _future(model: Model, base: Sequence[Any], ignored: set[int | str], causal: 
             if not found:
                 continue  # as of targets, which only a loss hangs on
             if found <= {side - 1}:
-                if not given.dtype.is_floating_point:
+                # A table alone says nothing of the model that it is a part of.
+                if not given.dtype.is_floating_point and not isinstance(model.module, model.torch.nn.Embedding):
                     yield Influence("in order", f"{model.call.name}: no result hangs on what is later", line)
                 return
             leaks.append((number, given, len(found - {side - 1})))
