@@ -81,7 +81,7 @@ class Way(Struct, frozen=True):
     """The names of scripts that are run as modules."""
 
     def as_module(self, name: str, script: Path) -> dict[str, Any]:
-        """How a script is run as a module, if it is to be: as `recording.record` takes it."""
+        """The arguments of `recording.record` by which a script is run as a module, if it is one."""
         module = self.modules.get(name, "")
         return {"module": module, "folder": start_of(script.resolve(), module)} if module else {}
 
