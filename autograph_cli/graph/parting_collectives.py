@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ _BLURRED = 0.01
 _NAMED = 3
 """The most tensors that are named."""
 _ONE_GIVES = ("broadcast", "scatter")
+_COMPILED = re.compile(r"\b_orig_mod\.")
 _EPSILON = {"f8": 2.0**-52, "c16": 2.0**-52}
 
 
@@ -101,7 +103,7 @@ def _exchanges(one: Trace, other: Trace) -> Iterator[Exchange]:
     mine, its = ([each for each in trace.collectives if each.step in kept and _adds(each)] for trace in (one, other))
     for old, new in zip(mine, its, strict=False):
         given = _apart(old.given, new.given)
-        if (old.op, old.step, old.group) != (new.op, new.step, new.group) or given is None:
+        if (old.op, old.step, old.group) != (new.op, new.step, new.group) or given is None or _reordered(old, new):
             return
         eps = max(_EPSILON.get(each.kind, 2.0**-23) for each in old.given if each is not None)
         yield Exchange(one.rank, old, new, given, _apart(old.made, new.made) if old.made and new.made else None, eps)
@@ -112,6 +114,13 @@ def _adds(each: Collective) -> bool:
     others are looked at where they are used."""
     numbers = [x for x in each.given if x is not None]
     return each.peer is None and each.op not in _ONE_GIVES and bool(numbers) and all(x.kind[0] in "fc" for x in numbers)
+
+
+def _reordered(old: Collective, new: Collective) -> bool:
+    """Return whether each exchanges several tensors in one, and not surely in the same order: DDP puts them in the
+    order in which gradients come, which is another one in a compiled model."""
+    mine, its = ([_COMPILED.sub("", name.partition(".")[2]) for name in each.tensors] for each in (old, new))
+    return len(mine) > len(old.given) and mine != its
 
 
 def _apart(old: Sequence[Exact | None], new: Sequence[Exact | None]) -> Apart | None:

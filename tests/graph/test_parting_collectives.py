@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.graph.numbers import kept
 from autograph_cli.graph.parting_collectives import first_parted, said
@@ -70,3 +71,24 @@ def test_other_numbers_that_are_no_gradients_are_given_by_no_fault() -> None:
         trace(0, [(op, step, given, made)], None) for op, step, given, made in (SUM, ("all_reduce", 0, [9, 2], [9, 4]))
     )
     assert first_parted([(one, other)], exact=True, before=None) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "compared"),
+    [
+        (("net.a.grad", "net.b.grad"), True),
+        (("net._orig_mod.a.grad", "net._orig_mod.b.grad"), True),
+        (("model.a.grad", "model.b.grad"), True),
+        (("net._orig_mod.b.grad", "net._orig_mod.a.grad"), False),
+    ],
+)
+def test_gradients_in_one_bucket_are_compared_where_they_lie_in_the_same_order(
+    names: tuple[str, str], compared: bool
+) -> None:
+    both = [trace(0, [SUM]), trace(0, [("all_reduce", 0, [1, 3], [3, 5])])]
+    told = [("net.a.grad", "net.b.grad"), names]
+    one, other = (
+        replace(each, collectives=(replace(each.collectives[0], tensors=its),))
+        for each, its in zip(both, told, strict=True)
+    )
+    assert (first_parted([(one, other)], exact=True, before=1) is not None) == compared
