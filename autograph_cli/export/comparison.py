@@ -6,7 +6,7 @@ import html
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -97,10 +97,19 @@ def _drawable(scene: Scene) -> Scene:
 
 
 def side_by_side(diffs: Sequence[GraphDiff], titles: tuple[str, str] = ("before", "after")) -> bytes:
-    """The graphs before and after beside each other as one SVG, what differs marked; a row for each pair."""
+    """The graphs before and after beside each other as one SVG, what differs marked; a row for each pair of pictures,
+    which steps that are alike share."""
     if not any(diffs):
         raise ExportError("There is nothing to draw: the graphs are the same.")
-    return _rows([both_scenes(diff) for diff in diffs], titles)
+    pairs = {(_seen(one), _seen(other)): (one, other) for one, other in map(both_scenes, reversed(diffs))}
+    return _rows([*pairs.values()][::-1], titles)
+
+
+def _seen(scene: Scene) -> frozenset[tuple[Any, int]]:
+    """What a picture shows: its boxes and arrows by their words, and how often each is there."""
+    words = {box.id: (box.style, box.title, box.subtitle, box.lines) for box in scene.boxes}
+    arrows = [(words[arrow.tail], words[arrow.head], arrow.label) for arrow in scene.arrows]
+    return frozenset(Counter[Any]([*words.values(), *arrows]).items())
 
 
 def parted_side_by_side(found: Divergence, titles: tuple[str, str]) -> bytes:

@@ -81,6 +81,13 @@ def test_two_graphs_stand_side_by_side(size: int) -> None:
     assert len(names) == len(set(names))
 
 
+def test_steps_that_are_alike_share_a_row() -> None:
+    graph = net(12)
+    found = diff(graph, inserted(graph, 8, "cosh")), diff(inserted(graph, 3, "sinh"), graph)
+    pictures = [ET.fromstring(side_by_side([*found, *found][:count])) for count in (1, 2, 3, 4)]
+    assert [sum(child.tag.endswith("svg") for child in root) for root in pictures] == [2, 4, 4, 4]
+
+
 def test_a_change_shows_on_either_side_what_it_was_there() -> None:
     graph = net(1_000)
     node = next(node for node in graph if node.id > 500 and node.kind == "operation")
