@@ -106,7 +106,7 @@ def side_by_side(diffs: Sequence[GraphDiff], titles: tuple[str, str] = ("before"
 
 
 def _seen(scene: Scene) -> frozenset[tuple[Any, int]]:
-    """What a picture shows: its boxes and arrows by their words, and how often each is there."""
+    """Return the words of the boxes and arrows of a picture, with how often each is there."""
     words = {box.id: (box.style, box.title, box.subtitle, box.lines) for box in scene.boxes}
     arrows = [(words[arrow.tail], words[arrow.head], arrow.label) for arrow in scene.arrows]
     return frozenset(Counter[Any]([*words.values(), *arrows]).items())

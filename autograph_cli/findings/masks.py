@@ -125,7 +125,7 @@ RULES = (
         "hides in MultiheadAttention, and shows in scaled_dot_product_attention.",
         _seeing_nothing, ("values",)),
     Rule("AG518", "padding is taken for a result",
-        "What follows the end of a sequence is no result of it: these examples all look the same, and teach nothing.",
+        "Padding comes after the end of a sequence, and tells nothing of it: these examples all look the same.",
         "Take each at its own end, out[torch.arange(n), lengths - 1], or the last state that the network returns.",
         _padding, ("values",)),
 )  # fmt: skip

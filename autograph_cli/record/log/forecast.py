@@ -332,12 +332,26 @@ def _counters(loop: ast.For | ast.While, counts: bool) -> dict[str, tuple[float,
         if len(given) <= _BY_ONE.get(name, 2 if counts else -1):
             first = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else loop.target
             found[ast.unparse(first)] = 1, loop.lineno
-    for part in loop.body:
-        if isinstance(part, ast.AugAssign) and isinstance(part.op, (ast.Add, ast.Sub)):
-            by = part.value.value if isinstance(part.value, ast.Constant) else None
-            if isinstance(by, (int, float)):
-                found[ast.unparse(part.target)] = by if isinstance(part.op, ast.Add) else -by, part.lineno
+    head = ast.walk(loop.test) if isinstance(loop, ast.While) else ()
+    for part in (*head, *loop.body):
+        target, op, value = _change(part)
+        by = value.value if isinstance(value, ast.Constant) else None
+        if isinstance(op, (ast.Add, ast.Sub)) and isinstance(by, (int, float)):
+            # What a head assigns comes before its comparison.
+            line = part.lineno if isinstance(part, ast.stmt) else loop.lineno - 1
+            found[ast.unparse(target)] = by if isinstance(op, ast.Add) else -by, line
     return {name: each for name, each in found.items() if stores[name] == 1}
+
+
+def _change(part: ast.AST) -> tuple[ast.AST, ast.operator | None, ast.AST]:
+    """Return what a statement, or `(name := ...)`, changes, by which operator and value: `i += 1` or `i = i + 1`."""
+    if isinstance(part, ast.AugAssign):
+        return part.target, part.op, part.value
+    if isinstance(part, (ast.Assign, ast.NamedExpr)) and isinstance(part.value, ast.BinOp):
+        target = part.targets[-1] if isinstance(part, ast.Assign) else part.target
+        if ast.unparse(target) == ast.unparse(part.value.left):
+            return target, part.value.op, part.value.right
+    return part, None, part
 
 
 def _tests(loop: ast.For | ast.While) -> Iterator[tuple[ast.expr, int]]:
@@ -361,8 +375,10 @@ def _compared(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, int, bool]]:
     way = _WAYS.get(type(test.ops[0])) if isinstance(test, ast.Compare) and len(test.ops) == 1 else None
     if isinstance(test, ast.Compare) and way is not None:
         last = isinstance(test.ops[0], (ast.LtE, ast.GtE))
-        yield test.left, test.comparators[0], way, last
-        yield test.comparators[0], test.left, -way, last
+        sides = (test.left, test.comparators[0])
+        left, right = (side.target if isinstance(side, ast.NamedExpr) else side for side in sides)
+        yield left, right, way, last
+        yield right, left, -way, last
 
 
 def _may_end(loop: ast.For | ast.While, counted: int) -> bool:

@@ -16,8 +16,9 @@ class Wrapped(nn.Module):
 net = Wrapped()
 for name, p in net.named_parameters():
     if name.startswith("encoder"):  # wrong: AG803
+        p.requires_grad = False  # wrong
     if name.startswith("module.encoder"):  # right
-        p.requires_grad = False
+        p.requires_grad = False  # right
 opt = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], 0.1)
 for _ in range(3):
     loss = nn.functional.cross_entropy(net(torch.randn(4, 4)), torch.tensor([0, 1, 0, 1]))

@@ -89,6 +89,10 @@ SURE = [
 COUNTED = [
     "i = 0\nwhile i < n:\n    ask()\n    i += 1",
     "i = 0\nwhile i < n:\n    i += 1\n    ask()",
+    "i = 0\nwhile i < n:\n    ask()\n    i = i + 1",
+    "i = 0\nwhile (i := i + 1) <= n:\n    ask()",
+    "i = n\nwhile items and (i := i - 1) >= 0:\n    ask()",
+    "i = 0\nwhile 2 * n >= (i := i + 2):\n    ask()",
     "i = 1\nwhile i <= n:\n    ask()\n    i += 1",
     "i = 3\nwhile i > 0:\n    ask()\n    i -= 1",
     "i = 0\nwhile n > i and items:\n    ask()\n    i += 1",
@@ -110,7 +114,7 @@ COUNTED = [
 ]
 NOT_COUNTED = [
     "i = 0\nwhile i < n:\n    ask()\n    if items:\n        i += 1",
-    "i = 0\nwhile i < n:\n    ask()\n    i = i + 1",
+    "i = 0\nwhile i < n:\n    ask()\n    i = 1 + i",
     "i = 0\nwhile i < n:\n    ask()\n    i += len(items) - 2",
     "for i in itertools.count(0, 2):\n    ask()\n    if i >= 2 * n - 2:\n        break",
     "i = 0\nwhile items[i:]:\n    ask()\n    i += 1",

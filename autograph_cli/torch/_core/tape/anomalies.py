@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -58,4 +57,4 @@ def _warn(text: str) -> None:
     try:
         warn(text)
     except Warning as error:
-        print(*traceback.format_exception_only(error), sep="", end="", file=sys.stderr)
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
