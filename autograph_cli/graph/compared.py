@@ -3,8 +3,10 @@ arguments."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
+import struct
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from functools import lru_cache
@@ -22,6 +24,8 @@ DATA = ("values", "drawn")
 """The facts on the data of leaves and inputs: their numbers, or how they were drawn."""
 _DIMS = ("dim", "dim0", "dim1", "dim2", "dims", "dimension", "axis")
 _NUMBER = re.compile(r"-?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d+)?")
+_LONG = re.compile(r"\d+\.\d{8,}(?:e[+-]?\d+)?")
+_FLOAT = struct.Struct("f")
 _WHOLE = re.compile(r"(?<![\w.])(-?\d+)\.0(?![\w.])")
 
 
@@ -38,10 +42,19 @@ def constants(node: Node) -> dict[str, str]:
 
 @lru_cache(1 << 14)
 def _constants(plain: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    found = {name: _WHOLE.sub(r"\1", value) for name, value in plain if not _is_shape(name)}
+    found = {name: _LONG.sub(_single, _WHOLE.sub(r"\1", value)) for name, value in plain if not _is_shape(name)}
     if found.get("stride") == "()" and "kernel_size" in found:
         found["stride"] = found["kernel_size"]
     return tuple(sorted((pair for pair in found.items() if pair not in _DEFAULTS), key=_data_first))
+
+
+def _single(number: re.Match[str]) -> str:
+    """Return the fewest digits of a number that is one of float32: `1e-05` for `9.999999747378752e-06`."""
+    value = float(number[0])
+    shorter = (f"{value:.{digits}g}" for digits in range(1, 9))
+    with contextlib.suppress(OverflowError):
+        return next((text for text in shorter if _FLOAT.unpack(_FLOAT.pack(float(text)))[0] == value), number[0])
+    return number[0]
 
 
 def _data_first(pair: tuple[str, str]) -> tuple[bool, str]:

@@ -35,7 +35,7 @@ from autograph_cli.record.log.events import (
     Storages,
 )
 from autograph_cli.record.log.origins import followed, origin_of
-from autograph_cli.record.log.threads import Steps, Thread
+from autograph_cli.record.log.threads import Living, Thread
 from autograph_cli.record.names.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names.output_names import OutputNames
 from autograph_cli.record.names.source_locations import Site, add_engine, callers_of, script_frames, shown_of, site_of
@@ -44,7 +44,7 @@ from autograph_cli.record.names.variables import is_hidden, variables_of
 _getframe = sys._getframe
 
 
-_logs: weakref.WeakSet[EventLog] = weakref.WeakSet()
+_logs: Living[EventLog] = Living()
 
 
 def _unlock() -> None:
@@ -111,7 +111,7 @@ class EventLog:
         """The `Measures` that follow the engine beside the log, if any."""
         self.arrays: dict[int, Any] | None = None
         """The numbers of leaves and inputs as they were met, by the event's number, if they are asked for."""
-        self.steps = Steps()
+        self.steps = Living[StepLog]()
         """The steps that are going on, in all threads, and those that are still wanted."""
         self.thread = Thread(self.steps)
         self.modules = Modules(self.engine.tensor)

@@ -1,27 +1,32 @@
-"""The steps that live, and the step that goes on in each thread."""
+"""The things that live, and the step that goes on in each thread."""
 
 from __future__ import annotations
 
 import threading
 import weakref
 from collections.abc import Iterator
+from typing import Generic, TypeVar
 
 from autograph_cli.record.log.events import StepLog
 from autograph_cli.record.names.modules import CallEvent
 
+_Thing = TypeVar("_Thing")
 
-class Steps:
-    """The steps that live. A `WeakSet` would run Python code as one goes, and swallow what a signal's handler raises
-    there."""
+
+class Living(Generic[_Thing]):
+    """The things of a kind that live.
+
+    A `WeakSet` would run Python code as one goes, and swallow what a signal's handler raises there.
+    """
 
     def __init__(self) -> None:
-        self._refs: list[weakref.ref[StepLog]] = []
+        self._refs: list[weakref.ref[_Thing]] = []
 
-    def add(self, step: StepLog) -> None:
-        self._refs = [ref for ref in self._refs if ref() is not None] + [weakref.ref(step)]
+    def add(self, thing: _Thing) -> None:
+        self._refs = [ref for ref in self._refs if ref() is not None] + [weakref.ref(thing)]
 
-    def __iter__(self) -> Iterator[StepLog]:
-        return iter([step for ref in self._refs if (step := ref()) is not None])
+    def __iter__(self) -> Iterator[_Thing]:
+        return iter([thing for ref in self._refs if (thing := ref()) is not None])
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -31,7 +36,7 @@ class Thread(threading.local):
     """The step that is going on in this thread, and the calls of modules, from the outermost on, as far as they are
     known."""
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: Living[StepLog]) -> None:
         self._steps = steps
         self.calls: list[CallEvent] = []
         self.updates = False
