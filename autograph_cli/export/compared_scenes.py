@@ -20,7 +20,7 @@ from autograph_cli.export.scene.parts import split
 from autograph_cli.export.scene.records import Arrow, Box, Frame, Scene, paths_of
 from autograph_cli.export.simplify.closing import closed
 from autograph_cli.export.style import Style
-from autograph_cli.graph import Graph, GraphDiff
+from autograph_cli.graph import Graph, GraphDiff, Node
 from autograph_cli.graph.compared import constants
 from autograph_cli.graph.diff import Aspect
 from autograph_cli.graph.reader_level import as_written
@@ -147,7 +147,12 @@ def _pairs(diff: GraphDiff, sides: tuple[Side, Side]) -> dict[int, int]:
     met = set(found.values())
     both = {(a, b): (old.parts[a], new.parts[b]) for a, b in diff.pairs.items() if a in old.parts and b in new.parts}
     free = [(a, b) for a, b in both.values() if a not in found and b not in met]
-    return found | _likes([(a, b) for a, b in free if old.graph[a].computes == new.graph[b].computes])
+    return found | _likes([(a, b) for a, b in free if _kind(old.graph[a]) == _kind(new.graph[b])])
+
+
+def _kind(node: Node) -> tuple[bool, bool]:
+    """Return whether a node computes, and as a module."""
+    return node.computes, _PATH.match(node.op) is not None
 
 
 def _by_place(graph: Graph, named: Callable[[str], str]) -> dict[tuple[str, str], list[int]]:

@@ -157,6 +157,24 @@ def test_both_sides_are_as_written_in_one_layout(
     assert len(shared) == len(spots[0]) - sum(style == "removed" for style in before.values())
 
 
+def test_an_operation_is_no_changed_module() -> None:
+    def discriminated() -> dict[str, torch.Tensor | torch.nn.Module]:
+        net, x = torch.nn.Linear(3, 1), torch.ones(8, 3)
+        loss = torch.nn.functional.softplus(-net(x)).mean()
+        loss.backward()
+        return {"net": net, "loss": loss}
+
+    def squared() -> dict[str, torch.Tensor | torch.nn.Module]:
+        w = torch.ones(4, requires_grad=True)
+        loss = (w - 3).pow(2).sum()
+        loss.backward()
+        return {"w": w, "loss": loss}
+
+    old, new = both_scenes(diff(*[record(script).steps[-1].graph for script in (discriminated, squared)]))
+    looks = [{box.title: box.style for box in scene.boxes if box.style in LOOKS} for scene in (old, new)]
+    assert looks[0]["net: Linear 3→1"] == "removed" and looks[1].get("pow 2") != "changed"
+
+
 def test_what_another_module_has_is_no_like_of_a_parameter_that_went() -> None:
     found = diff(model(), model(norm=True, bias=False))
     gone = {name for number in found.removed for output in found.old[number].outputs for name in output.names}
