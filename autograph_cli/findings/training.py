@@ -176,9 +176,8 @@ def _freezes_no_name(seen: Seen) -> Iterator[Found]:
             root = models[0].removesuffix("named_parameters")
             names = [name.removeprefix(root) for name in every if name.startswith(root)]
             inside = [name for name in names if f".{word}" in name]
-            wrapped = (
-                len({name.partition(".")[0] for name in names}) == 1
-            )  # else it may begin the name of what is unused
+            # Of several modules, one that is unused may have a name that begins so.
+            wrapped = len({name.partition(".")[0] for name in names}) == 1
             if frozen and isinstance(word, str) and wrapped and inside and not any(n.startswith(word) for n in names):
                 source = Source(line.file, choice.lineno, seen.scripts[line.file].line(choice.lineno))
                 yield Found(
@@ -239,12 +238,8 @@ def _schedules_too_early(seen: Seen) -> Iterator[Found]:
             continue
         first = [each.rate for each in every if each.at < calls[0].at][-1:]
         # A rate of 0 is one to be passed over, and one that stays is used.
-        if (
-            first
-            and first[0] > 0
-            and first[0] != calls[0].rate
-            and (calls[0].at < min(book.backward[0].at, steps[0].at) and calls[1].at > steps[0].at)
-        ):
+        passed_over = bool(first) and first[0] > 0 and first[0] != calls[0].rate
+        if passed_over and calls[0].at < min(book.backward[0].at, steps[0].at) and calls[1].at > steps[0].at:
             said = f"the scheduler{at(calls[0].source)} steps before {book.optimizer(number)} does{at(steps[0].source)}"
             yield Found(
                 f"{said}: the first learning rate is never used", calls[0].source,
