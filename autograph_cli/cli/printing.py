@@ -53,7 +53,7 @@ def _styled(text: str, style: str | None, stream: TextIO) -> str:
 def _encodable(text: str, stream: TextIO) -> str:
     """The text with what the stream has no bytes for as escapes."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)
+    return text if text.isascii() else text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _to_stdout(write: Callable[[TextIO], object]) -> None:

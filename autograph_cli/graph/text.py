@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import facts_of
-from autograph_cli.graph.names import output_names, quoted, visible, visible_lines
+from autograph_cli.graph.names import TOGETHER, output_names, quoted, visible, visible_lines
 from autograph_cli.graph.records import Edge, Graph, Node, Pass, Root, Saved
 from autograph_cli.graph.saved_memory import kept_lines
 
@@ -28,32 +29,34 @@ def to_text(graph: Graph, *, details: bool = False, shown: Collection[str] = ())
     order 0
       leaf x: float32[3]
     """
-    names = output_names(graph)
-    orders: dict[int, list[str]] = {}
-    for node in graph.nodes:
-        line = _line(node, names)
-        section = orders.get(node.order) or orders.setdefault(node.order, [])
-        section.append(line + _details(node) if details else line)
-        if shown:
-            section += [f"      # {fact}" for fact in facts_of(node, shown)]
-    lines = [_summary(graph)]
-    for order in sorted(orders):
-        lines += [f"order {order}", *orders[order]]
+    lines = _lines(graph, output_names(graph), details, shown)
+    chunks = []
+    while some := list(islice(lines, TOGETHER)):
+        text = "\n".join(some) + "\n"
+        plain = "\t" not in text and text.count("\n") == len(some)
+        chunks.append(visible_lines(text) if plain else "".join([visible(line) + "\n" for line in some]))
+    return "".join(chunks)
+
+
+def _lines(graph: Graph, names: Names, details: bool, shown: Collection[str]) -> Iterator[str]:
+    yield _summary(graph)
+    for order in sorted({node.order for node in graph.nodes}):
+        yield f"order {order}"
+        for node in graph.nodes:
+            if node.order == order:
+                line = _line(node, names)
+                yield line + _details(node) if details else line
+                if shown:
+                    yield from [f"      # {fact}" for fact in facts_of(node, shown)]
     if graph.roots:
-        lines.append("roots")
-        lines += [_root_line(root, names[root.node][root.nr]) for root in graph.roots]
+        yield "roots"
+        yield from [_root_line(root, names[root.node][root.nr]) for root in graph.roots]
     if "saved" in shown:
-        lines.append("saved")
-        lines += [f"  {line}" for line in kept_lines(graph, names)]
+        yield "saved"
+        yield from [f"  {line}" for line in kept_lines(graph, names)]
     if graph.passes:
-        lines.append("passes")
-        lines += [_pass_line(entry, names, details) for entry in graph.passes]
-    lines.append("")
-    text = "\n".join(lines)
-    if "\t" in text or text.count("\n") != len(lines) - 1:
-        return "\n".join(map(visible, lines))
-    del lines, orders  # of a million nodes, as much memory again
-    return visible_lines(text)
+        yield "passes"
+        yield from [_pass_line(entry, names, details) for entry in graph.passes]
 
 
 def _summary(graph: Graph) -> str:

@@ -172,17 +172,19 @@ def _nodes(rows: _Rows) -> tuple[Node, ...]:
 
 
 def _share(node: Node, same: dict[Any, Any], last: dict[str, Node]) -> None:
-    """Let a node hold what is equal in others as one object: lines and names; what it makes and keeps, where the last
-    one of its name has the same; and its edges, where they are its arguments."""
+    """Let a node hold what is equal in others as one object: lines and names; edges, and what it makes and keeps, where
+    the last one of its name has the same; and its edges, where they are its arguments."""
     for field in ("source", "name", "op"):
         value = getattr(node, field)
         force_setattr(node, field, same.setdefault(value, value))
     before = last.get(node.name)
     last[node.name] = node
-    for field in ("outputs", "saved", "constants") if before is not None else ():
+    for field in ("outputs", "next", "saved", "constants") if before is not None else ():
         value, known = getattr(node, field), getattr(before, field)
         if value == known:
             force_setattr(node, field, known)
+        elif len(value) > 1 and len(value) == len(known):
+            force_setattr(node, field, tuple([b if a == b else a for a, b in zip(value, known, strict=True)]))
     for saved in node.saved:
         force_setattr(saved, "name", same.setdefault(saved.name, saved.name))
     following = (
