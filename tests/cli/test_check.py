@@ -340,6 +340,38 @@ def test_models_whose_examples_are_apart_are_named(cli: Callable[..., Result], t
     assert (told.exit_code, told.stdout) == (0, "Net: examples are apart, and each input and parameter counts.\n")
 
 
+CHECKPOINTED = """import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+    def forward(self, x):
+        return self.layer(x - x.mean(0))
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block() for _ in range(2))
+    def forward(self, x):
+        for block in self.blocks:
+            x = checkpoint(block, x, use_reentrant=False)
+        return x.tanh()
+torch.manual_seed(0)
+Net()(torch.randn(4, 3)).sum().backward()
+"""
+
+
+def test_a_block_that_a_checkpoint_calls_again_is_no_model_of_its_own(
+    cli: Callable[..., Result], tmp_path: Path
+) -> None:
+    (tmp_path / "net.py").write_text(CHECKPOINTED)
+    told = cli("check", "--independence", "net.py")
+    assert told.exit_code == 1
+    assert told.stdout.startswith("net.py:9: Net: ")
+    assert told.stdout.count("\n") == 1
+
+
 def test_independence_is_of_scripts_that_have_models(cli: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "none.py").write_text("print(1)\n")
     assert cli("check", "--independence", "none.py").stdout == "It called no module that learns.\n"

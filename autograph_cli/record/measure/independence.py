@@ -54,19 +54,24 @@ class Influence(Struct, frozen=True):
 
 
 class Calls:
-    """The first call with gradients of each module that is in no other's, and what it was given."""
+    """The first call with gradients of each module that is in no other's, and what it was given.
+
+    A checkpoint calls parts of a module again by themselves: what is in one that is here already is passed over.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._found: dict[int, tuple[Any, str, Any, Any]] = {}
+        self._found: list[tuple[Any, str, Any, Any]] = []
+        self._inside: set[int] = set()
 
     def enters(self, call: ModuleCall, path: str) -> None:
         """A module is called."""
         module = call.module
-        new = id(module) not in self._found and len(self._found) < MODELS
+        new = id(module) not in self._inside and len(self._found) < MODELS
         if new and self._engine.namespace.is_grad_enabled() and _learns(module):
             given = (exchanged(each, self._engine.tensor, self._array) for each in (call.args, call.kwargs))
-            self._found[id(module)] = module, type(module).__name__, *given
+            self._found.append((module, type(module).__name__, *given))
+            self._inside.update(id(part) for _, part in parts(module))
 
     def _array(self, x: Any) -> _Array:
         """Return the numbers of a tensor, which are read without an operation."""
@@ -78,12 +83,12 @@ class Calls:
     @property
     def names(self) -> list[str]:
         """Their classes."""
-        return [name for _, name, _, _ in self._found.values()]
+        return [name for _, name, _, _ in self._found]
 
     def influences(self, torch: Any, slow: float = inf) -> Iterator[Influence]:
         """Yield what is not as it is to be in each model, or why it was not looked at: not where a call takes longer
         than so many seconds of this thread."""
-        for module, name, args, kwargs in self._found.values():
+        for module, name, args, kwargs in self._found:
             quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
             try:
                 again = (exchanged(given, _Array, lambda x: x.again(torch)) for given in (args, kwargs))
