@@ -199,8 +199,7 @@ def permuted(sheet: Sheet, expr: Expr, dims: Sequence[int]) -> Expr:
     def back(atom: Expr, grad: Expr) -> list[Pulled]:
         return [(atom.args[1], permuted(sheet, _whole(sheet, grad, rest), inverse), shape)]
 
-    sheet.backs[written] = back
-    return sheet.call(fn.picked, written, rest, lambda x: x.permute(*dims), expr)
+    return sheet.with_back(sheet.call(fn.picked, written, rest, lambda x: x.permute(*dims), expr), back)
 
 
 def _whole(sheet: Sheet, grad: Expr, shape: Shape) -> Expr:
@@ -227,17 +226,14 @@ def _joined(given: Given) -> Expr:
 
     listed = ", ".join(f"{{{at}}}" for at in range(len(given.args)))
     written = f"{given.bound.record.name}([{listed}], dim={dim})"
-    made = given.write(fn.called, written)
-    sheet.backs[written] = back
-    return made
+    return sheet.with_back(given.write(fn.called, written), back)
 
 
 def _with_back(given: Given, written: str, back: Callable[[Expr, Expr], Expr]) -> Expr:
     """The output as a call, with what its first tensor gets back, made of the call and its gradient."""
     sheet, shape = given.sheet, given.shapes[0]
     made = given.write(fn.called, written)
-    sheet.backs[written] = lambda atom, grad: [(atom.args[1], back(atom, grad), shape)]
-    return made
+    return sheet.with_back(made, lambda atom, grad: [(atom.args[1], back(atom, grad), shape)])
 
 
 def _same_back(given: Given) -> Expr:
@@ -278,14 +274,12 @@ def _repeat(given: Given) -> Expr:
 
 def _inverse(sheet: Sheet, matrix: Expr, shape: Shape) -> Expr:
     """`inv(A)`, whose gradient is `-Bᵀ @ g @ Bᵀ` for `B = inv(A)`."""
-    made = sheet.call(fn.called, "inv({0})", shape, torch.linalg.inv, matrix)
 
     def back(atom: Expr, grad: Expr) -> list[Pulled]:
         turned = sheet.transposed(atom)
         return [(atom.args[1], -product(sheet, product(sheet, turned, sheet.filled(grad, shape)), turned), shape)]
 
-    sheet.backs["inv({0})"] = back
-    return made
+    return sheet.with_back(sheet.call(fn.called, "inv({0})", shape, torch.linalg.inv, matrix), back)
 
 
 def _inv(given: Given) -> Expr | None:
@@ -314,6 +308,8 @@ def _trace(given: Given) -> Expr:
     sheet, shape = given.sheet, given.shapes[0]
     unit = sheet.call(fn.called, f"eye({', '.join(map(str, dict.fromkeys(shape)))})", shape, lambda: torch.eye(*shape))
     sheet.constant.add(unit)
+    if shape[0] == shape[1]:
+        sheet.units.add(unit)
     return _with_back(given, plain_call(given), lambda _, grad: grad * unit)
 
 

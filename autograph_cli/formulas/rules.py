@@ -343,9 +343,9 @@ def _unknown(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
         return []
     if isinstance(atom, (fn.placed, fn.pulled)):
         return _pull_again(sheet, atom, grad)
-    written, args = atom.args[0], atom.args[1:]
-    if (back := sheet.backs.get(written.name)) is not None:
+    if (back := sheet.back_of(atom)) is not None:
         return back(atom, grad)
+    written, args = atom.args[0], atom.args[1:]
     if isinstance(atom, fn.picked):
         shape = sheet.shape(args[0])
         number, body = fn.factored(grad)

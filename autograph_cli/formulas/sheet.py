@@ -29,6 +29,8 @@ _ROW = re.compile(r"\{0\}\[\d+\]")
 Shape = tuple[int, ...]
 Pulled = tuple[Expr, Expr, Shape]
 """The gradient of an argument: the argument, its gradient, and the gradient's shape."""
+Back = Callable[[Expr, Expr], list[Pulled]]
+"""What the arguments of a call get back, made of the call and its gradient."""
 FIXED = ("{0}[", "gather(", "take(", "diagonal(", "roll(", "unfold(", "as_strided(", "rot90(", "permute(")
 """The beginnings of calls that pick by place, whatever the numbers are."""
 WORTH = 60
@@ -47,10 +49,12 @@ class Sheet:
         """The symbol of each expression that is not written out again."""
         self.calls: dict[str, Callable[..., Any]] = {}
         """The function that computes a call from its tensors, by the text of the call."""
-        self.backs: dict[str, Callable[[Expr, Expr], list[Pulled]]] = {}
-        """The function that takes a gradient back through a call, where there is one."""
+        self._backs: dict[tuple[Any, ...], Back] = {}
+        """The function that takes a gradient back through a call, by its text and the shapes of its tensors."""
         self.constant: set[Expr] = set()
         """Symbols and calls that no gradient goes through."""
+        self.units: set[Expr] = set()
+        """Square matrices of ones on the diagonal and zeros elsewhere."""
         self._names: set[str] = set()
 
     def define(self, name: str, shape: Shape, expr: Expr | None = None) -> Expr:
@@ -75,6 +79,18 @@ class Sheet:
         """A call, and what computes it."""
         self.calls[written] = run
         return self.apply(kind, shape, sympy.Symbol(written), *args)
+
+    def with_back(self, call: Expr, back: Back) -> Expr:
+        """The call, with the function that takes a gradient back through it."""
+        self._backs[self._signature(call)] = back
+        return call
+
+    def back_of(self, call: Expr) -> Back | None:
+        """The function that takes a gradient back through a call, where there is one."""
+        return self._backs.get(self._signature(call))
+
+    def _signature(self, call: Expr) -> tuple[Any, ...]:
+        return call.args[0], *map(self.shape, call.args[1:])
 
     def atoms(self, expr: Expr) -> Iterator[Expr]:
         """The symbols and mixing functions that an expression is made of, without those within the latter."""
@@ -131,6 +147,8 @@ class Sheet:
             return expr
         ends = tuple(sorted((first % len(shape), second % len(shape))))
         factor, body = factored(expr)
+        if body in self.units:
+            return expr
         if isinstance(body, reshape) and len(shape) == 2 and 1 in shape:
             return self.reshaped(factor * body.args[0], (shape[1], shape[0]))
         if isinstance(body, ones):
@@ -251,6 +269,8 @@ def product(sheet: Sheet, left: Expr, right: Expr) -> Expr:
         return number * other * sheet.reshaped(flat, (1, a[1], b[2]))
     if len(a) == len(b) == 1:
         return number * other * sheet.apply(dot, (), left, right)
+    if left in sheet.units or right in sheet.units:
+        return number * other * (right if left in sheet.units else left)
     lead = broadcast(a[:-2], b[:-2])
     rows = a[-2:-1] if len(a) > 1 else ()
     columns = b[-1:] if len(b) > 1 else ()

@@ -330,7 +330,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "inv": lambda x: np.linalg.inv(_plain(x)),
     "slogdet": lambda x: np.linalg.slogdet(_plain(x)),
     "trace": lambda x: np.trace(_plain(x)),
-    "eye": lambda rows: np.eye(int(rows)),
+    "eye": lambda *sizes: np.eye(*map(int, sizes)),
     "prod": lambda x, dim=None, keepdim=False: np.prod(_plain(x), axis=_dims(dim), keepdims=keepdim),
     "detach": lambda x: _plain(x),
     "at": _at,
