@@ -84,7 +84,8 @@ class Derivations:
         outputs = [output for output in map(log.engine.root, roots) if output is not None]
         key = None
         if self._measures is None:
-            log.step.signature = made = signature(log, log.step, outputs)
+            made = signature(log, log.step, outputs)
+            log.step.signature = made if made.events < LARGE else None
             key = made.key, call
         found = None if key is None else self._known.get(key)
         if found is None:
