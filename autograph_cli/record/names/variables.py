@@ -120,7 +120,8 @@ def attributes_of(value: Any) -> dict[str, Any]:
 
 def parameters_in(value: Any) -> Iterator[tuple[str, Any]]:
     """The parameters and buffers of a module, unless the script has written how they are listed."""
-    for named in _listings(type(value)):
+    kind: Any = type(value)
+    for named in _listings(kind):
         with contextlib.suppress(AttributeError):  # the `__init__` of modules was not run
             yield from list(named(value))
 
