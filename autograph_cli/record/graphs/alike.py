@@ -78,8 +78,8 @@ def _key(log: EventLog, span: Span) -> tuple[Any, ...]:
     signature = step.signature
     if alike is None or signature is None or signature.events != len(step.events) or not step.events:
         raise Differs
-    if span.found is not None or log.arrays is not None or log.data is not None:
-        raise Differs  # of numbers, which change in every step
+    if span.found is not None or log.arrays is not None:
+        raise Differs  # numbers change in every step
     places, first = signature.places, step.events[0].number
     known, leaves = log.known, log.leaves
     events = [known.get(key) for key in places]
@@ -115,7 +115,7 @@ def _is_told(event: Event, first: int) -> bool:
 
 def _told(log: EventLog, event: Event, place: Callable[[Output], Any]) -> tuple[Any, ...] | None:
     """Return what the signature does not hold of an event: names that it has by now, or for want of better ones; what
-    it was cut from; the places where its numbers came from; the module that it belongs to."""
+    it was cut from; where its numbers came from, and what is told of them; the module that it belongs to."""
     names, borrowed = log.names.get(event.key), log.borrowed.get(event.key)
     if event.kind is OPERATION:
         return (place(event.key), _names(names), _names(borrowed)) if names or borrowed else None
@@ -124,7 +124,8 @@ def _told(log: EventLog, event: Event, place: Callable[[Output], Any]) -> tuple[
     cut = tuple(map(place, event.cut))
     made_at = tuple(map(_site, event.made_at))
     owner = "" if tensor is None else log.modules.owner(tensor)
-    return place(event.key), _names(names), _names(borrowed), cut, made_at, owner, call
+    data = () if log.data is None else log.data.facts.get(event.number, ())
+    return place(event.key), _names(names), _names(borrowed), cut, made_at, owner, call, data
 
 
 def _names(names: Mapping[int, Sequence[str]] | None) -> Any:

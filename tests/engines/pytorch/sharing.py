@@ -4,6 +4,7 @@ many graphs were made for how many steps.
     python sharing.py
 """
 
+import itertools
 import json
 import warnings
 
@@ -167,14 +168,14 @@ def main():
 
     alike.Graphs.of = both
     found = {}
-    for name, loop in LOOPS.items():
+    for (name, loop), record in itertools.product(LOOPS.items(), ((), ("data",))):
         torch.manual_seed(0)
-        recorder = Recorder("all", engine=connect("torch"))
+        recorder = Recorder("all", engine=connect("torch"), record=record)
         recorder.start()
         loop()
         recorder.finish({})
         assert not recorder.broken, recorder.broken
-        found[name] = [len(made), len(wrong), sum(wrong), made.clear(), wrong.clear()][:3]
+        found[" ".join((name, *record))] = [len(made), len(wrong), sum(wrong), made.clear(), wrong.clear()][:3]
     print(json.dumps(found))
 
 
