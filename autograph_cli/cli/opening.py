@@ -262,8 +262,12 @@ def _named(trace: Trace, wanted: str) -> Step:
     return found
 
 
-def say_derived(step: Step) -> None:
-    """Tell, on stderr, where the step's double-backward graph comes from if the script did not make it."""
+def say_derived(step: Step, main: Step | None = None) -> None:
+    """Tell, on stderr, where the step's double-backward graph comes from if the script did not make it, and which step
+    it is if that is another one than the `main` one."""
+    if main is not None and step is not main:
+        other = f"step {step.nth}, the last in which the script differentiates gradients; of another one: --step N"
+        say(f"double backward: {other}", err=True)
     if step.derived:
         say(f"double backward: {step.derived}", err=True)
 

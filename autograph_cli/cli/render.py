@@ -187,7 +187,7 @@ def draw(
     """Draw every view and then write them, so that a graph that cannot be drawn costs no file; the double backward is
     that of another step where the script differentiates derivatives `again` there."""
     if "double-backward" in views:
-        say_derived(again)
+        say_derived(again, step)
         say_missing_order(again, options.order)
     if opened.ranks():
         steps = {view: step_of_ranks(opened, step, gradients=view != "forward") for view in views}

@@ -365,6 +365,11 @@ class NodeFacts(Protocol):
         `storages` numbers the memory that was met, by id, the first one `start`; versions are those of the engine.
         """
 
+    alike: Callable[..., tuple[Any, ...]] | None
+    """Returns what a node keeps, as `look` told it, without what differs from step to step: of `(looked, storages,
+    versions, place)` the dicts number memory and versions as they are met, and `place` tells an output's place in the
+    step. None of an engine of which each step gets a graph of its own."""
+
     def saved_constants(self, cls: Any, constants: Any) -> tuple[Saved, ...]:
         """Return what a node of this class keeps that is no tensor, as the listener was told of it."""
 

@@ -53,7 +53,10 @@ def to_text(trace: Trace) -> str:
         lines += ["", *_table(_KINDS, found)]
     if kept:
         main = trace.main_step()
-        marks = {total + 1: "after the last step", main.nth if main is not None else 0: "shown unless told"}
+        marks = {total + 1: "after the last step"}
+        if main is not None:
+            marks[trace.differentiated_again(main).nth] = "shown as double backward"
+            marks[main.nth] = "shown unless told"
         told = [{**row, "": marks.get(row["step"], "")} for row in rows(trace)]
         lines += ["", "kept:", *_table(_HEAD, told)]
     said = optimizers(trace)
@@ -133,4 +136,4 @@ def _turns(ledger: Ledger) -> Iterator[str]:
         if within:
             yield f"{name}: passes run within its steps"
         elif many:
-            yield f"{name}: {many} backward pass{'es' * (many != '1')} before each of its steps"
+            yield f"{name}: each of its steps takes the gradients of {many} backward pass{'es' * (many != '1')}"

@@ -18,6 +18,7 @@ from autograph_cli.engines import connect
 from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Connect, key_of
 from autograph_cli.graph import Graph, Memory, Notice, Step, Trace
 from autograph_cli.graph.trace import is_small
+from autograph_cli.record.graphs.alike import Graphs
 from autograph_cli.record.graphs.build import Span, build
 from autograph_cli.record.graphs.derive import Derivations, not_chosen
 from autograph_cli.record.graphs.roots import is_operation, made_in, name_of
@@ -146,6 +147,7 @@ class Recorder:
         self._optimizers: list[weakref.ref[Any]] = []
         self._settled: names.Settled = set()
         self.derivations = Derivations(self.log, self.sources, self._look_back, self.measures, custom=derive)
+        self._graphs = Graphs(self.log)
         self._noted = False
         """True if the step that is going on is one of the first kept by number, or going to be the last of its kind."""
         self._derived = 0
@@ -497,8 +499,12 @@ class Recorder:
         step, roots = done.step, [output for _, output in done.roots]
         others = [(name, output) for name, output in made_in(self.log, step) if output not in roots]
         span = Span(step, [*done.roots, *others], step.found)
-        self._look_back(done)
-        graph = build(self.log, self.sources, span)
+
+        def make() -> Graph:
+            self._look_back(done)
+            return build(self.log, self.sources, span)
+
+        graph = self._graphs.of(span, make)
         profile = None if step.found is None else step.found.profile()
         double, derived = step.derived
         if derived is None:

@@ -10,11 +10,12 @@ import pytest
 from click.testing import Result
 from msgspec.structs import replace
 
-from autograph_cli import export
+from autograph_cli import export, torch
 from autograph_cli.cli.render import SUFFIXES
 from autograph_cli.export.options import Panels
 from autograph_cli.graph import Graph, GraphError, Slice, Step, Trace
 from autograph_cli.record.run import store
+from tests.record.recording import record
 
 Cli = Callable[..., Result]
 Drawn = list[dict[str, Any]]
@@ -175,6 +176,27 @@ def test_derived_double_backward_is_said_to_be_so(cli: Cli, trace: Trace, drawn:
     store.keep(replace(trace, steps=(step,)), tmp_path)
     assert "made from y with respect to w" in cli("render", "--double-backward").stderr
     assert "made from" not in cli("render", "--backward").stderr
+
+
+def test_the_step_whose_double_backward_is_drawn_is_told_where_it_is_another(
+    cli: Cli, drawn: Drawn, tmp_path: Path
+) -> None:
+    def penalized_in_turns() -> None:
+        w = torch.ones(3, requires_grad=True)
+        for turn in range(4):
+            loss = w.exp().sum()
+            if turn % 2 == 0:
+                loss = torch.autograd.grad(loss, w, create_graph=True)[0].pow(2).sum()
+            loss.backward()
+
+    store.keep(record(penalized_in_turns), tmp_path)
+    told = "double backward: step 3, the last in which the script differentiates gradients"
+    assert told in cli("render", "--double-backward").stderr
+    assert [drawn[-1]["step"], drawn[-1]["view"]] == [2, "double-backward"]
+    assert told not in cli("render", "--double-backward", "--step", "4").stderr
+    assert told not in cli("render").stderr
+    kept = {line.split()[0]: line for line in cli("steps").stdout.split("kept:")[1].splitlines()[2:] if line}
+    assert kept["3"].endswith("shown as double backward") and kept["4"].endswith("shown unless told")
 
 
 def test_an_order_that_is_not_there_is_said_to_be_missing(cli: Cli, kept: Trace, drawn: Drawn) -> None:

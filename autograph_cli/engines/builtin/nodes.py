@@ -33,6 +33,7 @@ class Nodes:
     look = staticmethod(look)
     saved = staticmethod(saved)
     saved_constants = staticmethod(saved_constants)
+    alike = None
     types = staticmethod(types)
     kept_outputs = staticmethod(kept_outputs)
 

@@ -56,7 +56,7 @@ class PyTorch(Nodes, Measuring):
 
     name = "pytorch"
     version = str(torch.__version__)
-    cost = 3e-4
+    cost = 1.6e-4
     folders = (os.path.join(os.path.dirname(torch.__file__), ""),)
     telling: tuple[str, ...] = ("tell",)
     between = staticmethod(uncounted)

@@ -28,6 +28,9 @@ cdef object packing = private.packing_now
 cdef object address_of = getattr(torch._C, "_storage_address", storage_of)
 cdef object plain_types = (bool, int, float, complex, str, torch.dtype), numbers = (bool, int, float)
 cdef dict NOTES = notes._notes
+cdef dict LIKES = {}
+"""One of all equal types: of a chain of nodes each would take as much memory as all else that is noted."""
+cdef int MANY = 1_024
 cdef str NONE = ""
 
 
@@ -184,7 +187,7 @@ cdef object kind_of(Facts facts, node):
 cdef int computed(engine, listener, Kind kind, Facts facts, list given, tuple args, dict kwargs, result, node) except -1:
     """`PyTorch.computed` and what it calls."""
     cdef object tensors = listener.tensors, known = listener.known, token, like, x
-    cdef tuple following = leads_to(engine, tensors, known, node.next_functions)
+    cdef tuple following = leads_to(engine, tensors, known, node.next_functions), given_as
     cdef list before = [], rows = []
     for x in given:
         before.append(taken(engine, listener, tensors, known, x))
@@ -192,6 +195,9 @@ cdef int computed(engine, listener, Kind kind, Facts facts, list given, tuple ar
     token = node.metadata
     if type(result) is Tensor and not result.is_nested:
         like = ((result.dtype, tuple(result.shape), result.device),)
+        if len(LIKES) > MANY:
+            LIKES.clear()
+        like = LIKES.setdefault(like, like)
     else:
         like = like_all(result, node)
     note = NOTES[id(token)] = Note(token, number, False, kind.node_type, NONE, None)
@@ -199,19 +205,15 @@ cdef int computed(engine, listener, Kind kind, Facts facts, list given, tuple ar
         notes.sweep()
     note.like = like_of(node) if like is None else like
     keeps(engine, tensors, known, kind, node, number, rows)
-    cdef list constants = None
+    cdef tuple constants = None
     if rows:
         note.looked = tuple(rows)
-        for row in rows:
-            if (<tuple>row)[1] is None:
-                if constants is None:
-                    constants = []
-                constants.append(row)
-    if not before:
-        before = [output for output in following if output is not None]
+        constants = tuple([row for row in rows if (<tuple>row)[1] is None])
+        constants = note.looked if len(constants) == len(rows) else constants or None
+    given_as = tuple(before or [output for output in following if output is not None])
     listener.operation(
-        number, note, kind.node_type, note.like, following, tuple(before), NONE, thread.calls,
-        None if constants is None else tuple(constants), plain(facts, args, kwargs),
+        number, note, kind.node_type, note.like, following, following if given_as == following else given_as, NONE, thread.calls,
+        constants, plain(facts, args, kwargs),
     )
     if like is not None and type(result) is not Tensor:
         engine._also(result, node)

@@ -31,7 +31,7 @@ from autograph_cli.engines.pytorch.private import (
     is_within_transform,
     untouched,
 )
-from autograph_cli.engines.pytorch.saved import constants, kept_outputs, look, saved, saved_constants
+from autograph_cli.engines.pytorch.saved import alike, constants, kept_outputs, look, saved, saved_constants
 from autograph_cli.engines.pytorch.tensors import Tensors
 
 next_number = itertools.count(1).__next__
@@ -54,6 +54,7 @@ class Nodes(Tensors):
     formula = staticmethod(formula_of)
     saved = staticmethod(saved)
     saved_constants = staticmethod(saved_constants)
+    alike = staticmethod(alike)
     arguments = staticmethod(arguments)
     is_random = staticmethod(draws)
     kept_outputs = staticmethod(kept_outputs)

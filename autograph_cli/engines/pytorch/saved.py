@@ -182,6 +182,28 @@ def saved(
     return tuple(found), outputs
 
 
+def alike(
+    looked: Looked, storages: dict[int, int], versions: dict[int, int], place: Callable[[Output | None], Any]
+) -> tuple[Any, ...]:
+    """Return what a node keeps without what differs from step to step; see `protocol.NodeFacts`. Values other than
+    tensors were told with the operation."""
+    return tuple(
+        [
+            (
+                name,
+                dtype,
+                what,
+                storages.setdefault(at, len(storages)),
+                size,
+                version - versions.setdefault(at, version),
+            )
+            + ((None,) if output is None else (place(output),))
+            for name, dtype, what, at, size, version, output in looked
+            if dtype is not None
+        ]
+    )
+
+
 def kept_outputs(
     number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], outputs: dict[str, Output] | None
 ) -> Iterator[tuple[Output, int]]:

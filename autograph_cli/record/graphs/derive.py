@@ -12,6 +12,7 @@ from autograph_cli.engines.protocol import CannotDerive, Output, key_of, number_
 from autograph_cli.graph import Graph
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.errors import message
+from autograph_cli.record.graphs.alike import Signature
 from autograph_cli.record.graphs.build import Span, build, describe, types_of
 from autograph_cli.record.graphs.roots import is_operation, made_in, name_of
 from autograph_cli.record.log.event_log import EventLog
@@ -81,7 +82,11 @@ class Derivations:
         unless something is measured; of more than a few that differ, only of those that are `chosen`."""
         log, tensor = self._log, self._log.engine.tensor
         outputs = [output for output in map(log.engine.root, roots) if output is not None]
-        key = None if self._measures is not None else (signature(log, log.step, outputs), call)
+        key = None
+        if self._measures is None:
+            made = signature(log, log.step, outputs)
+            log.step.signature = made if made.events < LARGE else None
+            key = made.key, call
         found = None if key is None else self._known.get(key)
         if found is None:
             if not chosen and self.count >= FEW:
@@ -177,7 +182,7 @@ class _Hash:
         return iter((self.value,))
 
 
-def signature(log: EventLog, step: StepLog, roots: Iterable[Output]) -> tuple[Any, ...]:
+def signature(log: EventLog, step: StepLog, roots: Iterable[Output]) -> Signature:
     """Return a key of a step: steps with the same key have equal derivative graphs. It holds operations with all that
     they were given, lines, modules, leaves and names."""
     known, leaves, types = log.known, log.leaves, log.engine.types
@@ -226,7 +231,7 @@ def signature(log: EventLog, step: StepLog, roots: Iterable[Output]) -> tuple[An
             ]
             found.append((place(event.key), *edges, site, made_by, *said, within(event.call)))
     passes = [(entry.call, entry.create_graph, *map(place, entry.roots)) for entry in step.passes]
-    return *found, *passes, *map(place, roots)
+    return Signature((*found, *passes, *map(place, roots)), places, len(step.events))
 
 
 @resting()

@@ -166,6 +166,8 @@ class StepLog:
         """The variables that were found at the last backward call."""
         self.derived: tuple[Any, str | None] = None, ""
         """The function that makes its derivative graph, and a note on it, as of the last backward call."""
+        self.signature: Any = None
+        """Equal of steps that ran the same (`graphs/alike.py`), as of the last backward call."""
         self.looked: list[Look] = []
         self.leaves: dict[int, weakref.ref[Any]] = {}
         """The leaves that its nodes lead to, by key."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -119,14 +120,19 @@ def attributes_of(value: Any) -> dict[str, Any]:
 
 def parameters_in(value: Any) -> Iterator[tuple[str, Any]]:
     """The parameters and buffers of a module, unless the script has written how they are listed."""
-    kind = type(value)
+    kind: Any = type(value)
+    for named in _listings(kind):
+        with contextlib.suppress(AttributeError):  # the `__init__` of modules was not run
+            yield from list(named(value))
+
+
+@functools.lru_cache(256)
+def _listings(kind: type) -> tuple[FunctionType, ...]:
+    """The functions that list the parameters and the buffers of modules of a class, none of them the script's own."""
     if any(_is_scripts(written_in(kind, name)) for name in ("named_modules", "_named_members")):
-        return
-    for listing in ("named_parameters", "named_buffers"):
-        named = written_in(kind, listing)
-        if isinstance(named, FunctionType) and not _is_scripts(named):
-            with contextlib.suppress(AttributeError):  # the `__init__` of modules was not run
-                yield from list(named(value))
+        return ()
+    listings = (written_in(kind, listing) for listing in ("named_parameters", "named_buffers"))
+    return tuple([named for named in listings if isinstance(named, FunctionType) and not _is_scripts(named)])
 
 
 def _is_scripts(function: Any) -> bool:
@@ -160,5 +166,5 @@ def _tensors_of(path: str, value: Any, cls: type) -> Iterator[tuple[str, Any]]:
                 yield f"{path}.{name}", item
             elif issubclass(type(item), (list, tuple, dict)):
                 yield from tensors_in(f"{path}.{name}", item, _DEPTH - 1, cls=cls)
-            else:
+            elif type(item) not in OPAQUE:
                 yield from ((f"{path}.{name}.{inner}", x) for inner, x in parameters_in(item))

@@ -150,6 +150,21 @@ def differentiated_step() -> None:
         loss.backward()
 
 
+def sharpness_aware() -> None:
+    w = torch.ones(3, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    for _ in range(4):
+        loss = w.exp().sum()
+        loss.backward()
+        with torch.no_grad():
+            w += 0.1 * w.grad
+        optimizer.zero_grad()
+        second = w.exp().sum()
+        second.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
 def straight() -> None:
     x = torch.ones(3, requires_grad=True)
     a = x.sin().sum()
@@ -163,35 +178,54 @@ def straight() -> None:
 @pytest.mark.parametrize(
     ("script", "kept", "roots", "main", "optimizers"),
     [
-        (lambda: one_loop(5), [1, 5], [("loss",)], 5, ["optimizer: 1 backward pass before each of its steps"]),
+        (
+            lambda: one_loop(5),
+            [1, 5],
+            [("loss",)],
+            5,
+            ["optimizer: each of its steps takes the gradients of 1 backward pass"],
+        ),
         (gan, [1, 2, 39, 40], [("d_loss",), ("g_loss",)], 40, None),
         (lambda: gan(4, 3), [1, 4, 15, 16], [("d_loss",), ("g_loss",)], 16, None),
         (helper, [1, 2, 7, 8], [("loss",), ("loss",)], 8, None),
         (trains_then_looks, [1, 4, 5, 7], [("loss",), ("score",)], 4, None),
-        (accumulates, [1, 8], [("loss",)], 8, ["optimizer: 4 backward passes before each of its steps"]),
+        (
+            accumulates,
+            [1, 8],
+            [("loss",)],
+            8,
+            ["optimizer: each of its steps takes the gradients of 4 backward passes"],
+        ),
         (
             lambda: retains(5, retain_graph=True),
             [1, 5],
             [("loss",)],
             5,
-            ["optimizer: 1 backward pass before each of its steps"],
+            ["optimizer: each of its steps takes the gradients of 1 backward pass"],
         ),
         (
             lambda: retains(5, create_graph=True),
             [1, 5],
             [("loss",)],
             5,
-            ["optimizer: 1 backward pass before each of its steps"],
+            ["optimizer: each of its steps takes the gradients of 1 backward pass"],
         ),
         (
             lambda: retains(3, 4, retain_graph=True),
             [1, 3],
             [("loss",)],
             3,
-            ["optimizer: 4 backward passes before each of its steps"],
+            ["optimizer: each of its steps takes the gradients of 4 backward passes"],
         ),
         (retaining_gan, [1, 2, 11, 12], [("d_loss",), ("g_loss",)], 12, None),
         (differentiated_step, [1, 4], [("loss",)], 4, None),
+        (
+            sharpness_aware,
+            [1, 2, 7, 8],
+            [("loss",), ("second",)],
+            8,
+            ["optimizer: each of its steps takes the gradients of 1 backward pass"],
+        ),
         (straight, [1, 3], [("a",), ("b",), ("c",)], 3, []),
     ],
 )
