@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._arrays import Array
 from ..._core.streams.generator import _multiply_add as multiply_add
+from .lines import Line, weighted
 
 Sizes = tuple[int, ...]
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
@@ -57,8 +58,10 @@ def nearest_positions(n: int, m: int, scale: float | None, exact: bool) -> Any:
 
 def _taps(mode: str, n: int, m: int, corners: bool, scale: float | None) -> tuple[Any, Any]:
     """The positions (m, taps) that make each result, and their weights."""
-    step, line = _step(n, m, corners, scale), np.arange(m)
-    position = line * step if corners else (line + 0.5) * step - 0.5
+    if mode.startswith("nearest"):
+        return nearest_positions(n, m, scale, mode == "nearest_exact")[:, None], np.ones((m, 1))
+    step, at = _step(n, m, corners, scale), np.arange(m)
+    position = at * step if corners else (at + 0.5) * step - 0.5
     if mode == "linear":
         position = np.maximum(position, 0.0)
         low = np.minimum(position.astype("int64"), n - 1)
@@ -85,18 +88,19 @@ def _smooth_matrix(mode: str, n: int, m: int, corners: bool, scale: float | None
     return weights / weights.sum(1, keepdims=True)
 
 
-@functools.lru_cache(maxsize=16)
-def resizing(mode: str, n: int, m: int, corners: bool, scale: float | None, dtype: Any) -> Any:
-    """The matrix (m, n) that resizes a line of n elements to m."""
-    matrix = np.zeros((m, n))
+@functools.lru_cache(maxsize=64)
+def resizing(mode: str, n: int, m: int, corners: bool, scale: float | None, dtype: Any, back: bool = False) -> Line:
+    """The line of m results that n elements are resized to; `back`, that of the elements by the results."""
     if mode.endswith("_aa"):
         matrix = _smooth_matrix(mode[:-3], n, m, corners, scale)
-    elif mode.startswith("nearest"):
-        matrix[np.arange(m), nearest_positions(n, m, scale, mode == "nearest_exact")] = 1.0
+        results, elements = np.nonzero(matrix)
+        weights = matrix[results, elements]
     else:
-        positions, weights = _taps(mode, n, m, corners, scale)
-        np.add.at(matrix, (np.arange(m)[:, None], positions), weights)
-    return matrix.astype(dtype)
+        positions, each = _taps(mode, n, m, corners, scale)
+        results, elements, weights = np.arange(m).repeat(positions.shape[1]), positions.ravel(), each.ravel()
+    if back:
+        return weighted(elements, results, weights, n, m, dtype)
+    return weighted(results, elements, weights, m, n, dtype)
 
 
 @functools.lru_cache(maxsize=256)
@@ -130,14 +134,14 @@ class Interpolate:
             return a
         if a.dtype == "uint8":
             return self._resize_bytes(mode, a, lengths, corners)
-        return self.along(a, [self.placed(resizing(mode, n, m, corners, s, a.dtype)) for n, m, s in lengths])
+        return self.along(a, [resizing(mode, n, m, corners, s, a.dtype) for n, m, s in lengths])
 
     def _resize_bytes(self, mode: str, a: Array, lengths: Any, corners: bool) -> Any:
         """Line by line in whole numbers, as PyTorch does: the last dimension first, bytes again in between."""
         for back, (n, m, scale) in enumerate(reversed(lengths), 1):
             if n == m:
                 continue
-            matrix = self.placed(resizing(mode, n, m, corners, scale, float))
+            matrix = self.placed(resizing(mode, n, m, corners, scale, np.dtype(float)).whole(n))
             digits = next((d for d in range(22) if int(0.5 + matrix.max() * (1 << (d + 1))) >= 1 << 15), 22)
             scaled = matrix * (1 << digits)
             weights = self.xp.trunc(scaled + self.xp.where(scaled < 0, -0.5, 0.5))
@@ -149,7 +153,7 @@ class Interpolate:
     def resize_back(self, mode: str, grad: Array, sizes: Sizes, corners: bool, scales: Any) -> Any:
         dims = len(scales)
         lengths = zip(sizes[-dims:], grad.shape[-dims:], scales, strict=True)
-        return self.along(grad, [self.placed(resizing(mode, n, m, corners, s, grad.dtype)).T for n, m, s in lengths])
+        return self.along(grad, [resizing(mode, n, m, corners, s, grad.dtype, True) for n, m, s in lengths])
 
     # ---------------------------------------------------------------- grids
 
