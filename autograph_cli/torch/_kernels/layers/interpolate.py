@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -178,8 +179,9 @@ class Interpolate:
             x = self.xp.clip(x, 0, n - 1)
         return x, slope
 
-    def _line_taps(self, g: Any, n: int, mode: int, padding: int, corners: bool) -> tuple[Any, Any, Any]:
-        """Along one dimension: the positions of the taps, whether they are inside, and weights with two derivatives."""
+    def _line_taps(self, g: Any, n: int, mode: int, padding: int, corners: bool, slopes: bool) -> tuple[Any, Any, Any]:
+        """Along one dimension: the positions of the taps, whether they are inside, and weights with two derivatives,
+        which are not right where no slopes are asked for."""
         xp = self.xp
         scale = (n - 1) / 2 if corners else n / 2
         x = (g + 1) * scale if corners else ((g + 1) * n - 1) / 2
@@ -187,8 +189,9 @@ class Interpolate:
             x, slope = self._bounded(x, n, padding, corners)
             slope = slope * scale
         if mode == NEAREST:
-            positions, zero = [xp.rint(x)], xp.zeros_like(x)
-            weights = [(xp.ones_like(x), zero, zero)]
+            positions, one = [xp.rint(x)], xp.ones_like(x)
+            zero = xp.zeros_like(x) if slopes else one
+            weights = [(one, zero, zero)]
         elif mode == BILINEAR:
             low = xp.floor(x)
             positions, zero = [low, low + 1], xp.zeros_like(x)
@@ -196,8 +199,8 @@ class Interpolate:
         else:
             low = xp.floor(x)
             positions = [self._bounded(low + k, n, padding, corners)[0] for k in (-1, 0, 1, 2)]
-            weights = [self._cubic_tap(x - low - k, scale) for k in (-1, 0, 1, 2)]
-        positions = [xp.where(xp.isfinite(p), p, -1.0) for p in positions]
+            distances = [x - low - k for k in (-1, 0, 1, 2)]
+            weights = [self._cubic_tap(x, scale) if slopes else (cubic(x, -0.75, xp), x, x) for x in distances]
         inside = [(p >= 0) & (p <= n - 1) for p in positions]
         return [xp.where(i, p, 0).astype("int64") for p, i in zip(positions, inside, strict=True)], inside, weights
 
@@ -207,26 +210,24 @@ class Interpolate:
         second = self.xp.where(near, 6 * (a + 2) * x - 2 * (a + 3), 6 * a * x - 10 * a)
         return cubic(distance, a, self.xp), first * sign * scale, second * scale * scale
 
-    def _corners_of(self, a: Array, grid: Any, mode: int, padding: int, corners: bool) -> Any:
+    def _corners_of(self, a: Array, grid: Any, mode: int, padding: int, corners: bool, slopes: bool = True) -> Any:
         """For each combination of taps: flat positions (N, points), whether they count, and the weights of each
         dimension."""
         n, size = grid.shape[0], a.shape[2:]
         flat = grid.reshape(n, math.prod(grid.shape[1:-1]), len(size))
-        lines = [self._line_taps(flat[..., len(size) - 1 - d], m, mode, padding, corners) for d, m in enumerate(size)]
-        for taps in itertools.product(*(range(len(line[0])) for line in lines)):
-            position = sum(
-                line[0][k] * math.prod(size[d + 1 :]) for d, (line, k) in enumerate(zip(lines, taps, strict=True))
-            )
-            inside = math.prod(line[1][k] for line, k in zip(lines, taps, strict=True))
-            yield (
-                position,
-                self.xp.asarray(inside).astype(a.dtype),
-                [line[2][k] for line, k in zip(lines, taps, strict=True)],
-            )
+        lines = []
+        for d, m in enumerate(size):
+            line = self._line_taps(flat[..., len(size) - 1 - d], m, mode, padding, corners, slopes)
+            step = math.prod(size[d + 1 :])
+            lines.append([(p * step if step > 1 else p, i, w) for p, i, w in zip(*line, strict=True)])
+        for taps in itertools.product(*lines):
+            positions, inside, weights = zip(*taps, strict=True)
+            together = functools.reduce(operator.and_, inside).astype(a.dtype)
+            yield functools.reduce(operator.add, positions), together, weights
 
     def _weight(self, weights: Any, *by: int) -> Any:
         """The product of the weights of all dimensions, differentiated by the dimensions `by`."""
-        return math.prod(w[by.count(d)] for d, w in enumerate(weights))
+        return functools.reduce(operator.mul, (w[by.count(d)] for d, w in enumerate(weights)))
 
     def _cells(self, planes: int, position: Any, size: int) -> Any:
         """Return where flat positions (N, points) are in `planes` planes (N * C) of this size, laid out flat."""
@@ -246,7 +247,7 @@ class Interpolate:
 
     def grid_sampler(self, a: Array, grid: Any, mode: int, padding: int, corners: bool) -> Any:
         out: Any = 0
-        for position, inside, weights in self._corners_of(a, grid, mode, padding, corners):
+        for position, inside, weights in self._corners_of(a, grid, mode, padding, corners, False):
             out = out + self._read(a, position) * (self._weight(weights) * inside)[:, None].astype(a.dtype)
         return out.reshape(*a.shape[:2], *grid.shape[1:-1])
 
