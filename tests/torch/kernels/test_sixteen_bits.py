@@ -1,4 +1,4 @@
-"""Convolutions of 16-bit floats are computed in float32 and rounded once, as PyTorch does."""
+"""What 16-bit floats are computed in: convolutions in float32, rounded once, as PyTorch does."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ CASES: list[tuple[Any, tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0].__name__}{case[1]}")
-def test_they_round_once(case: Any, dtype: Any) -> None:
+def test_convolutions_round_once(case: Any, dtype: Any) -> None:
     run, image, weight, options = case
     torch.manual_seed(0)
     channels = weight[1] if run is NN.conv_transpose2d else weight[0]
@@ -31,3 +31,12 @@ def test_they_round_once(case: Any, dtype: Any) -> None:
     for mine, exact in zip(*results, strict=True):
         assert mine.dtype == dtype
         assert torch.equal(mine, exact.to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_running_logarithms_of_sums_have_gradients(dtype: Any) -> None:
+    x = torch.arange(6.0).reshape(2, 3).to(dtype).requires_grad_()
+    x.logcumsumexp(1).sum().backward()
+    wide = x.detach().float().requires_grad_()
+    wide.logcumsumexp(1).sum().backward()
+    assert torch.allclose(x.grad.float(), wide.grad, rtol=0.02)
