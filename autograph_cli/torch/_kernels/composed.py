@@ -314,7 +314,7 @@ def _channels_last(a: Array) -> Any:
 def _taps(a: Array, grid: Array, mode: int, padding: int, corners: bool) -> Iterator[tuple[Any, Any, Any]]:
     """The cells of an image around each point, the points, and how much each cell counts, in flat lists."""
     size = math.prod(a.shape[2:])
-    for position, inside, weights in cpu._corners_of(a, grid, mode, padding, corners):
+    for position, inside, weights in cpu._corners_of(a, grid, mode, padding, corners, False):
         cells = (position + np.arange(len(position))[:, None] * size).reshape(-1)
         factors = np.ascontiguousarray(cpu._weight(weights) * inside, a.dtype).reshape(-1)
         yield cells, np.arange(position.size), factors

@@ -68,6 +68,13 @@ cdef inline int kind_of(object a) noexcept:
     return kind if kind == cnp.NPY_FLOAT or kind == cnp.NPY_DOUBLE else -1
 
 
+cdef inline double *doubles(object a) except NULL:
+    """The numbers of an array of float64 that `kind_of` knows; TypeError for anything else."""
+    if kind_of(a) != cnp.NPY_DOUBLE:
+        raise TypeError("an array of float64 in one piece is needed")
+    return <double *>cnp.PyArray_DATA(<cnp.ndarray>a)
+
+
 cdef inline int kind_in_rows(object a) noexcept:
     """`kind_of`, and -1 too where the strides of dimensions of size 1 tell of another order: results follow it."""
     cdef int d, kind = kind_of(a)

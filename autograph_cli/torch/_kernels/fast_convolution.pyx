@@ -220,28 +220,6 @@ cdef void correlate(real *image, real *weight, real *out, Count n, Count c, Geom
         out += g.out[0] * width
 
 
-def correlate_planes(cnp.ndarray a, cnp.ndarray weight, out, stride, padding, dilation):
-    """Each channel of the images correlated with its plane of the weight (C, 1, ...): (N, C, *out); None in three
-    dimensions."""
-    if cnp.PyArray_NDIM(a) > 4:
-        return None
-    cdef Geometry g = geometry((<object>a).shape[2:], (<object>weight).shape[2:], stride, padding, dilation, out)
-    cdef cnp.ndarray to = empty(a, tuple(out))
-    cdef Count n = cnp.PyArray_DIM(a, 0), c = cnp.PyArray_DIM(a, 1)
-    if cnp.PyArray_DIM(weight, 0) != c or cnp.PyArray_DIM(weight, 1) != 1:
-        raise ValueError("a plane of the weight for each channel is wanted")
-    cdef void *source = cnp.PyArray_DATA(a)
-    cdef void *by = cnp.PyArray_DATA(weight)
-    cdef void *target = cnp.PyArray_DATA(to)
-    cdef int kind = kind_of(a)
-    with nogil:
-        if kind == cnp.NPY_FLOAT:
-            correlate[float](<float *>source, <float *>by, <float *>target, n, c, &g)
-        else:
-            correlate[double](<double *>source, <double *>by, <double *>target, n, c, &g)
-    return to
-
-
 cdef void spread(real *image, real *weight, real *grad, Count n, Count c, Geometry *g) noexcept nogil:
     cdef Count plane, ki, kj, i, j, across, down, top, bottom, low, high, step = g.stride[1], width = g.out[1]
     cdef real w
@@ -268,27 +246,6 @@ cdef void spread(real *image, real *weight, real *grad, Count n, Count c, Geomet
                     line += g.stride[0] * g.size[1]
         image += g.size[0] * g.size[1]
         grad += g.out[0] * width
-
-
-def spread_planes(cnp.ndarray grad, cnp.ndarray weight, size, stride, padding, dilation):
-    """The adjoint of `correlate_planes`: images (N, C, *size) from what its result is multiplied with."""
-    if cnp.PyArray_NDIM(grad) > 4:
-        return None
-    cdef Geometry g = geometry(size, (<object>weight).shape[2:], stride, padding, dilation, (<object>grad).shape[2:])
-    cdef cnp.ndarray to = empty(grad, tuple(size))
-    cdef Count n = cnp.PyArray_DIM(to, 0), c = cnp.PyArray_DIM(to, 1)
-    if cnp.PyArray_DIM(weight, 0) != c or cnp.PyArray_DIM(weight, 1) != 1:
-        raise ValueError("a plane of the weight for each channel is wanted")
-    cdef void *source = cnp.PyArray_DATA(grad)
-    cdef void *by = cnp.PyArray_DATA(weight)
-    cdef void *target = cnp.PyArray_DATA(to)
-    cdef int kind = kind_of(to)
-    with nogil:
-        if kind == cnp.NPY_FLOAT:
-            spread[float](<float *>target, <float *>by, <float *>source, n, c, &g)
-        else:
-            spread[double](<double *>target, <double *>by, <double *>source, n, c, &g)
-    return to
 
 
 include "fast_whole_convolution.pxi"

@@ -6,7 +6,7 @@ import numpy as np
 cimport numpy as cnp
 from libc.math cimport copysignf, fmod
 
-from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, real
+from autograph_cli.torch._kernels.fast_arrays cimport Count, doubles, kind_of, real
 
 cnp.import_array()
 
@@ -64,23 +64,24 @@ cdef extern from *:
 cdef dict ARRAYS = {}
 
 
-cdef double[::1] in_array(tuple coefficients):
+cdef double *in_array(tuple coefficients) except NULL:
     found = ARRAYS.get(coefficients)
     if found is None:
         found = ARRAYS[coefficients] = np.array(coefficients, np.float64)
-    return found
+    return doubles(found)
 
 
 def chebyshev(x, tuple coefficients):
     """A Chebyshev series; None for what is no array of float64 in one piece."""
     if kind_of(x) != cnp.NPY_DOUBLE or not cnp.PyArray_NDIM(<cnp.ndarray>x):
         return None
-    cdef double[::1] c = in_array(coefficients)
+    cdef double *c = in_array(coefficients)
+    cdef Count many = len(coefficients)
     cdef cnp.ndarray out = cnp.PyArray_SimpleNew(cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x), cnp.NPY_DOUBLE)
     cdef double *source = <double *>cnp.PyArray_DATA(<cnp.ndarray>x)
     cdef double *to = <double *>cnp.PyArray_DATA(out)
     with nogil:
-        clenshaw(source, to, cnp.PyArray_SIZE(out), &c[0], c.shape[0])
+        clenshaw(source, to, cnp.PyArray_SIZE(out), c, many)
     return out
 
 
@@ -88,12 +89,14 @@ def rational(x, tuple above, tuple below):
     """The ratio of two polynomials, the highest powers first; None for what is no array of float64 in one piece."""
     if kind_of(x) != cnp.NPY_DOUBLE or not cnp.PyArray_NDIM(<cnp.ndarray>x):
         return None
-    cdef double[::1] top = in_array(above), bottom = in_array(below)
+    cdef double *top = in_array(above)
+    cdef double *bottom = in_array(below)
+    cdef Count many = len(above)
     cdef cnp.ndarray out = cnp.PyArray_SimpleNew(cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x), cnp.NPY_DOUBLE)
     cdef double *source = <double *>cnp.PyArray_DATA(<cnp.ndarray>x)
     cdef double *to = <double *>cnp.PyArray_DATA(out)
     with nogil:
-        ratios(source, to, cnp.PyArray_SIZE(out), &top[0], &bottom[0], top.shape[0])
+        ratios(source, to, cnp.PyArray_SIZE(out), top, bottom, many)
     return out
 
 

@@ -4,7 +4,7 @@
 cimport numpy as cnp
 from libc.stdlib cimport free, malloc
 
-from autograph_cli.torch._kernels.fast_arrays cimport Count
+from autograph_cli.torch._kernels.fast_arrays cimport Count, doubles
 
 from autograph_cli.torch._kernels.reducing import selection
 
@@ -91,10 +91,11 @@ cdef Count most_frequent(Count *order, const double *keys, Count n) noexcept nog
     return best
 
 
-def modes(const double[:, ::1] rows):
+def modes(cnp.ndarray rows):
     """Return the element of each row that `mode` gives, as an array; None where Python's steps are needed."""
-    cdef cnp.npy_intp many = rows.shape[0]
-    cdef Count i, n = rows.shape[1]
+    cdef double *keys = doubles(rows)
+    cdef cnp.npy_intp many = cnp.PyArray_DIM(rows, 0)
+    cdef Count i, n = cnp.PyArray_DIM(rows, 1)
     cdef cnp.ndarray out = cnp.PyArray_SimpleNew(1, &many, cnp.NPY_INT64)
     cdef cnp.int64_t *found = <cnp.int64_t *>cnp.PyArray_DATA(out)
     cdef Count *order = <Count *>malloc(max(n, 1) * sizeof(Count))
@@ -103,7 +104,7 @@ def modes(const double[:, ::1] rows):
         return None
     with nogil:
         for i in range(many):
-            found[i] = most_frequent(order, &rows[i, 0], n)
+            found[i] = most_frequent(order, keys + i * n, n)
             if found[i] < 0:
                 break
     free(order)

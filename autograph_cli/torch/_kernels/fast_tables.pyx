@@ -9,6 +9,7 @@ cnp.import_array()
 cdef extern from *:
     """
     #include <math.h>
+    #include <string.h>
     #define ADD_ROW(name, real) CLONED static void name(const real *row, real factor, int plain, real *out, ptrdiff_t n) { \
         ptrdiff_t i; \
         if (plain) { ELEMENTS for (i = 0; i < n; i++) out[i] += row[i]; } \
@@ -22,7 +23,7 @@ cdef extern from *:
     #define INLINED static inline
     #endif
     #define SIZE(x, y) x = a[y] - b[y]; x = kind == 1 ? (x < 0 ? -x : x) : x * x
-    #define APART(name, real) \
+    #define APART(name, real, bits, largest, infinite) \
         INLINED real name##_part(const real *a, const real *b, ptrdiff_t n, const int kind) { \
             ptrdiff_t i; int j; real r[8], sum = 0; \
             if (n < 8) { for (i = 0; i < n; i++) { real SIZE(d, i); sum += d; } return sum; } \
@@ -35,21 +36,25 @@ cdef extern from *:
             const ptrdiff_t half = n / 2 - n / 2 % 8; \
             if (n <= 128) return kind == 1 ? name##_part(a, b, n, 1) : name##_part(a, b, n, 2); \
             return name##_long(a, b, half, kind) + name##_long(a + half, b + half, n - half, kind); } \
-        static real name##_most(const real *a, const real *b, ptrdiff_t n, int skip) { \
-            ptrdiff_t i; real most = 0; \
-            for (i = 0; i < n; i++) { const real d = a[i] < b[i] ? b[i] - a[i] : a[i] - b[i]; if (d != d && !skip) return d; most = d > most ? d : most; } \
-            return most; } \
+        /* The bits of numbers without their signs are in the order of the numbers, and those of nan come last. */ \
+        INLINED real name##_most(const real *a, const real *b, ptrdiff_t n, const int skip) { \
+            ptrdiff_t i; bits most = 0; real out; \
+            for (i = 0; i < n; i++) { \
+                const real d = a[i] - b[i]; bits found; memcpy(&found, &d, sizeof d); found &= largest; \
+                if (skip) found = found > infinite ? 0 : found; \
+                most = found > most ? found : most; } \
+            memcpy(&out, &most, sizeof out); return out; } \
         CLONED static void name(const real *a, const real *first, real *out, ptrdiff_t n, ptrdiff_t m, ptrdiff_t k, int kind, \
                                 int once_each) { \
             ptrdiff_t i, j; \
             for (i = 0; i < n; i++, a += k) for (j = once_each ? i + 1 : 0; j < m; j++, out++) { \
                 const real *b = first + j * k; \
-                if (kind == 3) *out = name##_most(a, b, k, !once_each); \
+                if (kind == 3) *out = once_each ? name##_most(a, b, k, 0) : name##_most(a, b, k, 1); \
                 else if (k > 128) *out = name##_long(a, b, k, kind); \
                 else *out = kind == 1 ? name##_part(a, b, k, 1) : name##_part(a, b, k, 2); \
                 if (kind == 2) *out = (real)sqrt(*out); } }
-    APART(pairs_f, float)
-    APART(pairs_d, double)
+    APART(pairs_f, float, int32_t, INT32_MAX, 0x7f800000)
+    APART(pairs_d, double, int64_t, INT64_MAX, 0x7ff0000000000000)
     """
     void add_row_f(const float *row, float factor, bint plain, float *out, Count n) noexcept nogil
     void add_row_d(const double *row, double factor, bint plain, double *out, Count n) noexcept nogil

@@ -10,7 +10,7 @@ cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport INFINITY, NAN, ceil, cos, exp, fabs, floor, isnan, lgamma, log, log1p, pow, sin, sqrt
 
-from autograph_cli.torch._kernels.fast_arrays cimport Count
+from autograph_cli.torch._kernels.fast_arrays cimport Count, doubles
 
 from autograph_cli.torch._core.streams.stream import Stream
 
@@ -158,30 +158,37 @@ cdef Source source(object twister, object spare):
     return s
 
 
-def gamma(twister, spare, double[::1] shapes, double[::1] out, bint narrow):
+def gamma(twister, spare, shapes, out, bint narrow):
     """Gamma variates of these shapes; the spare number that is left."""
     cdef Source s = source(twister, spare)
+    cdef double *shape = doubles(shapes)
+    cdef double *to = doubles(out)
     cdef Count i
-    for i in range(out.shape[0]):
-        out[i] = gamma_variate(&s, shapes[i], narrow)
+    for i in range(cnp.PyArray_SIZE(out)):
+        to[i] = gamma_variate(&s, shape[i], narrow)
     return s.spare if s.has_spare else None
 
 
-def poisson(twister, spare, double[::1] rates, double[::1] out):
+def poisson(twister, spare, rates, out):
     """Numbers of events at these rates."""
     cdef Source s = source(twister, spare)
+    cdef double *rate = doubles(rates)
+    cdef double *to = doubles(out)
     cdef Count i
-    for i in range(out.shape[0]):
-        out[i] = poisson_variate(&s, rates[i])
+    for i in range(cnp.PyArray_SIZE(out)):
+        to[i] = poisson_variate(&s, rate[i])
     return spare
 
 
-def binomial(twister, spare, double[::1] counts, double[::1] probs, double[::1] out, bint narrow):
+def binomial(twister, spare, counts, probs, out, bint narrow):
     """Numbers of successes in so many trials with these probabilities."""
     cdef Source s = source(twister, spare)
+    cdef double *count = doubles(counts)
+    cdef double *prob = doubles(probs)
+    cdef double *to = doubles(out)
     cdef Count i
-    for i in range(out.shape[0]):
-        out[i] = binomial_variate(&s, counts[i], probs[i], narrow)
+    for i in range(cnp.PyArray_SIZE(out)):
+        to[i] = binomial_variate(&s, count[i], prob[i], narrow)
     return spare
 
 

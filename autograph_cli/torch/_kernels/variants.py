@@ -104,8 +104,6 @@ VARIANTS: dict[str, Variant] = {
     **_direct("convolution", "_copied_windows", "columns", 0),
     **_direct("convolution", "images", "", 0),
     **_direct("convolution", "_shifted_images", "shifted_images", 0),
-    "_correlate_planes": Variant("convolution.correlate_planes", (0, 1)),
-    "_spread_planes": Variant("convolution.spread_planes", (0, 1)),
     **_laid("pooling", "max_pool2d_with_indices", "max_pool"),
     **_direct("pooling", "max_pool"),
     **_laid("pooling", "avg_pool2d", "avg_pool"),

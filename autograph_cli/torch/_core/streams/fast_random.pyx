@@ -243,10 +243,11 @@ def bernoulli_each(twister, p, dtype):
     return out
 
 
-def permutation(twister, cnp.int64_t[::1] order, bint wide):
-    """Shuffle `order`: each element is swapped with one from its place on, which is drawn of 32 or of 64 bits."""
+def permutation(twister, cnp.ndarray numbers, bint wide):
+    """Shuffle whole numbers in one piece: each is swapped with one from its place on, which is drawn of 32 or of 64 bits."""
     cdef bitgen_t *source = twister_of(twister)
-    cdef Count i, there, n = order.shape[0]
+    cdef cnp.int64_t *order = <cnp.int64_t *>cnp.PyArray_DATA(numbers)
+    cdef Count i, there, n = cnp.PyArray_SIZE(numbers)
     cdef cnp.int64_t kept
     cdef cnp.uint64_t high
     for i in range(n - 1):

@@ -354,19 +354,21 @@ class Shapes:
         return bool(((first == second) | ((first != first) & (second != second))).any())
 
     def _few_of_many(self, a: Array, k: int, dim: int, largest: bool) -> Any:
-        """`topk` by a partition, where that is worth it and no tie lets several answers be right; None otherwise."""
+        """`topk` by a partition, where that is worth it; None where a tie lets several answers be right that PyTorch's
+        steps tell apart, or one is with an element that is left out."""
         if a.__class__ is not np.ndarray or a.dtype.kind != "f" or not 0 < 4 * k <= a.shape[dim] or a.size < MANY:
             return None
         n = a.shape[dim]
         chosen = many_dims.along(self.xp.argpartition, a, dim, n - k if largest else k - 1)
         chosen = self.slice(chosen, dim, n - k, n, 1) if largest else self.slice(chosen, dim, 0, k, 1)
+        chosen.sort(dim)
         values = self.picked(a, chosen, dim)
         inside = a >= values.min(dim, keepdims=True) if largest else a <= values.max(dim, keepdims=True)
         if self.xp.count_nonzero(inside) != values.size:
             return None
         order = many_dims.along(self.xp.argsort, -values if largest else values, dim, kind="stable")
         values, chosen = self.picked(values, order, dim), self.picked(chosen, order, dim)
-        if (self.slice(values, dim, 1, k, 1) == self.slice(values, dim, 0, k - 1, 1)).any():
+        if follows(a) and (self.slice(values, dim, 1, k, 1) == self.slice(values, dim, 0, k - 1, 1)).any():
             return None
         return values, chosen
 

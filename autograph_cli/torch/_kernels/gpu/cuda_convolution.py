@@ -16,6 +16,7 @@ import numpy as np
 from ..._arrays import Array
 from ..half_precision import NARROW
 from ..layers.convolution import Convolution, Sizes
+from ..variants import unwidened
 
 WORKSPACE = 1 << 26
 """Bytes that a piece may always take: as with cuDNN, small images are computed in one."""
@@ -27,6 +28,8 @@ class ConvolutionByPieces(Convolution):
     """Convolutions on a GPU, where they differ from those on the CPU."""
 
     number: Any
+    convolution = unwidened(Convolution.convolution)  # products of 16 bits are the card's
+    convolution_backward = unwidened(Convolution.convolution_backward)
 
     def _correlate(
         self, a: Array, weight: Array, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int

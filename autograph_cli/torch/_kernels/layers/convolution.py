@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Array
+from ..half_precision import widened
 
 Sizes = tuple[int, ...]
 _PART = 1 << 22
@@ -36,6 +37,7 @@ class Convolution:
     channel_sums: Any
     framed: Any
 
+    @widened
     def convolution(
         self,
         a: Array,
@@ -59,6 +61,7 @@ class Convolution:
             out += bias.reshape(-1, *[1] * (a.ndim - 2))
         return out
 
+    @widened
     def convolution_backward(
         self,
         grad: Array,

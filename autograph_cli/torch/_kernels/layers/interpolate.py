@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from typing import Any
 
 import numpy as np
 
 from ..._arrays import Array
 from ..._core.streams.generator import _multiply_add as multiply_add
+from .lines import Line, weighted
 
 Sizes = tuple[int, ...]
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
@@ -57,8 +59,10 @@ def nearest_positions(n: int, m: int, scale: float | None, exact: bool) -> Any:
 
 def _taps(mode: str, n: int, m: int, corners: bool, scale: float | None) -> tuple[Any, Any]:
     """The positions (m, taps) that make each result, and their weights."""
-    step, line = _step(n, m, corners, scale), np.arange(m)
-    position = line * step if corners else (line + 0.5) * step - 0.5
+    if mode.startswith("nearest"):
+        return nearest_positions(n, m, scale, mode == "nearest_exact")[:, None], np.ones((m, 1))
+    step, at = _step(n, m, corners, scale), np.arange(m)
+    position = at * step if corners else (at + 0.5) * step - 0.5
     if mode == "linear":
         position = np.maximum(position, 0.0)
         low = np.minimum(position.astype("int64"), n - 1)
@@ -85,18 +89,19 @@ def _smooth_matrix(mode: str, n: int, m: int, corners: bool, scale: float | None
     return weights / weights.sum(1, keepdims=True)
 
 
-@functools.lru_cache(maxsize=16)
-def resizing(mode: str, n: int, m: int, corners: bool, scale: float | None, dtype: Any) -> Any:
-    """The matrix (m, n) that resizes a line of n elements to m."""
-    matrix = np.zeros((m, n))
+@functools.lru_cache(maxsize=64)
+def resizing(mode: str, n: int, m: int, corners: bool, scale: float | None, dtype: Any, back: bool = False) -> Line:
+    """The line of m results that n elements are resized to; `back`, that of the elements by the results."""
     if mode.endswith("_aa"):
         matrix = _smooth_matrix(mode[:-3], n, m, corners, scale)
-    elif mode.startswith("nearest"):
-        matrix[np.arange(m), nearest_positions(n, m, scale, mode == "nearest_exact")] = 1.0
+        results, elements = np.nonzero(matrix)
+        weights = matrix[results, elements]
     else:
-        positions, weights = _taps(mode, n, m, corners, scale)
-        np.add.at(matrix, (np.arange(m)[:, None], positions), weights)
-    return matrix.astype(dtype)
+        positions, each = _taps(mode, n, m, corners, scale)
+        results, elements, weights = np.arange(m).repeat(positions.shape[1]), positions.ravel(), each.ravel()
+    if back:
+        return weighted(elements, results, weights, n, m, dtype)
+    return weighted(results, elements, weights, m, n, dtype)
 
 
 @functools.lru_cache(maxsize=256)
@@ -130,14 +135,14 @@ class Interpolate:
             return a
         if a.dtype == "uint8":
             return self._resize_bytes(mode, a, lengths, corners)
-        return self.along(a, [self.placed(resizing(mode, n, m, corners, s, a.dtype)) for n, m, s in lengths])
+        return self.along(a, [resizing(mode, n, m, corners, s, a.dtype) for n, m, s in lengths])
 
     def _resize_bytes(self, mode: str, a: Array, lengths: Any, corners: bool) -> Any:
         """Line by line in whole numbers, as PyTorch does: the last dimension first, bytes again in between."""
         for back, (n, m, scale) in enumerate(reversed(lengths), 1):
             if n == m:
                 continue
-            matrix = self.placed(resizing(mode, n, m, corners, scale, float))
+            matrix = self.placed(resizing(mode, n, m, corners, scale, np.dtype(float)).whole(n))
             digits = next((d for d in range(22) if int(0.5 + matrix.max() * (1 << (d + 1))) >= 1 << 15), 22)
             scaled = matrix * (1 << digits)
             weights = self.xp.trunc(scaled + self.xp.where(scaled < 0, -0.5, 0.5))
@@ -149,7 +154,7 @@ class Interpolate:
     def resize_back(self, mode: str, grad: Array, sizes: Sizes, corners: bool, scales: Any) -> Any:
         dims = len(scales)
         lengths = zip(sizes[-dims:], grad.shape[-dims:], scales, strict=True)
-        return self.along(grad, [self.placed(resizing(mode, n, m, corners, s, grad.dtype)).T for n, m, s in lengths])
+        return self.along(grad, [resizing(mode, n, m, corners, s, grad.dtype, True) for n, m, s in lengths])
 
     # ---------------------------------------------------------------- grids
 
@@ -174,8 +179,9 @@ class Interpolate:
             x = self.xp.clip(x, 0, n - 1)
         return x, slope
 
-    def _line_taps(self, g: Any, n: int, mode: int, padding: int, corners: bool) -> tuple[Any, Any, Any]:
-        """Along one dimension: the positions of the taps, whether they are inside, and weights with two derivatives."""
+    def _line_taps(self, g: Any, n: int, mode: int, padding: int, corners: bool, slopes: bool) -> tuple[Any, Any, Any]:
+        """Along one dimension: the positions of the taps, whether they are inside, and weights with two derivatives,
+        which are not right where no slopes are asked for."""
         xp = self.xp
         scale = (n - 1) / 2 if corners else n / 2
         x = (g + 1) * scale if corners else ((g + 1) * n - 1) / 2
@@ -183,8 +189,9 @@ class Interpolate:
             x, slope = self._bounded(x, n, padding, corners)
             slope = slope * scale
         if mode == NEAREST:
-            positions, zero = [xp.rint(x)], xp.zeros_like(x)
-            weights = [(xp.ones_like(x), zero, zero)]
+            positions, one = [xp.rint(x)], xp.ones_like(x)
+            zero = xp.zeros_like(x) if slopes else one
+            weights = [(one, zero, zero)]
         elif mode == BILINEAR:
             low = xp.floor(x)
             positions, zero = [low, low + 1], xp.zeros_like(x)
@@ -192,8 +199,8 @@ class Interpolate:
         else:
             low = xp.floor(x)
             positions = [self._bounded(low + k, n, padding, corners)[0] for k in (-1, 0, 1, 2)]
-            weights = [self._cubic_tap(x - low - k, scale) for k in (-1, 0, 1, 2)]
-        positions = [xp.where(xp.isfinite(p), p, -1.0) for p in positions]
+            distances = [x - low - k for k in (-1, 0, 1, 2)]
+            weights = [self._cubic_tap(x, scale) if slopes else (cubic(x, -0.75, xp), x, x) for x in distances]
         inside = [(p >= 0) & (p <= n - 1) for p in positions]
         return [xp.where(i, p, 0).astype("int64") for p, i in zip(positions, inside, strict=True)], inside, weights
 
@@ -203,26 +210,24 @@ class Interpolate:
         second = self.xp.where(near, 6 * (a + 2) * x - 2 * (a + 3), 6 * a * x - 10 * a)
         return cubic(distance, a, self.xp), first * sign * scale, second * scale * scale
 
-    def _corners_of(self, a: Array, grid: Any, mode: int, padding: int, corners: bool) -> Any:
+    def _corners_of(self, a: Array, grid: Any, mode: int, padding: int, corners: bool, slopes: bool = True) -> Any:
         """For each combination of taps: flat positions (N, points), whether they count, and the weights of each
         dimension."""
         n, size = grid.shape[0], a.shape[2:]
         flat = grid.reshape(n, math.prod(grid.shape[1:-1]), len(size))
-        lines = [self._line_taps(flat[..., len(size) - 1 - d], m, mode, padding, corners) for d, m in enumerate(size)]
-        for taps in itertools.product(*(range(len(line[0])) for line in lines)):
-            position = sum(
-                line[0][k] * math.prod(size[d + 1 :]) for d, (line, k) in enumerate(zip(lines, taps, strict=True))
-            )
-            inside = math.prod(line[1][k] for line, k in zip(lines, taps, strict=True))
-            yield (
-                position,
-                self.xp.asarray(inside).astype(a.dtype),
-                [line[2][k] for line, k in zip(lines, taps, strict=True)],
-            )
+        lines = []
+        for d, m in enumerate(size):
+            line = self._line_taps(flat[..., len(size) - 1 - d], m, mode, padding, corners, slopes)
+            step = math.prod(size[d + 1 :])
+            lines.append([(p * step if step > 1 else p, i, w) for p, i, w in zip(*line, strict=True)])
+        for taps in itertools.product(*lines):
+            positions, inside, weights = zip(*taps, strict=True)
+            together = functools.reduce(operator.and_, inside).astype(a.dtype)
+            yield functools.reduce(operator.add, positions), together, weights
 
     def _weight(self, weights: Any, *by: int) -> Any:
         """The product of the weights of all dimensions, differentiated by the dimensions `by`."""
-        return math.prod(w[by.count(d)] for d, w in enumerate(weights))
+        return functools.reduce(operator.mul, (w[by.count(d)] for d, w in enumerate(weights)))
 
     def _cells(self, planes: int, position: Any, size: int) -> Any:
         """Return where flat positions (N, points) are in `planes` planes (N * C) of this size, laid out flat."""
@@ -242,7 +247,7 @@ class Interpolate:
 
     def grid_sampler(self, a: Array, grid: Any, mode: int, padding: int, corners: bool) -> Any:
         out: Any = 0
-        for position, inside, weights in self._corners_of(a, grid, mode, padding, corners):
+        for position, inside, weights in self._corners_of(a, grid, mode, padding, corners, False):
             out = out + self._read(a, position) * (self._weight(weights) * inside)[:, None].astype(a.dtype)
         return out.reshape(*a.shape[:2], *grid.shape[1:-1])
 

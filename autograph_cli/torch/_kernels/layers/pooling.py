@@ -12,6 +12,7 @@ import numpy as np
 from ..._arrays import Array
 from ..._arrays.meta import readable
 from ..half_precision import NARROW, widened
+from .lines import Line, Lines, weighted
 
 Sizes = tuple[int, ...]
 _FEW = 1 << 10
@@ -138,15 +139,16 @@ def _bin_members(size: Sizes, many: Sizes) -> tuple[list[tuple[Any, Any]], list[
 
 
 @functools.lru_cache(maxsize=16)
-def _averaging(n: int, m: int, dtype: Any) -> Any:
-    """The matrix (m, n) whose rows average the bins."""
+def _averaging(n: int, m: int, dtype: Any) -> Line:
+    """The line of n elements that get their share of m averages of bins."""
     start, end = _bins(n, m)
-    position = np.arange(n)
-    inside = (position >= start[:, None]) & (position < end[:, None])
-    return (inside / (end - start)[:, None]).astype(dtype)
+    lengths = end - start
+    bins = np.arange(m).repeat(lengths)
+    position = np.arange(len(bins)) - (np.cumsum(lengths) - lengths - start)[bins]
+    return weighted(position, bins, 1 / lengths[bins], n, m, dtype)
 
 
-class Pooling:
+class Pooling(Lines):
     """Kernels over the last dimensions of images: (..., spatial)."""
 
     xp: Any
@@ -306,17 +308,6 @@ class Pooling:
 
     # ---------------------------------------------------------------- adaptive: bins of nearly equal length
 
-    def along(self, a: Array, matrices: Any) -> Any:
-        """Each of the last dimensions multiplied by its matrix."""
-        plain = a.__class__ is np.ndarray and a.dtype.char in "fd" and 1 not in a.shape[-len(matrices) :]
-        multiply = np.matmul if plain else self.matmul
-        for back, matrix in enumerate(reversed(matrices), 1):
-            if back < 3:
-                a = multiply(a, matrix.T) if back == 1 else multiply(matrix, a)
-            else:
-                a = self.xp.moveaxis(self.matmul(self.xp.moveaxis(a, -back, -1), matrix.T), -1, -back)
-        return self.xp.ascontiguousarray(a)
-
     @widened
     def _adaptive_avg_pool2d(self, a: Array, size: Any) -> Any:
         """The mean of each bin: the sum of its elements in their order, over its length in each dimension."""
@@ -341,7 +332,7 @@ class Pooling:
 
     def _averaged_back(self, grad: Array, a: Array, dims: int) -> Any:
         pairs = zip(a.shape[-dims:], grad.shape[-dims:], strict=True)
-        return self.along(grad, [self.placed(_averaging(n, m, grad.dtype)).T for n, m in pairs])
+        return self.along(grad, [_averaging(n, m, grad.dtype) for n, m in pairs])
 
     def adaptive_max_pool2d(self, a: Array, size: Any) -> Any:
         pairs = zip(a.shape[-len(size) :], size, strict=True)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ..._arrays.meta import Meta, readable
@@ -100,7 +101,7 @@ def _logcumsumexp_gradient(f: Any, grad: Any, x: Any, result: Any, dim: int) -> 
 
     if f.is_complex(grad):
         return f.conj(summed(f.log(f.conj(grad))))
-    zero, none = f.zeros_like(grad), f.full_like_number(grad, float(np.finfo(_numpy(grad)).min))
+    zero, none = f.zeros_like(grad), f.full_like_number(grad, float(ml_dtypes.finfo(_numpy(grad)).min))
     logs = f.log(f.abs(grad))
     return f.sub(summed(f.where(f.gt(grad, zero), logs, none)), summed(f.where(f.lt(grad, zero), logs, none)))
 
