@@ -155,7 +155,7 @@ class Forward:
                 known = self.aligned.results.get((mine.node, mine.nr))
                 led = begun if known is not None and known.level == "parted" else faint
                 led |= self.causes.get(mine.node, frozenset())
-            elif self.aligned.compare(mine, its).level == "parted":
+            elif self.aligned.note(self.aligned.compare(mine, its)).level == "parted":
                 self.found.append(self._part(mine, its))
         self.found += self._begun(begun)
         self.faint = self._begun(faint - begun)
