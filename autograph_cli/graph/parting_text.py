@@ -305,11 +305,15 @@ def _made_otherwise(found: Divergence, taken: tuple[Edge, Edge], told: list[Sour
 
 
 def _named(why: str, names: Names) -> str:
-    """The sentence with the names of the runs, where these are short and two."""
+    """The sentence with the names of the runs, where these are short and two.
+
+    >>> _named("the first has 2 steps; only the second run has mul", ("a.py", "b.py"))
+    'a.py has 2 steps; only the second run has mul'
+    """
     one, other = (Path(name).name for name in names)
     if one == other:
         return why
-    return re.sub(r"\bthe first\b(?! \d)", one, re.sub(r"\bthe second\b", other, why))
+    return re.sub(r"\bthe first\b(?! (\d|run))", one, re.sub(r"\bthe second\b(?! run)", other, why))
 
 
 # -- below it
