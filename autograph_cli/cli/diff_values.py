@@ -25,6 +25,7 @@ from autograph_cli.graph import Node, Snapshot, Step, Trace
 from autograph_cli.graph.aligned import Aligned
 from autograph_cli.graph.divergence import Divergence, divergence
 from autograph_cli.graph.parting_collectives import first_parted
+from autograph_cli.graph.parting_inside import Inside, first_inside, is_compiled
 from autograph_cli.graph.parting_text import as_dict, recomputed, sentence, text
 from autograph_cli.graph.ranks import words as rank_words
 from autograph_cli.graph.snapshot import compare as graph_compare
@@ -37,12 +38,8 @@ from autograph_cli.testing.settings import load
 S = TypeVar("S")
 T = TypeVar("T")
 EAGER = {"TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
-BACKENDS = {
-    "eager": "the backend eager, which runs what TorchDynamo traced, parts too",
-    "aot_eager": "the backend eager does not part, and aot_eager does: AOTAutograd makes the difference",
-    "": "the backends eager and aot_eager do not part: the script's own, such as Inductor, makes the difference",
-}
-"""The sentence for the first backend of `torch.compile` that parts from what runs without it; the last is for none."""
+DYNAMO = {"TORCH_COMPILE_OVERRIDE_BACKENDS": ">=0:eager"}
+"""Runs what TorchDynamo traced, without AOTAutograd and a compiler."""
 NEAR = 12
 """The most steps that are recorded at once, to find the first that parts."""
 GROWN = 1e-4
@@ -139,9 +136,12 @@ def _compared(
     opened = pairs[0] if pairs else open_sides(sides, ways)
     found = compare_ranks(pairs) if pairs else compare(opened)
     if by.compiled and not pairs:
-        found = replace(found, notes=(*found.notes, *compilers(found, opened[0].trace, sides[1], ways[1])))
+        which = compilers(found, opened[0].trace, sides[1], ways[1])
+        found = replace(found, notes=(*found.notes, *[("compiled", which)] * bool(which)))
     second = [pair[1] for pair in pairs] or opened[1:]
-    if by.compiled and not any(_is_compiled(step) for side in second for step in side.trace.steps):
+    if by.compiled and not any(
+        is_compiled(node) for side in second for step in side.trace.steps for node in step.graph
+    ):
         found = replace(
             found,
             notes=(*found.notes, ("compiled", "the run with torch.compile has no CompiledFunction in its graphs")),
@@ -305,7 +305,9 @@ def compare(sides: Sequence[Side]) -> Divergence:
     if found.verdict in ("equal", "rounding"):
         return found
     kept = str(found.old.nth) if found.old is not None else ""
-    repeated = _each(sides, lambda each: None if each.run is None else each.run(kept, "deviation", "formula"))
+    compiled = [step is not None and any(map(is_compiled, step.graph)) for step in (found.old, found.new)]
+    measured = ("deviation", "formula", *["inside"] * any(compiled))
+    repeated = _each(sides, lambda each: None if each.run is None else each.run(kept, *measured))
     for each, trace, again in zip(sides, traces, repeated, strict=True):
         if again is not None:
             # How long a run is, is not known where no more than a step of it was asked for.
@@ -313,30 +315,37 @@ def compare(sides: Sequence[Side]) -> Divergence:
             if repeat.verdict in ("parted", "incomparable"):
                 told = f": {repeat.why or sentence(repeat, (each.name, each.name))}"
                 return Divergence("incomparable", f"{each.name} is not the same each time it is run{told.rstrip('.')}")
-    return replace(found, notes=tuple(_notes(found, repeated, sides)))
+    inside = _inside(found, compiled, repeated)
+    return replace(found, notes=tuple(_notes(found, repeated, sides)), inside=inside)
 
 
-def compilers(found: Divergence, eager: Trace, named: Named, way: Way) -> Iterator[tuple[str, str]]:
-    """Yield which part of `torch.compile` makes the difference, as far as PyTorch lets the backend be chosen."""
+def _inside(found: Divergence, compiled: Sequence[bool], repeated: Sequence[Trace | None]) -> Inside | None:
+    """Return what parts first inside of a part that one run has compiled."""
+    if compiled[0] == compiled[1] or found.old is None or found.verdict != "parted":
+        return None
+    steps = [each and next((step for step in each.steps if step.number == found.old.number), None) for each in repeated]
+    one, other = steps if compiled[0] else steps[::-1]
+    return first_inside(one.graph, other.graph) if one and other else None
+
+
+def compilers(found: Divergence, eager: Trace, named: Named, way: Way) -> str:
+    """Say which part of `torch.compile` makes the difference, as far as that can be told."""
+    if found.inside is not None and found.inside.off:
+        return "the graph of AOTAutograd is right, and its compiler makes the difference"
     if found.verdict != "parted" or not any(step is found.old for step in eager.steps):
-        return
-    for backend, said in BACKENDS.items():
-        environment = {"TORCH_COMPILE_OVERRIDE_BACKENDS": f">=0:{backend}"}
-        again = None if not backend else _side(*named, replace(way, environment=environment)).trace
-        parts = None if again is None else divergence(eager, again)
-        if backend == "eager" and again is not None and any(_is_compiled(step) for step in again.steps):
-            return  # a PyTorch of which this cannot be asked
-        if parts is None or parts.verdict == "parted":
-            what = "" if parts is None or backend != "eager" else sentence(parts, ("", "")).partition(", ")[2]
-            where = f", {what.rstrip('.')}" if what else ""
-            yield "compiled", said + where
-            return
-        if parts.verdict == "incomparable":
-            return
-
-
-def _is_compiled(step: Step) -> bool:
-    return any(node.name.startswith("CompiledFunction") for node in step.graph)
+        return ""
+    traced = _side(*named, replace(way, environment=DYNAMO)).trace
+    if any(is_compiled(node) for step in traced.steps for node in step.graph):
+        return ""  # a PyTorch of which this cannot be asked
+    parts = divergence(eager, traced)
+    if parts.verdict == "parted":
+        what = sentence(parts, ("", "")).partition(", ")[2].rstrip(".")
+        return f"the backend eager, which runs what TorchDynamo traced, parts too, {what}"
+    if parts.verdict == "incomparable":
+        return ""
+    if found.inside is not None:
+        return "the backend eager does not part: AOTAutograd makes the difference"
+    return "the backend eager does not part, and of what was compiled all results that can be seen are right"
 
 
 def _each(sides: Sequence[S], what: Callable[[S], T]) -> list[T]:

@@ -513,8 +513,8 @@ class Measuring(Protocol):
         """The numbers of the gradients that a node sends on, each as it fits what it goes to; None where there is
         none."""
 
-    def prepare_inside(self) -> None:
-        """From now on, `inside` is going to be asked of nodes."""
+    def prepare_inside(self, *, numbers: bool) -> None:
+        """From now on, `inside` is going to be asked of nodes, with all numbers where these are asked for."""
 
     def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
         """Return what gathers the operations of a node that is about to run, and what `summary` says of them; None

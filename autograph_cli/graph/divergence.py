@@ -17,6 +17,7 @@ from autograph_cli.graph.numbers import Apart, numbers
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.parting_backward import partings
 from autograph_cli.graph.parting_collectives import Parted
+from autograph_cli.graph.parting_inside import Inside
 from autograph_cli.graph.parting_training import options, stepped
 from autograph_cli.graph.records import Edge, Exact, Pass, Source, above
 from autograph_cli.graph.trace import Step, Trace
@@ -78,6 +79,8 @@ class Divergence(Struct, frozen=True):
     """A sentence on how both runs train, such as on an option of an optimizer, or on a `zero_grad`; empty if alike."""
     exchanged: Parted | None = None
     """The collective at which the ranks part first, if that is no consequence of `parting`."""
+    inside: Inside | None = None
+    """The operation inside of a part that `torch.compile` compiled at which one run parts, if it was opened."""
     gap: tuple[int, int] | None = None
     """The steps between which they part, if these were not kept: the last one that is equal, or -1, and the first that
     begins with other numbers."""

@@ -52,7 +52,7 @@ class _Call:
         self.old, self.new = backward.old, backward.new
         self.mine, self.its, self.time, self.width = mine, its, time, width
         self.ran, self.like_ran = set(mine.ran), set(its.ran)
-        self.senders = [_senders(graph, ran) for graph, ran in ((self.old, mine.ran), (self.new, its.ran))]
+        self.senders = [senders_in(graph, ran) for graph, ran in ((self.old, mine.ran), (self.new, its.ran))]
         self.sent: dict[tuple[int, int], Compared] = {}
         """The difference of what a node that has a like sent along an edge."""
         self.given: dict[int, Compared] = {}
@@ -281,7 +281,7 @@ def _ends(graph: Graph, node: Node, aligned: Aligned) -> int | None:
     return next(alone, next(iter(cuts), None))
 
 
-def _senders(graph: Graph, ran: Iterable[int]) -> dict[tuple[int, int], list[tuple[int, int]]]:
+def senders_in(graph: Graph, ran: Iterable[int]) -> dict[tuple[int, int], list[tuple[int, int]]]:
     """Return the senders of the gradients of each output, in the order in which they ran: nodes, and positions in their
     `next`."""
     found: dict[tuple[int, int], list[tuple[int, int]]] = {}

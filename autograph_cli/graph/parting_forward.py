@@ -145,7 +145,7 @@ class Forward:
     def _settle(self) -> None:
         """Drop beginnings that lead nowhere. One counts where a result that differs hangs on it, or where it goes
         on; it is else a step of another way to compute the same."""
-        ends = [*self._ends()]
+        ends = [*dict.fromkeys(self._ends())]
         parted = [mine.node for mine, its in ends if self.aligned.compare(mine, its).level == "parted"]
         spoiled = set(walk(self.old, parted, lambda node: node.args))
         begun = {number for number in self.faults if self._goes_on(number, spoiled)}
@@ -155,7 +155,7 @@ class Forward:
                 known = self.aligned.results.get((mine.node, mine.nr))
                 led = begun if known is not None and known.level == "parted" else faint
                 led |= self.causes.get(mine.node, frozenset())
-            elif self.aligned.compare(mine, its).level == "parted":
+            elif self.aligned.note(self.aligned.compare(mine, its)).level == "parted":
                 self.found.append(self._part(mine, its))
         self.found += self._begun(begun)
         self.faint = self._begun(faint - begun)

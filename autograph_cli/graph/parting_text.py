@@ -15,6 +15,7 @@ from autograph_cli.graph.compared import constants, drawn, drawn_otherwise, labe
 from autograph_cli.graph.divergence import Divergence
 from autograph_cli.graph.parting import Parting
 from autograph_cli.graph.parting_collectives import Parted, details as exchange_details, said
+from autograph_cli.graph.parting_inside import Inside
 from autograph_cli.graph.records import Edge, Graph, Measured, Node, Source
 from autograph_cli.graph.review_words import data
 from autograph_cli.graph.views import walk
@@ -93,8 +94,8 @@ def as_dict(found: Divergence, names: Names) -> dict[str, Any]:
         return told
     sources = _places(found, parting)
     told["first"] = {
-        "kind": parting.kind,
-        "direction": _direction(parting),
+        "kind": "compiled" if found.inside is not None else parting.kind,
+        "direction": _direction(found, parting),
         "step": found.old.nth,
         "places": [{"file": each.file, "line": each.line} for each in sources],
         "operations": [None if number is None else _op(graph[number]) for graph, number in _nodes(found, parting)],
@@ -135,7 +136,15 @@ def _first(found: Divergence, parting: Parting, names: Names) -> str:
     if found.why:
         return f"The runs part{step}, where {_what(found, parting)}: {_named(found.why, names)}."
     at = " and ".join(dict.fromkeys(told)) or "a place without a line"
-    return f"The runs part at {at}{step}, {_direction(parting)}: {_what(found, parting)}."
+    said = _what(found, parting) if found.inside is None else _of_inside(found.inside)
+    return f"The runs part at {at}{step}, {_direction(found, parting)}: {said}."
+
+
+def _of_inside(inside: Inside) -> str:
+    if inside.off:
+        return f"{inside.op}, as it was compiled, is off by {inside.off:.1e} from float64 on the same numbers"
+    ops = f", {', '.join(inside.ops[:MOST])}," if inside.ops else ""
+    return f"what torch.compile made of this line{ops} makes other numbers of the same"
 
 
 def _what(found: Divergence, parting: Parting) -> str:
@@ -240,8 +249,8 @@ def _op(node: Node) -> str:
     return node.op or node.kind
 
 
-def _direction(parting: Parting) -> str:
-    return "backward" if parting.backward else "forward"
+def _direction(found: Divergence, parting: Parting) -> str:
+    return "backward" if (found.inside or parting).backward else "forward"
 
 
 def _graph(found: Divergence, which: int) -> Graph:
@@ -258,6 +267,8 @@ def _nodes(found: Divergence, parting: Parting) -> list[tuple[Graph, int | None]
 
 def _places(found: Divergence, parting: Parting) -> list[Source]:
     """The lines to be named: of a cut that of what ends the history first."""
+    if found.inside is not None:
+        return [found.inside.source] if found.inside.source is not None else []
     told = [place(graph, number) for graph, number in _nodes(found, parting)]
     if parting.kind == "cut" and parting.ends is not None:
         told.insert(0, place(_graph(found, int(parting.lost)), parting.ends))
@@ -294,11 +305,15 @@ def _made_otherwise(found: Divergence, taken: tuple[Edge, Edge], told: list[Sour
 
 
 def _named(why: str, names: Names) -> str:
-    """The sentence with the names of the runs, where these are short and two."""
+    """The sentence with the names of the runs, where these are short and two.
+
+    >>> _named("the first has 2 steps; only the second run has mul", ("a.py", "b.py"))
+    'a.py has 2 steps; only the second run has mul'
+    """
     one, other = (Path(name).name for name in names)
     if one == other:
         return why
-    return re.sub(r"\bthe first\b(?! \d)", one, re.sub(r"\bthe second\b", other, why))
+    return re.sub(r"\bthe first\b(?! (\d|run))", one, re.sub(r"\bthe second\b(?! run)", other, why))
 
 
 # -- below it
@@ -309,14 +324,18 @@ def _details(found: Divergence) -> Iterator[tuple[str, str]]:
     assert parting is not None
     assert found.aligned is not None
     nodes = [graph[number] for graph, number in _nodes(found, parting) if number is not None]
-    for line in dict.fromkeys(node.source.text for node in nodes if node.source is not None and node.source.text):
+    inside = found.inside
+    sources = [node.source for node in nodes] if inside is None else [inside.source]
+    for line in dict.fromkeys(source.text for source in sources if source is not None and source.text):
         yield "line", line
+    if inside is not None:
+        yield "shows", _what(found, parting)
     output = next((node.outputs[0].type for node in nodes if node.outputs), None)
     module = next((node.module for node in nodes if node.module), "")
     order = nodes[0].order if nodes else 0
     yield "shape", ", ".join(filter(None, (str(output or ""), module and f"in {module}", f"order {order}")))
     told = _constants(found, parting)
-    if told:
+    if told and inside is None:
         yield "constants", told
     worst = _worst(parting, nodes)
     if worst:

@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import Result
+from msgspec.structs import replace
 
 from autograph_cli.cli import diff_values
 from autograph_cli.graph.divergence import divergence
 from autograph_cli.graph.numbers import kept
+from autograph_cli.graph.parting_inside import Inside
 from autograph_cli.graph.records import Edge, Graph, Measured, Node, Output, Root, TensorType
 from autograph_cli.graph.trace import Step, Trace
 from autograph_cli.record.run import store
@@ -298,28 +300,27 @@ def traced(name: str, *numbers: float) -> Trace:
 
 
 EAGER, OTHER = traced("SinBackward0", 3, 4), traced("SinBackward0", 3, 5)
-INSIDE, INSIDE_OTHER = traced("CompiledFunctionBackward", 3, 4), traced("CompiledFunctionBackward", 3, 5)
+COMPILED = traced("CompiledFunctionBackward", 3, 5)
+FOUND = Inside("sin", None, False)
 COMPILERS = {
-    "what TorchDynamo traced": (
-        {"eager": OTHER},
-        "the backend eager, which runs what TorchDynamo traced, parts too, for",
-    ),
-    "AOTAutograd": ({"eager": EAGER, "aot_eager": INSIDE_OTHER}, "the backend eager does not part, and aot_eager does"),
-    "the backend": ({"eager": EAGER, "aot_eager": INSIDE}, "the backends eager and aot_eager do not part"),
-    "a PyTorch that keeps its backend": ({"eager": INSIDE_OTHER}, ""),
+    "what TorchDynamo traced": (OTHER, FOUND, "the backend eager, which runs what TorchDynamo traced, parts too, for"),
+    "AOTAutograd": (EAGER, FOUND, "the backend eager does not part: AOTAutograd makes the difference"),
+    "the backend": (None, replace(FOUND, off=0.1), "the graph of AOTAutograd is right, and its compiler makes the"),
+    "nothing that can be seen": (EAGER, None, "the backend eager does not part, and of what was compiled all results"),
+    "a PyTorch that keeps its backend": (COMPILED, FOUND, ""),
 }
+"""The run with the backend `eager`, if there is one, what was found inside, and what is said."""
 
 
 @pytest.mark.parametrize("what", COMPILERS)
 def test_the_part_of_the_compiler_is_told(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    backends, said = COMPILERS[what]
+    traced_by_dynamo, inside, said = COMPILERS[what]
 
     def side(name: str, revision: str | None, way: diff_values.Way) -> diff_values.Side:
-        (backend,) = way.environment.values()
-        return diff_values.Side(name, backends[backend.removeprefix(">=0:")])
+        assert traced_by_dynamo is not None and way.environment == diff_values.DYNAMO
+        return diff_values.Side(name, traced_by_dynamo)
 
     monkeypatch.setattr(diff_values, "_side", side)
-    found = divergence(EAGER, INSIDE_OTHER)
-    told = dict(diff_values.compilers(found, EAGER, ("c.py", None), diff_values.Way("torch")))
-    assert told.get("compiled", "").startswith(said)
-    assert bool(told) == bool(said)
+    found = replace(divergence(EAGER, COMPILED), inside=inside)
+    told = diff_values.compilers(found, EAGER, ("c.py", None), diff_values.Way("torch"))
+    assert told.startswith(said) and bool(told) == bool(said)

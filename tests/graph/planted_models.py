@@ -1,4 +1,4 @@
-"""Twenty models, each with the changes that are planted in it: in a comment below the line that it stands for."""
+"""Models, each with the changes that are planted in it: in a comment below the line that it stands for."""
 
 from __future__ import annotations
 

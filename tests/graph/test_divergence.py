@@ -23,7 +23,7 @@ from tests.graph.parting_programs import Planted, planted, rounded, same, sample
 from tests.graph.planted_models import planted_models
 
 COUNT = int(os.environ.get("AUTOGRAPH_PARTINGS", "40"))
-"""So many changes are planted in programs, and in models; there are 387, and 284."""
+"""So many changes are planted in programs, and in models; there are 387, and 527."""
 ENGINE = os.environ.get("AUTOGRAPH_PARTINGS_ENGINE", "builtin")
 REACH = 0.98
 
@@ -702,3 +702,18 @@ def test_what_was_there_before_it_is_overwritten_is_no_difference(op: str, same:
 
     aligned = Aligned(graph(1.0), graph(-7.0), same_engine=True)
     assert (partings(aligned) == []) == same
+
+
+def test_results_without_a_like_that_lack_numbers_are_counted(tmp_path: Path) -> None:
+    old = trace(SMALL + "x = torch.ones(5)\n(w * x).sum().backward()\n", tmp_path, "a.py")
+    new = trace(SMALL + "x = torch.ones(5)\n(w @ x).backward()\n", tmp_path, "b.py")
+    assert divergence(old, new).unseen == 0
+    (step,) = new.steps
+    root = step.graph.passes[0].roots[0].node
+    measured = step.graph[root].measured
+    assert measured is not None
+    nodes = list(step.graph)
+    nodes[root] = replace(nodes[root], measured=replace(measured, exact=()))
+    bare = replace(new, steps=(replace(step, graph=replace(step.graph, nodes=tuple(nodes))),))
+    found = divergence(old, bare)
+    assert found.unseen == 2 and "; 2 could not be" in str(found)  # beside `mul`, and as the result

@@ -106,6 +106,23 @@ REPORTS = {
         "forward",
         ("w",),
     ),
+    "trl#6024: the loss of a step is divided by the tokens of another number of steps": Report(
+        GRPO,
+        ("loss = (per_token * mask).sum() / mask.sum()", "loss = (per_token * mask).sum() / (mask.sum() / 4)"),
+        12,
+        "forward",
+        ("w",),
+    ),
+    "a KL term of another weight": Report(
+        GRPO,
+        tuple(
+            f"kl = torch.exp(old - logp) - (old - logp) - 1; loss = ((per_token + {beta} * kl) * mask).sum() / mask.sum()"
+            for beta in ("0.04", "4.0")
+        ),
+        12,
+        "mul makes other numbers of the same inputs",
+        ("w",),
+    ),
     "Liger-Kernel#1082: a loss is divided by another count of tokens": Report(
         GRPO,
         ("loss = (per_token * mask).sum() / mask.sum()", "loss = (per_token * mask).sum() / (2 * mask.sum())"),

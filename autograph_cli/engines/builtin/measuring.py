@@ -74,7 +74,7 @@ class Measuring:
         likes = [None if e is None else output_meta_at(e) for e in node._ag_edges] or [node._ag_output_meta]
         return [None if g is None or like is None else _fitted(g, like) for g, like in zip(grads, likes, strict=False)]
 
-    def prepare_inside(self) -> None:
+    def prepare_inside(self, *, numbers: bool) -> None:
         """Do nothing: it is there when it is asked for."""
 
     def inside(self, node: Node, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:

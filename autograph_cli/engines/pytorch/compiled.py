@@ -9,14 +9,21 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
 from msgspec.structs import replace
 
-from autograph_cli.engines.pytorch.private_compiler import compiled_number, dtype_names, watch_compiler
+from autograph_cli.engines.pytorch.compiled_numbers import Told, observed
+from autograph_cli.engines.pytorch.private_compiler import (
+    compiled_number,
+    dtype_names,
+    observe_compilers,
+    watch_compiler,
+)
 from autograph_cli.graph import Edge, Graph, Measured, Node, Output, Pass, Root, Source, TensorType
+from autograph_cli.graph.records import Exact, Number
 
 _TYPE = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[^\]]*)\](\[[^\]]*\])?(?P<device>.*)")
 _LINE = re.compile(r"# File: (?P<file>.*):(?P<line>\d+) in (?P<function>.*?), code: (?P<text>.*)")
@@ -24,6 +31,8 @@ _UNTOLD = TensorType("untold", ())
 """The type of an output of which nothing is written, for nothing takes it."""
 _texts: dict[int, dict[str, str]] = {}
 """The graphs of each compiled function as Python, by its number."""
+_numbers: dict[int, dict[str, Told]] = {}
+"""The numbers in these graphs, when they ran last."""
 Value = Edge | str
 """The value of a name: a tensor, or the text of anything else."""
 
@@ -31,8 +40,8 @@ Value = Edge | str
 class Compiled:
     """The graphs of one compiled function; see `protocol.Inside`. They are there before any of them runs."""
 
-    def __init__(self, node: Any, forward: str, backward: str) -> None:
-        self.node, self.forward, self.backward = node, forward, backward
+    def __init__(self, node: Any, forward: str, backward: str, numbers: Mapping[str, Told]) -> None:
+        self.node, self.forward, self.backward, self.numbers = node, forward, backward, numbers
 
     def run(self, grad: Any) -> None:
         """Nothing has to run."""
@@ -42,26 +51,37 @@ class Compiled:
 
     def graph(self) -> Graph:
         """The forward as order 0, the backward as order 1."""
-        return read(self.forward, self.backward)
+        return _numbered(*_read(self.forward, self.backward), self.numbers)
 
 
-def watch() -> None:
-    """Keep the graphs of what is compiled from now on."""
+def watch(*, numbers: bool = False) -> None:
+    """Keep the graphs of what is compiled from now on, with their `numbers` where these are asked for."""
     watch_compiler(lambda number, kind, text: _texts.setdefault(number, {}).update({kind: text}))
+    observe_compilers(_observed if numbers else None)
+
+
+def _observed(compiler: Any, graph: Any, inputs: Any, number: int, kind: str) -> Any:
+    return observed(compiler, graph, inputs, _numbers.setdefault(number, {}).setdefault(kind, {}).update)
 
 
 def inside_of(node: Any) -> Compiled | None:
     """Return what a node was compiled from; None for any other node, and for what was compiled while nobody watched."""
-    found = _texts.get(compiled_number(node), {})
-    return Compiled(node, found["forward"], found["backward"]) if len(found) == 2 else None
+    number = compiled_number(node)
+    found = _texts.get(number, {})
+    return Compiled(node, found["forward"], found["backward"], _numbers.get(number, {})) if len(found) == 2 else None
 
 
-@functools.lru_cache(64)
 def read(forward: str, backward: str) -> Graph:
     """Both texts as one graph.
 
     Its inputs `args[0]`, `args[1]`, ... are what the function is given, `tangents_1`, ... the gradients of its results.
     """
+    return _read(forward, backward)[0]
+
+
+@functools.lru_cache(64)
+def _read(forward: str, backward: str) -> tuple[Graph, dict[str, dict[str, Value]]]:
+    """The graph, and what the names in both texts stand for."""
     nodes: list[Node] = []
     there = _Reader(nodes, forward, {})
     given = [name for name, value in there.parameters if isinstance(value, Edge)]
@@ -81,7 +101,27 @@ def read(forward: str, backward: str) -> Graph:
         grad = back.values.get(gradient)
         if isinstance(grad, Edge) and name in places:
             roots.append(Root(f"grad_args[{places[name]}]", grad.node, grad.nr))
-    return Graph(tuple(nodes), tuple(roots), passes=(passed,))
+    return Graph(tuple(nodes), tuple(roots), passes=(passed,)), {"forward": there.values, "backward": back.values}
+
+
+def _numbered(graph: Graph, names: Mapping[str, Mapping[str, Value]], numbers: Mapping[str, Told]) -> Graph:
+    """The graph with what is known of its numbers."""
+    exact: dict[int, dict[int, Exact]] = {}
+    off: dict[int, Number] = {}
+    for kind, known in numbers.items():
+        for name, (kept, apart) in known.items():
+            edge = names[kind].get(name)
+            if isinstance(edge, Edge) and edge.nr not in exact.setdefault(edge.node, {}):
+                exact[edge.node][edge.nr] = kept
+                if apart is not None:
+                    off[edge.node] = max(apart, off.get(edge.node, apart))
+    nodes = list(graph.nodes)
+    for number, kept_of in exact.items():
+        node = nodes[number]
+        told = tuple([kept_of.get(nr) for nr in range(len(node.outputs))])
+        measured = replace(node.measured or Measured(), exact=told, deviation=(off[number],) if number in off else ())
+        nodes[number] = replace(node, measured=measured)
+    return replace(graph, nodes=tuple(nodes))
 
 
 class _Reader:

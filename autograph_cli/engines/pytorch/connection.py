@@ -300,7 +300,12 @@ class PyTorch(Nodes, Measuring):
 
     def arrays_made(self, node: Any, outputs: Iterable[Any]) -> Iterator[Any]:
         whole = node.name() == COPY_SLICES  # a change of a view is one of its base
-        return (self.array(output._base if whole and output._base is not None else output) for output in outputs)
+        with untouched():
+            placed = {output.output_nr: output for output in reversed([*outputs])}  # not each has to have a gradient
+        for nr in range(max(placed, default=-1) + 1):
+            output = placed.get(nr)
+            base = output._base if whole and output is not None else None
+            yield None if output is None else self.array(output if base is None else base)
 
     def sent(self, node: Any, grads: Sequence[Any]) -> list[Any]:
         return [None if g is None else self.array(g) for g in grads]

@@ -57,8 +57,8 @@ class Measuring:
     def runs(self) -> Any:
         return current_node()
 
-    def prepare_inside(self) -> None:
-        watch()
+    def prepare_inside(self, *, numbers: bool) -> None:
+        watch(numbers=numbers)
 
     def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
         """PyTorch tells what the backward of a node is made of where it has compiled it."""

@@ -6,6 +6,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import inspect
+import os
+import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -107,6 +110,10 @@ _CACHES = (
 """The classes of the entries of its caches."""
 _NUMBER = "_aot_id"
 _KINDS = {"Forward graph": "forward", "Backward graph": "backward"}
+_MARK = "autograph"
+_OURS = os.sep + __name__.partition(".")[0] + os.sep
+_FRAME = re.compile(rf'^ *File "[^"]*{re.escape(_OURS)}.*\n(?:(?! *File ").*\n?)*', re.M)
+"""A frame of this package, with its lines."""
 
 
 def watch_compiler(told: Callable[[int, str, str], None]) -> None:
@@ -119,6 +126,10 @@ def watch_compiler(told: Callable[[int, str, str], None]) -> None:
 
     def formatted(kind: str, graph: Any, number: Any = None, *args: Any, **kwargs: Any) -> Any:
         if kind in _KINDS:
+            graph.meta[_MARK] = number, _KINDS[kind]
+            for node in graph.graph.nodes:
+                if _OURS in (node.meta.get("stack_trace") or ""):  # a call of a module that is followed
+                    node.meta["stack_trace"] = _FRAME.sub("", node.meta["stack_trace"])
             told(number, _KINDS[kind], graph.print_readable(print_output=False, include_device=True))
         return format_graph(kind, graph, number, *args, **kwargs)
 
@@ -127,6 +138,52 @@ def watch_compiler(told: Callable[[int, str, str], None]) -> None:
     entry = next((getattr(found, cls) for name, cls in _CACHES if (found := _module(name, cls))), None)
     if entry is not None and hasattr(entry, "wrap_post_compile"):
         entry.wrap_post_compile = _reading_cache(entry.wrap_post_compile, told)
+
+
+_USERS = ("torch._functorch.aot_autograd", "torch._dynamo.backends.common", "functorch.compile")
+"""The modules that have the function through which backends come to AOTAutograd."""
+
+
+Observed = Callable[[Any, Any, Any, int, str], Any]
+_observed: list[Observed] = []
+"""The function that is called with each compiler, if there is one."""
+
+
+def observe_compilers(observed: Observed | None) -> None:
+    """Call this with each compiler of a backend, the graph, its inputs, and of the graph its number and `forward` or
+    `backward`, in place of the compiler, from now on: it returns what the compiler makes of the graph. None ends it."""
+    _observed[:] = [] if observed is None else [observed]
+    for name in _USERS if _observed else ():
+        user = _module(name, "aot_module_simplified")
+        if user is not None and not hasattr(user.aot_module_simplified, "observes"):
+            user.aot_module_simplified = _with_compilers(user.aot_module_simplified)
+
+
+def _with_compilers(simplified: Any) -> Any:
+    signature = inspect.signature(simplified)
+
+    @functools.wraps(simplified)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        for name in ("fw_compiler", "bw_compiler") if _observed else ():
+            if bound.arguments.get(name) is not None:
+                bound.arguments[name] = functools.partial(_compiled, bound.arguments[name])
+        return simplified(*bound.args, **bound.kwargs)
+
+    wrapped.observes = True  # type: ignore[attr-defined]
+    return wrapped
+
+
+def _compiled(compiler: Any, graph: Any, inputs: Any) -> Any:
+    """The result of a compiler."""
+    number, kind = graph.meta.get(_MARK, (-1, ""))
+    return _observed[0](compiler, graph, inputs, number, kind) if kind and _observed else compiler(graph, inputs)
+
+
+def unreported() -> contextlib.AbstractContextManager[Any]:
+    """Within the block, what compilers tell AOTAutograd of the graph that they compile is dropped."""
+    context = _module("torch._guards", "TracingContext")
+    return contextlib.nullcontext() if context is None else context.TracingContext.report_output_strides()
 
 
 def _reading_cache(wrap: Any, told: Callable[[int, str, str], None]) -> Any:

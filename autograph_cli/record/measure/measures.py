@@ -207,7 +207,7 @@ class Measures:
         if not self._hooked:
             return
         if "inside" in self.kinds:
-            self.engine.prepare_inside()
+            self.engine.prepare_inside(numbers="deviation" in self.kinds)
         self.engine.watch_operations(self.computed, None if self.checks is None else self._changing)
         if self.checks is not None:
             self._listening.enter_context(self.checks.listening())
