@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from autograph_cli.findings.calls import around, parts_of, script_parts
+from autograph_cli.findings.calls import WHOLE_PARAMETER, around, parts_of, script_parts
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.unconnected import BACKWARD, without_history
 from autograph_cli.findings.ways import memory, moves, shape_of
@@ -55,13 +55,18 @@ def _freed(seen: Seen) -> Iterator[Found]:
     shared = [needed] if freeing and needed is not None and needed.kind == "operation" else []
     facts += [f"{where(node)} ({seen.names[node.id][0]}) is in both graphs" for node in shared]
     again = freeing is not None and freeing.source == at
-    yield Found(
-        "a second backward pass needs what the first one has freed",
-        at,
-        tuple(facts),
-        tuple(node.id for node in shared),
-        (_above_loop(seen, shared) or _CARRIED) if again else _of_another(seen, shared, freeing),
-    )
+    said, remedy = "a second backward pass needs what the first one has freed", ""
+    if again and (node := next((node for node in shared if _of_parameter(seen, node)), None)) is not None:
+        said += f": {where(node)} makes {seen.name(Edge(node.id))} once, of a Parameter, and it is none itself"
+        at, remedy = node.source, WHOLE_PARAMETER
+    remedy = remedy or ((_above_loop(seen, shared) or _CARRIED) if again else _of_another(seen, shared, freeing))
+    yield Found(said, at, tuple(facts), tuple(node.id for node in shared), remedy)
+
+
+def _of_parameter(seen: Seen, node: Node) -> bool:
+    """Return whether the line of an operation makes a Parameter and computes from it."""
+    made = node.source is not None and "Parameter(" in node.source.text
+    return made and seen.graph[node.args[0].node].kind == "leaf"
 
 
 _CARRIED = (
