@@ -339,6 +339,7 @@ def _none(seen: Seen) -> Iterator[Found]:
     at = seen.trace.failed_at
     match = _GRAD_READ.search(at.text) if at else None
     if match is None:
+        yield from _unused_inputs(seen)
         return
     name = match[1]
     made = [Edge(n.id, nr) for n in seen.graph for nr, output in enumerate(n.outputs) if name in output.names]
@@ -363,6 +364,22 @@ def _none(seen: Seen) -> Iterator[Found]:
         facts = facts or _why_unrecorded(seen, starts, name)
         remedy = "Take what grad returns, or call backward." if facts == (_ONLY_GRAD,) else ""
         yield Found(said, at, facts, tuple(edge.node for edge in made), remedy)
+
+
+def _unused_inputs(seen: Seen) -> Iterator[Found]:
+    """Yield a call of grad with allow_unused whose result the line that failed reads."""
+    at, calls = seen.trace.failed_at, [entry for entry in seen.graph.passes if entry.call == "grad"]
+    for source in dict.fromkeys(entry.source for entry in calls if entry.source is not None) if at else ():
+        assert at is not None
+        every = seen.scripts[source.file].bindings if source.file in seen.scripts else []
+        made = [one for one in every if one.line <= source.line <= one.last_line and "allow_unused" in one.text]
+        if any(re.search(rf"\b{re.escape(name)}\b", at.text) for one in made for name in one.targets):
+            known = [seen.name(edge) for entry in seen.graph.passes if entry.source == source for edge in entry.inputs]
+            said = f"grad at {line_of(source)} gave None for what its result does not hang on, as allow_unused lets it"
+            yield Found(said, at, (f"it hangs on {', '.join(known[:LISTED])}",) if known else (), (), _WITHOUT_NONE)
+
+
+_WITHOUT_NONE = "Leave None out where gradients are read, or pass materialize_grads=True, which gives zeros instead."
 
 
 @failing("grad can be implicitly created only for scalar outputs")

@@ -300,11 +300,18 @@ def itself(seen: Seen) -> Iterator[Found]:
 def _in_one_memory(seen: Seen) -> Iterator[Found]:
     """Yield models that were given the memory of those that they are then updated from."""
     pairs = list(follows(seen)) if seen.is_last and seen.trace.total_steps > 1 else []
+    used = {part for node in seen.graph for name in node.outputs[0].names for part in name.split(".")[:-1]}
+    book = book_of(seen)
+    moved = (
+        {part for number in book.moving for name in book.ledger.names(book.held[number]) for part in name.split(".")}
+        if book
+        else set[str]()
+    )
     for _, updated, other, line in pairs:
-        again = [source for source, *names, alias in pairs if names == [updated, other] and alias is None]
-        if line is not None and again:
+        if line is not None and updated in used - moved and other in moved:
             said = f"the parameters of {updated} are those of {other}, in one memory: .data = .data copies nothing"
-            facts = (f"{line_of(again[0])} updates {updated} from {other}, which it is equal to",)
+            again = [source for source, *names, alias in pairs if names == [updated, other] and alias is None]
+            facts = tuple(f"{line_of(each)} updates {updated} from {other}, which it is equal to" for each in again[:1])
             yield Found(said, line, facts, (), _COPY_NUMBERS, _SAME)
             return
 
