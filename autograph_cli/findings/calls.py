@@ -14,6 +14,7 @@ from autograph_cli.record.names.bindings import Script
 _Part = TypeVar("_Part", bound=ast.AST)
 LEARN = ("Linear", "Conv", "Embedding", "LayerNorm", "BatchNorm", "GroupNorm", "LSTM", "GRU", "RNN", "Bilinear")
 """The beginnings of the names of modules that have parameters."""
+WHOLE_PARAMETER = "Keep nn.Parameter itself, which is registered so, and shape or convert it where it is used."
 
 
 def parts_of(tree: ast.AST, *kinds: type[_Part]) -> list[_Part]:

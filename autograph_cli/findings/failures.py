@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from autograph_cli.findings.calls import around, parts_of, script_parts
+from autograph_cli.findings.calls import WHOLE_PARAMETER, around, parts_of, script_parts
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.unconnected import BACKWARD, without_history
 from autograph_cli.findings.ways import memory, moves, shape_of
@@ -55,13 +55,18 @@ def _freed(seen: Seen) -> Iterator[Found]:
     shared = [needed] if freeing and needed is not None and needed.kind == "operation" else []
     facts += [f"{where(node)} ({seen.names[node.id][0]}) is in both graphs" for node in shared]
     again = freeing is not None and freeing.source == at
-    yield Found(
-        "a second backward pass needs what the first one has freed",
-        at,
-        tuple(facts),
-        tuple(node.id for node in shared),
-        (_above_loop(seen, shared) or _CARRIED) if again else _of_another(seen, shared, freeing),
-    )
+    said, remedy = "a second backward pass needs what the first one has freed", ""
+    if again and (node := next((node for node in shared if _of_parameter(seen, node)), None)) is not None:
+        said += f": {where(node)} makes {seen.name(Edge(node.id))} once, of a Parameter, and it is none itself"
+        at, remedy = node.source, WHOLE_PARAMETER
+    remedy = remedy or ((_above_loop(seen, shared) or _CARRIED) if again else _of_another(seen, shared, freeing))
+    yield Found(said, at, tuple(facts), tuple(node.id for node in shared), remedy)
+
+
+def _of_parameter(seen: Seen, node: Node) -> bool:
+    """Return whether the line of an operation makes a Parameter and computes from it."""
+    made = node.source is not None and "Parameter(" in node.source.text
+    return made and seen.graph[node.args[0].node].kind == "leaf"
 
 
 _CARRIED = (
@@ -334,6 +339,7 @@ def _none(seen: Seen) -> Iterator[Found]:
     at = seen.trace.failed_at
     match = _GRAD_READ.search(at.text) if at else None
     if match is None:
+        yield from _unused_inputs(seen)
         return
     name = match[1]
     made = [Edge(n.id, nr) for n in seen.graph for nr, output in enumerate(n.outputs) if name in output.names]
@@ -358,6 +364,22 @@ def _none(seen: Seen) -> Iterator[Found]:
         facts = facts or _why_unrecorded(seen, starts, name)
         remedy = "Take what grad returns, or call backward." if facts == (_ONLY_GRAD,) else ""
         yield Found(said, at, facts, tuple(edge.node for edge in made), remedy)
+
+
+def _unused_inputs(seen: Seen) -> Iterator[Found]:
+    """Yield a call of grad with allow_unused whose result the line that failed reads."""
+    at, calls = seen.trace.failed_at, [entry for entry in seen.graph.passes if entry.call == "grad"]
+    for source in dict.fromkeys(entry.source for entry in calls if entry.source is not None) if at else ():
+        assert at is not None
+        every = seen.scripts[source.file].bindings if source.file in seen.scripts else []
+        made = [one for one in every if one.line <= source.line <= one.last_line and "allow_unused" in one.text]
+        if any(re.search(rf"\b{re.escape(name)}\b", at.text) for one in made for name in one.targets):
+            known = [seen.name(edge) for entry in seen.graph.passes if entry.source == source for edge in entry.inputs]
+            said = f"grad at {line_of(source)} gave None for what its result does not hang on, as allow_unused lets it"
+            yield Found(said, at, (f"it hangs on {', '.join(known[:LISTED])}",) if known else (), (), _WITHOUT_NONE)
+
+
+_WITHOUT_NONE = "Leave None out where gradients are read, or pass materialize_grads=True, which gives zeros instead."
 
 
 @failing("grad can be implicitly created only for scalar outputs")

@@ -195,16 +195,19 @@ def _over_queries(seen: Seen) -> Iterator[Found]:
     were the last; none whose sums are weighed again, as mass that is handed on, or divided by the sums of weights."""
     for node in _forward(seen):
         dim, shape = saved_value(node, "dim"), shape_of(seen, node.args[0])
-        if "softmax" not in node.op or len(shape) < 3 or not dim.lstrip("-").isdigit() or shape[-1] != shape[-2]:
+        if "softmax" not in node.op or len(shape) < 2 or not dim.lstrip("-").isdigit() or shape[-1] != shape[-2]:
+            continue
+        over_first = int(dim) % len(shape) == len(shape) - 2
+        weighed = _weighs(seen, Edge(node.id), len(shape) - 2) if over_first else None
+        if weighed is None or _is_shared_out(seen, weighed):
             continue
         scores = seen.graph[node.args[0].node]
         while scores.op in _SCALED or (moves(scores) and scores.op != "transpose"):
             scores = seen.graph[scores.args[0].node]
-        pair = [seen.behind([edge], untracked=True) for edge in scores.args] if scores.op == "bmm" else []
+        pair = [seen.behind([edge], untracked=True) for edge in scores.args] if scores.op in ("bmm", "mm") else []
         both = frozenset.intersection(*map(frozenset, pair)) if len(pair) == 2 and all(pair) else ()
-        over_first = both and int(dim) % len(shape) == len(shape) - 2
-        weighed = _weighs(seen, Edge(node.id), len(shape) - 2) if over_first else None
-        if weighed is not None and not _is_shared_out(seen, weighed):
+        # Or the scores of a graph's edges are made of the values of their nodes.
+        if both or behind_moves(seen, weighed.args[1]).node in seen.behind([node.args[0]]):
             said = f"{where(node)} is over dimension {len(shape) - 2} of {seen.shown(node.args[0])}, and "
             said += f"{where(weighed)} adds up over the last: the weights of one query do not sum to 1"
             yield Found(said, node.source, (f"the scores are made by {where(scores)}",), (node.id, weighed.id),
@@ -251,8 +254,8 @@ def _weighs(seen: Seen, edge: Edge, dim: int) -> Node | None:
     if len(users) != 1:
         return None
     user, shape = users[0], shape_of(seen, edge)
-    if user.op == "bmm":
-        return user if user.args[0] == edge and dim == 1 else None
+    if user.op in ("bmm", "mm"):
+        return user if user.args[0] == edge and dim == len(shape) - 2 else None
     dropped = user.op == "mul" and any(is_given(seen, other) for other in user.args)
     now = _moved_dim(user, dim, shape) if moves(user) and user.op not in _PARTS else dim if dropped else None
     return None if now is None else _weighs(seen, Edge(user.id), now)

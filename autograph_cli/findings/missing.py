@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from autograph_cli.findings.book import book_of
-from autograph_cli.findings.calls import around, made_at, parts_of
+from autograph_cli.findings.calls import WHOLE_PARAMETER, around, made_at, parts_of, script_parts
 from autograph_cli.findings.endings import Ending, built_anew, endings, read_out, remedy
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import behind_moves
@@ -21,6 +21,7 @@ from autograph_cli.record.graphs.causes import causes, switched_off, unused
 
 _POSITION = re.compile(r"\.\d+\b|\[\d+\]")
 _BUILT = re.compile(r"(?:read|Cut) at (.+?):(\d+) `(.*?)`: a new tensor")
+_TAKEN = re.compile(r"(.+?):(\d+) `(.*?)` cuts ")
 _CUT = re.compile(r"Cut at (.+?):(\d+) `(.*?)`:")
 
 
@@ -36,7 +37,9 @@ def _unused(seen: Seen) -> Iterator[Found]:
             there = [each for leaf in _leaves(seen, notice.name) for each in endings(seen, leaf)]
             facts = _facts(seen, there, causes(seen.graph, starts, [], notice.name, scripts))
             facts = facts or unused(notice.name, scripts)
-            built = next((match for fact in facts if not there and (match := _BUILT.search(fact))), None)
+            own = notice.name.rpartition(".")[2]
+            read = (match for fact in facts if (match := _TAKEN.match(fact)) and re.search(rf"\b{own}\b", match[3]))
+            built = next((match for fact in facts if not there and (match := _BUILT.search(fact))), next(read, None))
             cut = None if built is None else Source(built[1], int(built[2]), built[3])
             one = Found(
                 "", cut or _off(seen, there) or made_at(seen, notice.name), tuple(facts[:LISTED]),
@@ -157,11 +160,12 @@ def _no_leaf(seen: Seen) -> Iterator[Found]:
         return
     graphs = [step.graph for step in seen.trace.steps]
     leaves = {name for graph in graphs for node in graph if node.kind != "operation" for name in node.outputs[0].names}
-    read = _read_gradients(seen) - leaves
+    read = _read_gradients(seen)
     found: dict[str, Node] = {}
     for node in seen.graph:
         names = (name for output in node.outputs for name in output.names)
-        if node.kind == "operation" and node.id in seen.reached and (name := next((n for n in names if n in read), "")):
+        name = next((n for n in names if n in read), "") if node.kind == "operation" and node.id in seen.reached else ""
+        if name and (name not in leaves or _is_rebound(seen, name, node)):
             found[name] = node  # the last one of a name that is given again
     for name, node in found.items():
         said = f"{name}.grad stays None: {name} is no leaf, {where(node)} makes it"
@@ -169,12 +173,24 @@ def _no_leaf(seen: Seen) -> Iterator[Found]:
             said = f"{name}.grad stays None: retain_grad() at {line_of(late[name])} comes after the backward pass"
         wrapped = node.source is not None and "Parameter(" in node.source.text
         facts = () if name in late else tuple(f"it is made of {seen.shown(edge)}" for edge in node.args[:1])
-        remedy = _BEFORE if name in late else _WHOLE_PARAMETER if wrapped else ""
+        remedy = _BEFORE if name in late else WHOLE_PARAMETER if wrapped else ""
         yield Found(said, late.get(name, node.source), facts, (node.id,), remedy)
 
 
+def _is_rebound(seen: Seen, name: str, node: Node) -> bool:
+    """Return whether the name of a leaf is that of what an operation makes where the gradient is read, after a backward
+    call."""
+    file, made = (node.source.file, node.source.line) if node.source else ("", 0)
+    called = [entry.source.line for entry in seen.graph.passes if entry.source and entry.source.file == file]
+    for line, part in script_parts(seen, ast.Attribute):
+        if line.file == file and ast.unparse(part) == f"{name}.grad" and isinstance(part.ctx, ast.Load):
+            last = max((one.line for one in seen.scripts[file].reaching(name, line.line)), default=0)
+            if last == made and any(made < each <= line.line for each in called):
+                return True
+    return False
+
+
 _BEFORE = "Call retain_grad() before backward."
-_WHOLE_PARAMETER = "Keep nn.Parameter itself, which is registered so, and shape or convert it where it is used."
 
 
 def _retained(seen: Seen) -> tuple[bool, dict[str, Source]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from autograph_cli.findings.book import at, book_of
-from autograph_cli.findings.calls import called, made_at, script_parts
+from autograph_cli.findings.calls import called, made_at, parts_of, script_parts
 from autograph_cli.findings.linear import layer_of
 from autograph_cli.findings.numbers import value_of
-from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.findings.ways import PRODUCTS, behind_moves, shape_of, takers
 from autograph_cli.graph import Edge, Graph, Node, Source
 from autograph_cli.graph.cuts import where
@@ -296,6 +297,54 @@ def itself(seen: Seen) -> Iterator[Found]:
                 return
 
 
+def _in_one_memory(seen: Seen) -> Iterator[Found]:
+    """Yield models that were given the memory of those that they are then updated from."""
+    pairs = list(follows(seen)) if seen.is_last and seen.trace.total_steps > 1 else []
+    used = {part for node in seen.graph for name in node.outputs[0].names for part in name.split(".")[:-1]}
+    book = book_of(seen)
+    moved = (
+        {part for number in book.moving for name in book.ledger.names(book.held[number]) for part in name.split(".")}
+        if book
+        else set[str]()
+    )
+    for _, updated, other, line in pairs:
+        if line is not None and updated in used - moved and other in moved:
+            said = f"the parameters of {updated} are those of {other}, in one memory: .data = .data copies nothing"
+            again = [source for source, *names, alias in pairs if names == [updated, other] and alias is None]
+            facts = tuple(f"{line_of(each)} updates {updated} from {other}, which it is equal to" for each in again[:1])
+            yield Found(said, line, facts, (), _COPY_NUMBERS, _SAME)
+            return
+
+
+def follows(seen: Seen) -> Iterator[tuple[Source, str, str, Source | None]]:
+    """The loops over two models that change the parameters of one, in place, by those of the other: their names, and
+    the line that gives the one the memory of the other, if one does."""
+    for source, loop in script_parts(seen, ast.For):
+        names = [part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)]
+        models = [ast.unparse(call.func.value).rpartition(".")[2] for call in parts_of(loop.iter, ast.Call)
+                  if isinstance(call.func, ast.Attribute) and call.func.attr == "parameters"]  # fmt: skip
+        if len(names) == 2 and len(models) == 2:
+            changed = {name for each in loop.body for name in names if _changes(each, name)}
+            for name in changed if len(changed) == 1 else ():
+                first = names.index(name)
+                shared = f"{names[first]}.data = {names[1 - first]}.data"
+                alike = (line for line, part in script_parts(seen, ast.Assign) if ast.unparse(part) == shared)
+                line = next((line for line in alike if loop.lineno <= line.line <= (loop.end_lineno or 0)), None)
+                yield source, models[first], models[1 - first], line
+
+
+def _changes(part: ast.stmt, name: str) -> bool:
+    """Return whether a statement changes a tensor in place by a method, or sets its data."""
+    own = re.compile(rf"{re.escape(name)}(\.data)?")
+    calls = [call.func for call in parts_of(part, ast.Call) if isinstance(call.func, ast.Attribute)]
+    by_method = any(f.attr.endswith("_") and own.fullmatch(ast.unparse(f.value).split(".mul_")[0]) for f in calls)
+    targets = part.targets if isinstance(part, ast.Assign) else []
+    return by_method or any(ast.unparse(target) == f"{name}.data" for target in targets)
+
+
+_COPY_NUMBERS = "Copy the numbers: p.data.copy_(q.data)."
+
+
 def _one_for_two(seen: Seen) -> Iterator[Found]:
     """A layer that has two names and is given one tensor under both: what it makes is the same twice."""
     given: dict[tuple[Edge, Edge], list[Node]] = {}
@@ -381,6 +430,7 @@ def _tables(seen: Seen) -> dict[str, tuple[Edge, bool]]:
 def _one_for_several(seen: Seen) -> Iterator[Found]:
     yield from _listed_twice(seen)
     yield from itself(seen)
+    yield from _in_one_memory(seen)
     yield from _one_for_two(seen)
 
 

@@ -110,7 +110,7 @@ def _apart(seen: Seen) -> Iterator[Found]:
         if not all(any(_is_read(seen.graph[number]) for number in each) for each in added[1:]):
             continue
         way = where(nodes[-1])
-        if all(carried) and not any(_leads(seen, *pair) for pair in pairwise(nodes)):
+        if all(carried) and not _goes_back(seen, nodes):
             cuts = [seen.graph[number] for number in sorted(added[-1]) if seen.graph[number].cut]
             if [cut.op for cut in cuts] == ["detach"]:
                 said = f"no gradient goes from one of {len(nodes)} turns of {way} to the one before: {where(cuts[0])} "
@@ -146,8 +146,12 @@ def _is_read(node: Node) -> bool:
     return node.kind == "input" or (node.kind == "untracked" and moves(node) and node.op not in ("t", "transpose"))
 
 
-def _leads(seen: Seen, before: Node, after: Node) -> bool:
-    return before.id in seen.behind([Edge(after.id)])
+def _goes_back(seen: Seen, nodes: list[Node]) -> bool:
+    """Return whether a gradient goes from the last turn to what any before it made, also beside these operations: what
+    is read out of a state in each turn is not the state."""
+    made = (seen.graph[number] for number in seen.behind([Edge(nodes[-1].id)]))
+    between = any(node.kind == "operation" and nodes[0].id < node.id <= nodes[-2].id for node in made)
+    return between or any(before.id in seen.behind([Edge(after.id)]) for before, after in pairwise(nodes))
 
 
 _CARRY = "Make the state before the loop, and give each turn the one that the turn before it made."

@@ -131,9 +131,10 @@ def _stale(seen: Seen) -> Iterator[Found]:
         named = not_called(seen, "zero_grad")
         if named:
             facts = (fact, f"it is added at {line_of(source)}")
-            yield Found(f"{said}: {line_of(named)} names zero_grad, and does not call it", named, facts, (), _CALL_IT)
+            said = f"{said}: {line_of(named)} names zero_grad, and does not call it"
+            yield Found(said, named, facts, (), _CALL_IT, covers=tuple(names))
         else:
-            yield Found(said, source, (fact,))
+            yield Found(said, source, (fact,), covers=tuple(names))
 
 
 _CALL_IT = "Write the parentheses: zero_grad()."

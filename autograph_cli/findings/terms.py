@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from autograph_cli.findings.book import at, book_of
 from autograph_cli.findings.calls import called
@@ -36,7 +36,7 @@ def _constant_term(seen: Seen) -> Iterator[Found]:
             yield Found(
                 said + "the term that is computed from it adds nothing to the gradient",
                 node.source, (f"{where(term)} adds it to what backward starts from, and it has no history",),
-                (node.id, term.id),
+                (node.id, term.id), covers=_lost(seen, node.args),
             )  # fmt: skip
             continue
         alone = next((user for user, edge in takers(seen, node) if _is_held_by_none(seen, user, edge)), None)
@@ -104,7 +104,8 @@ def _constant_number(seen: Seen) -> Iterator[Found]:
         script = seen.scripts[source.file]
         for name, one in _read_into(script, source.line):
             cut = [cause for cause in one.causes if cause.words in _NUMBERS or "new tensor" in cause.words]
-            if cut and (source.file, one.line) not in told and _was_read(seen, source.file, one, cut):
+            read = _read(seen, source.file, one, cut) if cut and (source.file, one.line) not in told else None
+            if read is not None:
                 told.add((source.file, one.line))
                 words = ", ".join(dict.fromkeys(cause.words for cause in cut))
                 shown = f"{name} is" if name else "a term of the loss is"
@@ -114,6 +115,7 @@ def _constant_number(seen: Seen) -> Iterator[Found]:
                     (f"{where(term)} adds it to what backward starts from",), (term.id,),
                     "Keep it a tensor: leave .item() and torch.tensor() out.",
                     "A number has no history: this term trains nothing.",
+                    covers=_lost(seen, [Edge(read.id)]),
                 )  # fmt: skip
 
 
@@ -130,7 +132,15 @@ def _constant_part(seen: Seen) -> Iterator[Found]:
                 told.add(source)
                 facts = (f"{where(term)} adds it to what backward starts from, and it has no history",)
                 said = f"a term of the loss is computed {said}: it adds nothing to the gradient"
-                yield Found(said, source, facts, ids, remedy, why)
+                yield Found(said, source, facts, ids, remedy, why, covers=_lost(seen, constant))
+
+
+def _lost(seen: Seen, edges: Iterable[Edge]) -> tuple[str, ...]:
+    """The names of the leaves behind a term that no other way brings a gradient to."""
+    lost = seen.behind(edges, untracked=True) - seen.reached
+    return tuple(
+        name for number in lost if seen.graph[number].kind == "leaf" for name in seen.graph[number].outputs[0].names
+    )
 
 
 def _cuts(
@@ -229,16 +239,16 @@ def _without_factor(part: ast.expr) -> ast.expr:
     return part
 
 
-def _was_read(seen: Seen, file: str, one: Binding, cut: Sequence[Cause]) -> bool:
-    """Return whether a line reads the number out of a result that has a name, or of one that it makes, which no
-    operation took."""
+def _read(seen: Seen, file: str, one: Binding, cut: Sequence[Cause]) -> Node | None:
+    """The result that a line reads the number out of: one that has a name, or one that it makes, which no operation
+    took."""
     names = {name for cause in cut for name in cause.operands}
     for node in (node for node in seen.graph if node.kind == "operation"):
         here = node.source is not None and node.source.file == file and one.line <= node.source.line <= one.last_line
         unused = node.id not in seen.reached and not seen.users.get(Edge(node.id))
         if names.intersection(node.outputs[0].names) or (here and unused and not shape_of(seen, Edge(node.id))):
-            return True
-    return False
+            return node
+    return None
 
 
 _NUMBERS = (".item()", "a number made by float()", ".tolist()", ".numpy()")

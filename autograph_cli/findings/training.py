@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from autograph_cli.findings.book import OFTEN, Book, at, book_of, line_that
 from autograph_cli.findings.calls import called, made_at, parts_of, script_parts
-from autograph_cli.findings.modes import itself
+from autograph_cli.findings.modes import follows, itself
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.findings.unheld import FREED, in_none
 from autograph_cli.graph import Source
@@ -259,7 +259,7 @@ def _schedules_wrongly(seen: Seen) -> Iterator[Found]:
 def _moved_by_several(seen: Seen) -> Iterator[Found]:
     yield from _moved_twice(seen)
     book = book_of(seen)
-    for source, updated, other in _follows(seen) if book else ():
+    for source, updated, other, _ in follows(seen) if book else ():
         assert book is not None
         for number in book.moving:
             moved = frozenset[int]().union(*(book.sets[each.moved] for each in book.steps_of(number)))
@@ -274,28 +274,6 @@ def _moved_by_several(seen: Seen) -> Iterator[Found]:
                     reason=f"{updated} is to be made of {other} alone, and here it learns by itself as well.",
                     remedy=f"Give the optimizer the parameters of {other} alone, and call {updated} within no_grad().",
                 )  # fmt: skip
-
-
-def _follows(seen: Seen) -> Iterator[tuple[Source, str, str]]:
-    """The loops over two models that change the parameters of one, in place, by those of the other: their names."""
-    for source, loop in script_parts(seen, ast.For):
-        names = [part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)]
-        models = [ast.unparse(call.func.value).rpartition(".")[2] for call in parts_of(loop.iter, ast.Call)
-                  if isinstance(call.func, ast.Attribute) and call.func.attr == "parameters"]  # fmt: skip
-        if len(names) == 2 and len(models) == 2:
-            changed = {name for each in loop.body for name in names if _changes(each, name)}
-            for name in changed if len(changed) == 1 else ():
-                first = names.index(name)
-                yield source, models[first], models[1 - first]
-
-
-def _changes(part: ast.stmt, name: str) -> bool:
-    """Return whether a statement changes a tensor in place by a method, or sets its data."""
-    own = re.compile(rf"{re.escape(name)}(\.data)?")
-    calls = [call.func for call in parts_of(part, ast.Call) if isinstance(call.func, ast.Attribute)]
-    by_method = any(f.attr.endswith("_") and own.fullmatch(ast.unparse(f.value).split(".mul_")[0]) for f in calls)
-    targets = part.targets if isinstance(part, ast.Assign) else []
-    return by_method or any(ast.unparse(target) == f"{name}.data" for target in targets)
 
 
 def _moved_twice(seen: Seen) -> Iterator[Found]:
@@ -329,11 +307,11 @@ def _its_own_weights(seen: Seen) -> Iterator[Found]:
             remedy="Take off what is before the names, such as `module.`, and look at missing_keys of what it returns.",
         )  # fmt: skip
     told = list(pairwise(book.of("state", "load"))) if book and not any(itself(seen)) else []
-    for state, load in dict.fromkeys((one.source, two.source) for one, two in told if two.words == "own"):
-        said = (
-            f"state_dict(){at(state)} gives the weights themselves, and load_state_dict{at(load)} gives the model what "
-        )
-        yield Found(f"{said}it has already", state)
+    times = Counter((one.source, two.source, two.words) for one, two in told if two.words in ("own", "same"))
+    for (state, load, words), count in times.items():
+        if words == "own" or count >= OFTEN:
+            said = f"state_dict(){at(state)} gives the weights themselves, and load_state_dict{at(load)} gives the "
+            yield Found(f"{said}model what it has already", state)
 
 
 RULES = (

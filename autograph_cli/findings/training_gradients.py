@@ -184,6 +184,7 @@ def _of_another(seen: Seen) -> Iterator[Found]:
                 f"{book.optimizer(other)}.step() has followed that call; then backward{at(own.source)} adds to the "
                 f"gradients of {book.shown(book.held[number])}, with no zero_grad between",
             ),
+            about=tuple(book.ledger.names(book.given(theirs) & book.given(own) & book.held[number])),
         )  # fmt: skip
 
 

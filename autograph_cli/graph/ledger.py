@@ -110,9 +110,9 @@ class Happening(Record, frozen=True):
 
     kind: str
     """`backward`, `grad`, `zero_grad`, `step`, `clip`, `unscale`, `schedule`, `mode`, `checkpoint`; `state` and
-    `load`: a model is given weights that are its own, and no copy, or `nothing` by its names; `call`: the first
-    of a model with gradients and without; `cut`: where the history of what was computed from parameters ends that a
-    step found no gradient of."""
+    `load`: a model is given weights that are its own, and no copy, or the `same` numbers, made of these, or `nothing`
+    by its names; `call`: the first of a model with gradients and without; `cut`: where the history of what was computed
+    from parameters ends that a step found no gradient of."""
     at: int
     step: int = 0
     """The step of the trace that was going on."""

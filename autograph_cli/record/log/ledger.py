@@ -311,14 +311,23 @@ class Books:
         sites = [made for ref, made, _ in self._states if ref() is state]
         again = any(made in sites and calls != self._calls for _, made, calls in self._states)
         site, done, what = site_of(_caller()), self._inside(args)[1], self.parameters.loads(args[0], state)
+        if not what and (kept := self._kept_state(args[0])) and self.parameters.equals(args[0], state):
+            what, sites, again = "same", [kept], True
 
         def loaded(result: Any) -> None:
             done(result)
-            if len(self._happenings) < MOST and result is not None and (what == "nothing" or (what == "own" and again)):
+            if len(self._happenings) < MOST and result is not None and (what == "nothing" or (what and again)):
                 self._note("state", next(iter(sites), None))
                 self._note("load", site, words=what)
 
         return args, loaded
+
+    def _kept_state(self, module: Any) -> Site | None:
+        """The line that took the weights of a module before a backward call and has them still, by reference."""
+        living = ((made, calls, state) for ref, made, calls in self._states if (state := ref()) is not None)
+        kept = (made for made, calls, state in living if calls != self._calls and made is not None
+                and self.parameters.loads(module, state) == "own")  # fmt: skip
+        return next(kept, None)
 
     def _inside(self, args: tuple[Any, ...]) -> Any:
         """Return what is called within this call is not heard."""

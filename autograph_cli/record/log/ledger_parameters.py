@@ -111,6 +111,16 @@ class Parameters:
             return "nothing"
         return "own" if pairs and all(len(set(self._log.engine.storages(pair))) == 1 for pair in pairs) else ""
 
+    def equals(self, module: Any, state: Any) -> bool:
+        """Return whether a dict has the numbers that the parameters of a module have, all of them."""
+        names = dict(module.named_parameters()) if isinstance(state, dict) else {}
+        given = [state.get(name) for name in names]
+        if not given or not all(isinstance(x, self._log.engine.tensor) for x in given):
+            return False
+        rows = self._rows([*given, *names.values()])
+        pairs = zip(rows, rows[len(names) :], strict=False)
+        return all(one is not None and np.array_equal(one, other, equal_nan=True) for one, other in pairs)
+
     # -- numbers
 
     def read(self, x: Any) -> Any:

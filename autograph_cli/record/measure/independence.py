@@ -308,9 +308,12 @@ def _mixed_in(model: Model, number: int | str, given: Any, dim: int, over: int) 
 
 
 def _is_graph(model: Model, given: Any) -> bool:
-    """Return whether this or another input tells which rows belong together: a square of them, or pairs of numbers."""
+    """Return whether this or another input, or a buffer of numbers, tells which rows belong together: a square of them,
+    or pairs of numbers."""
     others = [one for _, one in model.given if one is not given and one.dim() == 2]
     rows = given.shape[0]
+    held = [x for x in model.module.buffers() if x.dtype.is_floating_point and not _is_triangle(model.torch, x)]
+    others += [x for x in held if x.dim() == 2 and given.dim() == 2]
     if tuple(given.shape) == (rows, rows) and any(one.shape[0] == rows for one in others):
         return True
     pairs = [one for one in others if not one.dtype.is_floating_point and 2 in one.shape and int(one.max()) < rows]
@@ -422,7 +425,7 @@ def _parameters(model: Model) -> Iterator[Influence]:
                 else copied(torch, arg)
                 for arg in model.call.args
             ]
-            with torch.enable_grad():
+            with torch.enable_grad(), _without_zeros(torch, model.module):
                 made = with_graph(torch, model.module(*args, **copied(torch, model.call.kwargs)))
                 total = sum((one * torch.randn_like(one)).sum() for one in made)
                 if not silent or not made or not total.requires_grad:
@@ -436,6 +439,19 @@ def _parameters(model: Model) -> Iterator[Influence]:
     model.module.eval()
     for name in silent:
         yield Influence("parameter", f"{model.call.name}: {name} changes nothing of the result", _made(model, name))
+
+
+@contextlib.contextmanager
+def _without_zeros(torch: Any, module: Any) -> Iterator[None]:
+    """Within the block, parameters that begin as zeros have other numbers: what they multiply counts after a step."""
+    zeros = [(x, x.data) for x in module.parameters() if not bool(x.detach().any())]
+    for x, numbers in zeros:
+        x.data = torch.randn_like(numbers)
+    try:
+        yield
+    finally:
+        for x, numbers in zeros:
+            x.data = numbers
 
 
 def _made(model: Model, name: str) -> Source | None:

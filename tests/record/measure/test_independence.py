@@ -182,6 +182,14 @@ RIGHT: dict[str, tuple[str, list[str]]] = {
     "each with each": (plain("self.a = nn.Linear(6, 6)", "h = self.a(x)\nreturn h @ h.T"), [ROWS]),
     "a distribution beside a value": (plain(TWO, "h = self.a(x)\nreturn torch.distributions.Categorical(logits=h), self.b(h)"), [ROWS]),
     "a graph of two layers": (plain(TWO, "return self.b(g @ torch.relu(g @ self.a(x)))", "x, g"), [ROWS, "(torch.rand(8, 8) > 0.5).float()"]),
+    "a graph that the model has": (
+        plain(f"{TWO}\nself.register_buffer('g', torch.rand(8, 8))".replace("\n", "; "), "return self.b(self.g @ torch.relu(self.g @ self.a(x)))"),
+        [ROWS],
+    ),
+    "a branch that begins as zeros": (
+        plain("self.a, self.b = nn.Linear(6, 6), nn.Linear(6, 6); nn.init.zeros_(self.b.weight)", "return x + self.b(torch.relu(self.a(x)))"),
+        [ROWS],
+    ),
     "the largest of each row": (plain(TWO, "h = torch.relu(self.a(x))\nreturn self.b(h / (h.amax(1, keepdim=True) + 1e-6))"), [ROWS]),
     "numbers drawn": (plain(TWO, "h = self.a(x)\nreturn self.b(h + torch.randn_like(h))"), [ROWS]),
 }  # fmt: skip
