@@ -114,7 +114,8 @@ def in_modules(scene: Scene, picture: Picture) -> Scene:
     scene = with_parameters(framed(scene, picture.graph, picture.single), picture)
     if picture.page or picture.options.level != USER:
         return scene
-    return sums_together(scene) if scene.bands else with_results(sums_together(scene), used=scene.data)
+    scene = sums_together(scene)
+    return scene if scene.data and scene.bands else with_results(scene, used=scene.data)
 
 
 def boxes_and_arrows(picture: Picture) -> Scene:
