@@ -165,14 +165,27 @@ def _length(scene: Scene) -> float:
 
 
 def _cheapest(ways: Iterator[Placed]) -> tuple[float, Placed]:
-    return min([(_cost(its), its) for its in map(shaped, ways)], key=itemgetter(0))
+    best: tuple[float, Placed] | None = None
+    for its in map(shaped, ways):
+        cost = _cost(its)
+        best = (cost, its) if best is None or cost < best[0] else best
+        if cost <= 1:  # there is none that costs less
+            break
+    assert best is not None, "there is a layout"
+    return best
 
 
 def _in_haste(scene: Scene, ways: Iterator[Placed]) -> float:
-    """Return how much too big a scene is in the best of these layouts, if it is worth being looked at so first."""
-    if HASTY < len(scene.boxes) <= MOST_SEEN:
-        return min(excess(shaped(its)) for its in ways)
-    return 1.0 if len(scene.boxes) <= HASTY else math.inf
+    """Return how much too big a scene is in the best of these layouts, or in the first that is worth being laid out
+    with care, if it is worth being looked at so first."""
+    if not HASTY < len(scene.boxes) <= MOST_SEEN:
+        return 1.0 if len(scene.boxes) <= HASTY else math.inf
+    least = math.inf
+    for its in ways:
+        least = min(least, excess(shaped(its)))
+        if least <= FAR_OFF:
+            break
+    return least
 
 
 def _in_orders(scene: Scene, quick: bool) -> Placed:
