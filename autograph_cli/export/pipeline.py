@@ -115,7 +115,8 @@ def in_modules(scene: Scene, picture: Picture) -> Scene:
     if picture.page or picture.options.level != USER:
         return scene
     scene = sums_together(scene)
-    return scene if scene.data and scene.bands else with_results(scene, used=scene.data)
+    wanted = not scene.bands if scene.data else any(box.style == "root" for box in scene.boxes)
+    return with_results(scene, used=scene.data) if wanted else scene  # what was not differentiated sends no gradient
 
 
 def boxes_and_arrows(picture: Picture) -> Scene:
