@@ -25,7 +25,7 @@ _CUTTING = (DETACHED, _DERIVATIVE)
 """The operations that leave no node, whether or not gradients are switched on."""
 _REFUSED = "Error"
 """The node that a backward leaves which is marked as once differentiable: to differentiate it is an error."""
-_REGISTERED = re.compile(r"([\w.]+)\.register_hook\(")
+_REGISTERED = re.compile(r"(?:^|[\s;:(])([\w.]+)\.register_hook\(")
 MANY, FEW = 3, 2
 """Lines that one kind of mark is told with, and tensors."""
 
@@ -402,7 +402,7 @@ def _freed(graph: Graph, older: int) -> Iterator[Mark]:
 def _hooked(graph: Graph, hooks: Iterable[Hook]) -> Iterator[Mark]:
     """The tensors that have a hook which hands on another gradient, by the name that it was registered by."""
     for hook in hooks:
-        name = _REGISTERED.match(hook.source.text if hook.source else "")
+        name = _REGISTERED.search(hook.source.text if hook.source else "")
         named = [node for node in graph for output in node.outputs if name and name[1] in output.names]
         if hook.source is None or len(named) != 1 or hook.given == hook.returned:
             continue

@@ -234,6 +234,10 @@ LATE = {
         "v.register_hook(lambda g: g.clamp(0, 2))\n((w + 1) * v * v).sum().backward()\n",
         ["hook changes it, line 4"],
     ),
+    "a hook on condition": (
+        "h = w.exp()\nif h.requires_grad: h.register_hook(lambda g: -g)\nh.sum().backward()\n",
+        ["hook × -1, line 5"],
+    ),
     "a hook that looks": ("h = w.exp()\nh.register_hook(print)\nh.sum().backward()\n", []),
 }
 
