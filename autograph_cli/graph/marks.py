@@ -404,8 +404,8 @@ def _hooked(graph: Graph, hooks: Iterable[Hook]) -> Iterator[Mark]:
     for hook in hooks:
         name = _REGISTERED.search(hook.source.text if hook.source else "")
         named = [node for node in graph for output in node.outputs if name and name[1] in output.names]
-        if hook.source is None or len(named) != 1 or hook.given == hook.returned:
-            continue
         factors = set(hook.factors)
+        if hook.source is None or len(named) != 1 or (hook.given == hook.returned and factors <= {1.0}):
+            continue
         by = f"× {factors.pop():g}" if len(factors) == 1 and None not in factors else "changes it"
         yield Mark(HOOK, f"hook {by}, line {hook.source.line}", (named[0].id,), hook.source.line)
