@@ -165,14 +165,12 @@ def _length(scene: Scene) -> float:
 
 
 def _cheapest(ways: Iterator[Placed]) -> tuple[float, Placed]:
-    best: tuple[float, Placed] | None = None
+    made: list[tuple[float, Placed]] = []
     for its in map(shaped, ways):
-        cost = _cost(its)
-        best = (cost, its) if best is None or cost < best[0] else best
-        if cost <= 1:  # there is none that costs less
+        made.append((_cost(its), its))
+        if made[-1][0] <= 1:  # there is none that costs less
             break
-    assert best is not None, "there is a layout"
-    return best
+    return min(made, key=itemgetter(0))
 
 
 def _in_haste(scene: Scene, ways: Iterator[Placed]) -> float:
@@ -180,12 +178,12 @@ def _in_haste(scene: Scene, ways: Iterator[Placed]) -> float:
     with care, if it is worth being looked at so first."""
     if not HASTY < len(scene.boxes) <= MOST_SEEN:
         return 1.0 if len(scene.boxes) <= HASTY else math.inf
-    least = math.inf
+    sizes: list[float] = []
     for its in ways:
-        least = min(least, excess(shaped(its)))
-        if least <= FAR_OFF:
-            break
-    return least
+        sizes.append(excess(shaped(its)))
+        if sizes[-1] <= FAR_OFF:
+            return sizes[-1]
+    return min(sizes)
 
 
 def _in_orders(scene: Scene, quick: bool) -> Placed:
