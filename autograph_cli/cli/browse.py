@@ -63,6 +63,7 @@ def browse(
         max_nodes=READABLE,
         title=opened.trace.script,
         held=opened.trace.held,
+        hooks=opened.trace.hooks,
         formula=formula,
         sources=script_texts(opened.trace, source, chosen),
         panels=panels_of(opened, source, chosen),

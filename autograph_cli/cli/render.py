@@ -91,7 +91,13 @@ def render(
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
-    options = replace(options, title=opened.trace.script, total_steps=opened.trace.ended, held=opened.trace.held)
+    options = replace(
+        options,
+        title=opened.trace.script,
+        total_steps=opened.trace.ended,
+        held=opened.trace.held,
+        hooks=opened.trace.hooks,
+    )
     if position.format == "html":
         texts = script_texts(opened.trace, source, chosen)
         options = replace(options, sources=texts, panels=panels_of(opened, source, chosen))

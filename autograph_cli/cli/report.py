@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from autograph_cli import __version__
@@ -47,7 +47,7 @@ def report(trace: Trace, where: Path | None, folder: Path, last: bool = False) -
         for step in trace.steps:
             if trace.total_steps > 1:
                 lines.append(("step", f"{step.nth}{_line(trace, step)}{_place(trace, step, last)}"))
-            lines += _step(step, trace.held)
+            lines += _step(step, trace)
         if trace.failure:
             lines.append(("failed", f"{trace.failure}; what was recorded before is kept{_unseen(trace)}"))
     lines += _breaks(trace)
@@ -120,11 +120,11 @@ def _place(trace: Trace, step: Step, last: bool) -> str:
     return NOT_FOLLOWED.format(kind.last + 1, kind.last + 1) if kind.last > step.number else ""
 
 
-def _step(step: Step, held: Collection[str]) -> list[tuple[str, str]]:
+def _step(step: Step, trace: Trace) -> list[tuple[str, str]]:
     nodes = step.own
     lines = [("roots", _listed(_roots(step.graph)) or "none")]
     lines.append(("leaves", _listed(_leaves(nodes)) or "none"))
-    seen = marks_text(marks_of(step.graph, held))
+    seen = marks_text(marks_of(step.graph, trace.held, trace.hooks, step.older))
     lines += [("marked", f"{seen}: red in the pictures")] if seen else []
     orders = Counter(node.order for node in nodes if node.kind == "operation")
     lines.append(("nodes", ", ".join(f"order {order}: {orders[order]}" for order in sorted(orders)) or "none"))

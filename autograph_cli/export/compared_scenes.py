@@ -14,11 +14,16 @@ from msgspec.structs import replace
 from autograph_cli.export.layout.layered import lay_out, size_of
 from autograph_cli.export.layout.placed import Placed
 from autograph_cli.export.scene.building import build, differentiated_in
+from autograph_cli.export.scene.labels import short
 from autograph_cli.export.scene.modules import framed, without_empty
 from autograph_cli.export.scene.parameters import with_state
 from autograph_cli.export.scene.parts import split
-from autograph_cli.export.scene.records import Arrow, Box, Frame, Scene, paths_of
+from autograph_cli.export.scene.records import DETACH, Arrow, Box, Frame, Scene, paths_of
 from autograph_cli.export.simplify.closing import closed
+from autograph_cli.export.simplify.legend import with_true_legend
+from autograph_cli.export.simplify.ports import INTO
+from autograph_cli.export.simplify.said_once import said_once
+from autograph_cli.export.simplify.unchanged import folded, unchanged
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, GraphDiff, Node
 from autograph_cli.graph.compared import constants
@@ -29,9 +34,14 @@ from autograph_cli.graph.renumbered import renumbered
 OPEN = 24
 """The most boxes of a picture in which modules stay open that are alike on both sides."""
 DIFFERENT: tuple[Style, ...] = ("added", "removed", "changed")
+FOUND: tuple[Style, ...] = (*DIFFERENT, "mark")
+GONE = "dashed: no longer"
+SHAPE = "[shape]"
+"""The beginning of the note on labels of arrows."""
 _OWN = frozenset[Aspect](("kind", "operation", "type", "gradients"))
 """The aspects of a node of its own: what it is given may be another only because that has moved."""
 _ID, _PATH = re.compile(r"^([ntr])(\d+)"), re.compile(r"^[\w.]+: ")
+_TYPE = re.compile(r"^\S+: (\w+\[[\d, ]*\])$", re.MULTILINE)
 _Key = TypeVar("_Key", int, str)
 Marks = tuple[Mapping[int, Style], Mapping[int, Style]]
 """The look of the nodes of either graph that differ."""
@@ -79,26 +89,62 @@ def _results(sides: tuple[Side, Side], pairs: Mapping[int, int]) -> dict[str, in
 
 def laid_out(old: Scene, new: Scene, titles: tuple[str, str] = ("", "")) -> tuple[Placed, Placed]:
     """Both scenes in one layout, under their titles: what has the same id is at the same place."""
+    title = max(titles, key=len)
+    placed = lay_out(split(_united(old, replace(new, title=title), _roomy)))
+    one, other = [
+        _of_side(placed, replace(scene, title=title)) for scene, title in zip((old, new), titles, strict=True)
+    ]
+    return one, replace(other, samples=())
+
+
+def in_one(old: Scene, new: Scene, title: str = "") -> Scene:
+    """Both scenes as one, with what it was of what changed; what is alike in a big one is folded."""
+    scene = _as_one(old, replace(new, title=title))
+    if any(arrow.dashed and not arrow.label.startswith(DETACH) for arrow in scene.arrows):
+        scene = replace(scene, notes=(*scene.notes, GONE))
+    if len(scene.boxes) > OPEN:
+        scene = folded(scene, unchanged(scene, FOUND))
+    return said_once(with_true_legend(split(scene)))
+
+
+def folded_alike(old: Scene, new: Scene) -> tuple[Scene, Scene]:
+    """Both scenes with the same folded: what is alike in both."""
+    into = unchanged(_as_one(old, new), FOUND)
+    return folded(old, into), folded(new, into)
+
+
+def _as_one(old: Scene, new: Scene) -> Scene:
+    """All of both, in which what is dashed is gone, or detached."""
+    old, new = [
+        replace(
+            scene,
+            arrows=tuple([replace(arrow, dashed=arrow.label.startswith(DETACH)) for arrow in scene.arrows]),
+            notes=tuple([note for note in scene.notes if note != INTO]),
+        )
+        for scene in (old, new)
+    ]
+    return _united(old, new, _with_was)
+
+
+def _united(old: Scene, new: Scene, both: Callable[[Box, Box], Box]) -> Scene:
+    """All that either scene has, once; `both` makes a box of an old one and a new one."""
     wide = {box.id: box for box in old.boxes}
-    wide |= {box.id: _roomy(box, wide.get(box.id, box)) for box in new.boxes}
+    wide |= {box.id: both(wide.get(box.id, box), box) for box in new.boxes}
     home = {box.id: box.frame for box in (*old.boxes, *new.boxes)}
     boxes = tuple([replace(box, frame=home[key]) for key, box in wide.items()])
     frames = {frame.id: frame for frame in new.frames}
     frames |= {frame.id: frame for frame in old.frames if frame.id not in frames}
     ways, others = _by_ends(new), _by_ends(old)
-    most = [max(its, others.get(ends, []), key=len) for ends, its in (others | ways).items()]
+    gone = {ends: [replace(arrow, dashed=True) for arrow in its] for ends, its in others.items() if ends not in ways}
+    most = [max(its, others.get(ends, []), key=len) for ends, its in (others | ways | gone).items()]
     arrows = tuple([arrow for its in most for arrow in its])
+    bands = tuple({band.number: band for band in (*old.bands, *new.bands)}.values())
     legend = tuple(dict((*old.legend, *new.legend)).items())
-    notes = tuple(dict.fromkeys((*old.notes, *new.notes)))
-    title = max(titles, key=len)
-    both = split(
-        replace(new, title=title, boxes=boxes, arrows=arrows, frames=tuple(frames.values()), legend=legend, notes=notes)
+    its = [f"before: {note}" if note.startswith(SHAPE) and note not in new.notes else note for note in old.notes]
+    notes = tuple(dict.fromkeys((*new.notes, *its)))
+    return replace(
+        new, boxes=boxes, arrows=arrows, bands=bands, frames=tuple(frames.values()), legend=legend, notes=notes
     )
-    placed = lay_out(both)
-    one, other = [
-        _of_side(placed, replace(scene, title=title)) for scene, title in zip((old, new), titles, strict=True)
-    ]
-    return one, replace(other, samples=())
 
 
 def _by_ends(scene: Scene) -> dict[tuple[str, str], list[Arrow]]:
@@ -106,6 +152,20 @@ def _by_ends(scene: Scene) -> dict[tuple[str, str], list[Arrow]]:
     for arrow in scene.arrows:
         found[arrow.tail, arrow.head].append(arrow)
     return found
+
+
+def _with_was(one: Box, other: Box) -> Box:
+    """A box as it is, and what is no longer as it was."""
+    now = {*other.below, *_types(other)}
+    was = [one.title] if one.title != other.title else [each for each in (*one.below, *_types(one)) if each not in now]
+    if other.style != "changed" or not was:
+        return other
+    return replace(other, subtitle=short(f"was {', '.join(was)}"), lines=other.below)
+
+
+def _types(box: Box) -> list[str]:
+    """The types of the tensors of a box, as its tooltip tells them."""
+    return _TYPE.findall(box.tooltip)
 
 
 def _roomy(one: Box, other: Box) -> Box:
@@ -271,8 +331,8 @@ def _alike_closed(side: Side, alike: Iterable[str], looks: Mapping[int, Style]) 
 
 def _renamed(scene: Scene, numbers: Mapping[str, int], frames: Mapping[str, str]) -> Scene:
     """The scene with the ids of the other side."""
-    names = {frame.id: frames.get(frame.id, f"{frame.id}-") for frame in scene.frames}
-    names |= {box.id: frames.get(box.id, f"{box.id}-") for box in scene.boxes if box.style == "module"}
+    names = {frame.id: frames.get(frame.id, f"{frame.id}_") for frame in scene.frames}
+    names |= {box.id: frames.get(box.id, f"{box.id}_") for box in scene.boxes if box.style == "module"}
 
     def named(key: str) -> str:
         return names.get(key) or _ID.sub(

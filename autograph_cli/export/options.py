@@ -12,6 +12,7 @@ from autograph_cli.export.layout.direction import DIRECTIONS
 from autograph_cli.export.scene.colouring import COLOURS
 from autograph_cli.graph import Slice, Trace, Watched
 from autograph_cli.graph.facts import USUAL
+from autograph_cli.graph.ledger import Hook
 from autograph_cli.graph.reader_level import LEVELS
 
 if TYPE_CHECKING:
@@ -123,6 +124,8 @@ class RenderOptions(Struct, frozen=True, kw_only=True):
     """The number of steps that the script made."""
     held: Collection[str] = ()
     """The names of the parameters that its optimizers hold: others are not marked for having no gradient."""
+    hooks: Sequence[Hook] = ()
+    """The hooks of its ledger."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Scripts by their names in the graph, for a page to show."""
     panels: Panels = field(default_factory=Panels)

@@ -92,12 +92,13 @@ def whole_of(source: Graph | Step, view: str, options: RenderOptions, *, formula
     graph, made = source if isinstance(source, Graph) else source.graph, ""
     if isinstance(source, Step) and view == "double-backward" and source.double:
         graph, made = source.double, source.derived
+    older = source.older if isinstance(source, Step) and not options.tracked_only and not made else 0
     graph = told_apart(graph)
     graph = tracked(graph) if options.tracked_only else graph
     return Whole(
         graph,
         formulas_of(graph) if formulas else (),
-        marks_of(graph, options.held) if options.marks else (),
+        marks_of(graph, options.held, options.hooks, older) if options.marks else (),
         differentiated_in(graph),
         gradient_sums(graph),
         derivative_names(graph),

@@ -114,7 +114,9 @@ def in_modules(scene: Scene, picture: Picture) -> Scene:
     scene = with_parameters(framed(scene, picture.graph, picture.single), picture)
     if picture.page or picture.options.level != USER:
         return scene
-    return with_results(sums_together(scene), used=True) if scene.data and not scene.bands else sums_together(scene)
+    scene = sums_together(scene)
+    wanted = not scene.bands if scene.data else any(box.style == "root" for box in scene.boxes)
+    return with_results(scene, used=scene.data) if wanted else scene  # what was not differentiated sends no gradient
 
 
 def boxes_and_arrows(picture: Picture) -> Scene:

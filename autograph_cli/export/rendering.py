@@ -174,7 +174,11 @@ def notebook_page(trace: Trace) -> str | None:
     if step is None:
         return None
     options = RenderOptions(
-        title=trace.script, max_nodes=READABLE, held=trace.held, panels=Panels(watched=trace.watched, trace=trace)
+        title=trace.script,
+        max_nodes=READABLE,
+        held=trace.held,
+        hooks=trace.hooks,
+        panels=Panels(watched=trace.watched, trace=trace),
     )
     return render(step, "forward", "html", options).decode()
 

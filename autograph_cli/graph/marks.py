@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from autograph_cli.graph.ledger import Hook
 from autograph_cli.graph.records import Edge, Graph, Node, Output, Saved, Values
 from autograph_cli.graph.views import argument_edges, backward_edges, data_edges, users_of, walk
 from autograph_cli.graph.withheld import withheld
@@ -15,6 +17,7 @@ _FLOATING = ("float", "bfloat", "complex")
 CUT, UNREACHED, MISSING = "cut here", "gets no gradient", "second derivative misses"
 PASSED, NONE = "left out of the gradient", "returned None"
 NAN, NAN_GRADIENT, CHANGED = "NaN", "gradient NaN", "changed in place"
+FREED, HOOK = "freed before", "a hook changes the gradient"
 _PLAINLY = {UNREACHED: "a leaf gets no gradient", CUT: "a gradient is cut"}
 _DERIVATIVE = "grad"
 DETACHED = "detach"
@@ -22,6 +25,7 @@ _CUTTING = (DETACHED, _DERIVATIVE)
 """The operations that leave no node, whether or not gradients are switched on."""
 _REFUSED = "Error"
 """The node that a backward leaves which is marked as once differentiable: to differentiate it is an error."""
+_REGISTERED = re.compile(r"(?:^|[\s;:(])([\w.]+)\.register_hook\(")
 MANY, FEW = 3, 2
 """Lines that one kind of mark is told with, and tensors."""
 
@@ -35,11 +39,12 @@ class Mark(Struct, frozen=True):
     line: int | None = None
 
 
-def marks_of(graph: Graph, held: Collection[str] = ()) -> list[Mark]:
+def marks_of(graph: Graph, held: Collection[str] = (), hooks: Iterable[Hook] = (), older: int = 0) -> list[Mark]:
     """All marks of a graph, in the order of their nodes; where some of its parameters are `held` by optimizers, those
-    of modules without any of these are not to have a gradient."""
+    of modules without any of these are not to have a gradient. The first `older` nodes are of earlier steps."""
     found = [*_cuts(graph, held), *_unreached(graph, held), *_missing(graph), *_nones(graph)]
     found += [*_nans(graph), *_nan_gradients(graph), *_changed(graph)]
+    found += [*_freed(graph, older), *_hooked(graph, hooks)]
     return sorted(found, key=lambda mark: mark.nodes[0])
 
 
@@ -381,3 +386,26 @@ def _changed(graph: Graph) -> Iterator[Mark]:
         for saved in node.saved:
             if saved.type is not None and saved.storage is not None:
                 savers.setdefault(saved.storage, node)
+
+
+def _freed(graph: Graph, older: int) -> Iterator[Mark]:
+    """The node of an earlier step at which a backward call ended, as what it kept was freed."""
+    for entry in graph.passes:
+        node = graph[entry.ran[-1]] if entry.ran and not entry.inputs else None
+        if node is None or node.id >= older or node.is_custom or node.saved or not any(node.next):
+            continue
+        if not {edge.node for edge in node.next if edge is not None}.intersection(entry.ran):
+            line = "" if entry.source is None else f", line {entry.source.line}"
+            yield Mark(FREED, f"{FREED} {entry.call}(){line}", (node.id,), entry.source.line if entry.source else None)
+
+
+def _hooked(graph: Graph, hooks: Iterable[Hook]) -> Iterator[Mark]:
+    """The tensors that have a hook which hands on another gradient, by the name that it was registered by."""
+    for hook in hooks:
+        name = _REGISTERED.search(hook.source.text if hook.source else "")
+        named = [node for node in graph for output in node.outputs if name and name[1] in output.names]
+        factors = set(hook.factors)
+        if hook.source is None or len(named) != 1 or (hook.given == hook.returned and factors <= {1.0}):
+            continue
+        by = f"× {factors.pop():g}" if len(factors) == 1 and None not in factors else "changes it"
+        yield Mark(HOOK, f"hook {by}, line {hook.source.line}", (named[0].id,), hook.source.line)

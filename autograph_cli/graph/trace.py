@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 
-from autograph_cli.graph.ledger import Ledger
+from autograph_cli.graph.ledger import Hook, Ledger
 from autograph_cli.graph.records import Exact, Graph, Node, Number, Pass
 from autograph_cli.graph.source import Count, Record, Source
 
@@ -230,6 +230,11 @@ class Trace(Record, frozen=True):
     def held(self) -> frozenset[str]:
         """Return the names of the parameters that optimizers hold."""
         return frozenset() if self.ledger is None else self.ledger.held
+
+    @property
+    def hooks(self) -> tuple[Hook, ...]:
+        """Return the hooks of tensors and modules, as far as they were followed."""
+        return () if self.ledger is None else self.ledger.hooks
 
     def differentiated_again(self, main: Step) -> Step:
         """Return the step whose double backward is shown in the place of the main one: the last in which the script

@@ -101,6 +101,7 @@ OPTIONS: dict[str, Callable[[Graph, random.Random], Any] | tuple[Any, ...]] = {
     "sources": ({"a.py": "y = x * w\n" * 3},),
     "panels": (),
     "held": (),
+    "hooks": (),
 }
 """For each option other values than the default, or what chooses one."""
 SELDOM = {"inside": 0.04, "roots": 0.1, "part": 0.1, "colour": 0.1, "formula": 0.03, "order": 0.15, "layout": 0.03}

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from autograph_cli import torch
 from autograph_cli.export import ExportError
 from autograph_cli.export.compared_scenes import laid_out
-from autograph_cli.export.comparison import both_scenes, render_diff, side_by_side
+from autograph_cli.export.comparison import both_scenes, render_diff, side_by_side, union_scene
 from autograph_cli.graph import Graph, Trace, diff
 from tests.graph.nets import inserted, net
 from tests.record.recording import record
@@ -155,6 +155,43 @@ def test_both_sides_are_as_written_in_one_layout(
     shared = spots[0].keys() & spots[1].keys()
     assert all(spots[0][key] == spots[1][key] for key in shared)
     assert len(shared) == len(spots[0]) - sum(style == "removed" for style in before.values())
+
+
+@pytest.mark.parametrize(
+    ("told", "looks"),
+    [
+        ({"act": "tanh"}, {"tanh": ("changed", "was relu")}),
+        ({"bias": False}, {"b: Linear 8→4, no bias": ("changed", "was b: Linear 8→4")}),
+        ({"norm": True}, {"bn: BatchNorm1d 8": ("added", "")}),
+    ],
+    ids=["function", "bias", "norm"],
+)
+def test_one_picture_of_both_is_as_written(told: dict[str, Any], looks: dict[str, tuple[str, str]]) -> None:
+    scene = union_scene(diff(model(), model(**told)), "")
+    assert {box.title: (box.style, box.subtitle) for box in scene.boxes if box.style in LOOKS} == looks
+    assert {frame.title for frame in scene.frames} >= {"net: Sequential", "1: Block"}
+
+
+def test_one_picture_tells_what_went_and_what_type_it_was() -> None:
+    def script(*, wide: bool, power: bool) -> Graph:
+        def run() -> dict[str, torch.Tensor]:
+            x = torch.ones(4 if wide else 3, requires_grad=True, dtype=torch.float64 if wide else torch.float32)
+            loss = (x.sin() * x if power else x.sin()).sum()
+            torch.autograd.grad(loss, x, create_graph=True)
+            return {"x": x, "loss": loss}
+
+        return record(run).steps[-1].graph
+
+    old, new = script(wide=False, power=True), script(wide=True, power=True)
+    scene = union_scene(diff(old, new), "")
+    assert [box.subtitle for box in scene.boxes if box.title == "x"] == ["was float32[3]"]
+    assert {"[shape], float64", "before: [shape], float32"} <= set(scene.notes)
+    gone = union_scene(diff(old, script(wide=False, power=False)), "")
+    removed = {box.id for box in gone.boxes if box.style == "removed"}
+    ways = {arrow.dashed for arrow in gone.arrows if not removed.isdisjoint((arrow.tail, arrow.head))}
+    assert removed and ways == {True} and "dashed: no longer" in gone.notes
+    kept = {box.id for box in gone.boxes if box.style not in LOOKS}
+    assert any(arrow.tail in kept and arrow.head in kept and not arrow.dashed for arrow in gone.arrows)
 
 
 def test_an_operation_is_no_changed_module() -> None:

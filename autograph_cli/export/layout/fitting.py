@@ -165,14 +165,25 @@ def _length(scene: Scene) -> float:
 
 
 def _cheapest(ways: Iterator[Placed]) -> tuple[float, Placed]:
-    return min([(_cost(its), its) for its in map(shaped, ways)], key=itemgetter(0))
+    made: list[tuple[float, Placed]] = []
+    for its in map(shaped, ways):
+        made.append((_cost(its), its))
+        if made[-1][0] <= 1:  # there is none that costs less
+            break
+    return min(made, key=itemgetter(0))
 
 
 def _in_haste(scene: Scene, ways: Iterator[Placed]) -> float:
-    """Return how much too big a scene is in the best of these layouts, if it is worth being looked at so first."""
-    if HASTY < len(scene.boxes) <= MOST_SEEN:
-        return min(excess(shaped(its)) for its in ways)
-    return 1.0 if len(scene.boxes) <= HASTY else math.inf
+    """Return how much too big a scene is in the best of these layouts, or in the first that is worth being laid out
+    with care, if it is worth being looked at so first."""
+    if not HASTY < len(scene.boxes) <= MOST_SEEN:
+        return 1.0 if len(scene.boxes) <= HASTY else math.inf
+    sizes: list[float] = []
+    for its in ways:
+        sizes.append(excess(shaped(its)))
+        if sizes[-1] <= FAR_OFF:
+            return sizes[-1]
+    return min(sizes)
 
 
 def _in_orders(scene: Scene, quick: bool) -> Placed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise, product
 
 from msgspec import Struct
@@ -72,19 +73,26 @@ class Line(Struct, frozen=True):
         strokes = tuple([tuple([(y, x) for x, y in stroke]) for stroke in self.strokes])
         return Line(self.start[::-1], strokes, self.label and self.label[::-1])
 
-    def points(self, steps: int = 8) -> Iterator[Point]:
+    def points(self, steps: int = 8) -> list[Point]:
         """Points along the way, `steps` on each curve."""
-        at = self.start
-        yield at
+        at, found = self.start, [self.start]
         for stroke in self.strokes:
             if len(stroke) == 3:
                 (x0, y0), (x1, y1), (x2, y2), (x3, y3) = (at, *stroke)
-                for step in range(1, steps):
-                    t = step / steps
-                    a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
-                    yield a * x0 + b * x1 + c * x2 + d * x3, a * y0 + b * y1 + c * y2 + d * y3
+                found += [
+                    (a * x0 + b * x1 + c * x2 + d * x3, a * y0 + b * y1 + c * y2 + d * y3)
+                    for a, b, c, d in _parts(steps)
+                ]
             at = stroke[-1]
-            yield at
+            found.append(at)
+        return found
+
+
+@cache
+def _parts(steps: int) -> list[tuple[float, float, float, float]]:
+    """The parts that the ends and handles of a curve have in the points on it."""
+    ways = [step / steps for step in range(1, steps)]
+    return [((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3) for t in ways]
 
 
 class Lane(Struct, frozen=True):
@@ -283,7 +291,7 @@ def _bow(
 
 def _hidden(boxes: Iterable[Rectangle], start: Point, curve: Stroke) -> int:
     """Return how many points of a curve lie behind boxes."""
-    points = list(Line(start, (curve,)).points(24))[1:-1]
+    points = Line(start, (curve,)).points(24)[1:-1]
     (left, right), (top, bottom) = ((min(each), max(each)) for each in zip(*points, strict=True))
     near = [
         box

@@ -141,7 +141,7 @@ def _measured(step: Step, view: str, options: RenderOptions) -> dict[str, Any]:
 def _structure(step: Step, options: RenderOptions) -> tuple[Any, ...]:
     """All of a step that its pictures are made of."""
     graphs = [graph for graph in (step.graph, step.double) if graph is not None]
-    marks = [marks_of(graph, options.held) for graph in graphs] if options.marks else []
+    marks = [marks_of(graph, options.held, options.hooks) for graph in graphs] if options.marks else []
     insides = [node.id for graph in graphs for node in graph if node.measured and node.measured.inside]
     return (*map(_bare, graphs), marks, [step.number] if insides else [])
 

@@ -100,12 +100,15 @@ def _noted(scene: Scene, note: str, arrows: Sequence[Arrow]) -> tuple[str, ...]:
 
 
 def _kept(scene: Scene, limit: int) -> set[str]:
-    """Boxes that stay, as far as they are few: what was differentiated, other results, leaves and inputs."""
+    """Boxes that stay, as far as they are few: what was differentiated, of many the last, other results, leaves and
+    inputs."""
     alone: set[str] = set()
     for styles in (("root",), RESULTS, ("leaf", "input")):
-        ids = {box.id for box in scene.boxes if box.style in styles and not box.small}
-        if len(alone) + len(ids) <= KEPT * limit:
-            alone |= ids
+        ids = [box.id for box in scene.boxes if box.style in styles and not box.small]
+        if len(alone.union(ids)) <= KEPT * limit:
+            alone.update(ids)
+        elif styles == ("root",):
+            alone.update(ids[-1:])
     return alone
 
 
@@ -356,7 +359,8 @@ class _Told:
         title = clipped(shown, LONGEST_TITLE)
         words = " and ".join(counts[: len(styles.keys() & {"module"}) + bool(_operations(members))])
         given = list(dict.fromkeys(box.title for box in members if box.style in ("leaf", "input")))
-        words = f"{words} of {short(', '.join(given), LONGEST_LABEL)}" if given else words
+        listed = short(", ".join(given) if len(given) <= NAMED else f"{given[0]} and {len(given) - 1} more")
+        words = f"{words} of {listed}" if given else words
         words = " · ".join(filter(None, (turns_of(members), f"{words} {chips_of(members)}".rstrip())))
         return Box(
             members[0].id,

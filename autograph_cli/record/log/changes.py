@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Container
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -69,7 +70,7 @@ def _way(log: EventLog, output: Output, base: Output) -> list[tuple[Event, int]]
     found, changed = [], log.step.changed
     while output != base:
         event = log.known.get(key_of(output))
-        source = None if event is None or event.kind != UNTRACKED else event.args[0] if event.args else event.base
+        source = None if event is None else _source(event, changed)
         if event is None or source is None:
             return None
         found.append((event, number_of(output)))
@@ -77,6 +78,13 @@ def _way(log: EventLog, output: Output, base: Output) -> list[tuple[Event, int]]
         while output in changed:
             output = changed[output]
     return found
+
+
+def _source(event: Event, changed: Container[Output]) -> Output | None:
+    """Return what a view was taken of; of an input, how is not known, but for one of what is as it was."""
+    if event.kind == UNTRACKED and event.args:
+        return event.args[0]
+    return event.base if event.kind == UNTRACKED or (event.kind == INPUT and event.base not in changed) else None
 
 
 def _again(log: EventLog, taken: list[tuple[Event, int]], base: Output) -> Output:

@@ -39,7 +39,7 @@ from autograph_cli.record.log.threads import Living, Thread
 from autograph_cli.record.names.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names.output_names import OutputNames
 from autograph_cli.record.names.source_locations import Site, add_engine, callers_of, script_frames, shown_of, site_of
-from autograph_cli.record.names.variables import is_hidden, variables_of
+from autograph_cli.record.names.variables import is_hidden, variables_of, with_items
 
 _getframe = sys._getframe
 
@@ -251,11 +251,11 @@ class EventLog:
                 break
 
     def _note_as_given(self, tensor: Any, key: int) -> None:
-        """The variables that held an input as the step began, from the outermost function on."""
+        """The variables, and lists in them, that held an input as the step began, from the outermost function on."""
         step = self.step
         if step.called is None:
             kind, spaces = self.engine.tensor, map(variables_of, reversed(script_frames(3)))
-            named = [(name, value) for space in spaces for name, value in list(space.items()) if not is_hidden(name)]
+            named = [each for space in spaces for each in with_items(space)]
             step.called = [(name, weakref.ref(value)) for name, value in named if issubclass(type(value), kind)]
         for name, ref in step.called:
             if ref() is tensor:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), range, slice)
 OPAQUE = frozenset((*_PLAIN, type, ModuleType, FunctionType, BuiltinFunctionType))
 """Types of values in which there is no tensor."""
+_KEYS = (str, int)
+"""Types of keys by which what a container holds is named."""
 _DEPTH = 2
 """The most containers that are opened, one inside the other."""
 LONGEST = 256
@@ -103,6 +105,13 @@ def _numbered(value: Any) -> Iterable[tuple[int, Any]]:
     return enumerate(list.__iter__(value) if issubclass(type(value), list) else tuple.__iter__(value))
 
 
+def with_items(space: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The variables of a namespace, and after all of them what lists, tuples and dicts among them hold."""
+    named = [(name, value) for name, value in list(space.items()) if not is_hidden(name)]
+    held = [(f"{name}[{key!r}]", x) for name, value in named for key, x in items_of(value) or () if type(key) in _KEYS]
+    return [*named, *held]
+
+
 def written_in(kind: type, name: str) -> Any:
     """Return what a class or one of its bases holds under a name; a metaclass of the script's own is not asked."""
     for base in type.__getattribute__(kind, "__mro__"):
@@ -148,7 +157,7 @@ def tensors_in(path: str, value: Any, depth: int = 0, *, cls: type) -> Iterator[
         return
     elif issubclass(kind, (list, tuple, dict)):
         for key, item in items_of(value) or ():
-            if type(key) in (str, int):
+            if type(key) in _KEYS:
                 yield from tensors_in(f"{path}[{key!r}]", item, depth + 1, cls=cls)
     elif not issubclass(kind, type):
         yield from _tensors_of(path, value, cls)

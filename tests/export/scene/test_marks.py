@@ -221,6 +221,36 @@ def test_what_is_wrong_is_drawn_and_told(run: Callable[[str], Trace], case: str)
     assert "mark" not in render(graph, "forward", marks=False).decode()
 
 
+STOPPED = "try:\n    b.backward()\nexcept RuntimeError:\n    pass\n"
+LATE = {
+    "freed": ("h = w.exp()\na, b = h.sum(), h.mean()\na.backward()\n" + STOPPED, ["freed before backward(), line 8"]),
+    "freed by itself": ("b = w.exp().sum()\nb.backward()\n" + STOPPED, ["freed before backward(), line 7"]),
+    "kept": ("h = w.exp()\na, b = h.sum(), h.mean()\na.backward(retain_graph=True)\n" + STOPPED, []),
+    "a hook that scales": (
+        "h = w.exp()\nh.register_hook(lambda g: g * 0.5)\nh.sum().backward()\n",
+        ["hook × 0.5, line 5"],
+    ),
+    "a hook that clamps": (
+        "v.register_hook(lambda g: g.clamp(0, 2))\n((w + 1) * v * v).sum().backward()\n",
+        ["hook changes it, line 4"],
+    ),
+    "a hook on condition": (
+        "h = w.exp()\nif h.requires_grad: h.register_hook(lambda g: -g)\nh.sum().backward()\n",
+        ["hook × -1, line 5"],
+    ),
+    "a hook that looks": ("h = w.exp()\nh.register_hook(print)\nh.sum().backward()\n", []),
+}
+
+
+@pytest.mark.parametrize("case", LATE)
+@pytest.mark.parametrize("view", ["forward", "backward"])
+def test_hooks_and_what_was_freed_are_marked(run: Callable[[str], Trace], case: str, view: str) -> None:
+    script, words = LATE[case]
+    trace = run(script)
+    picture = render(trace.steps[-1], view, hooks=trace.hooks).decode()
+    assert re.findall(r">((?:freed|hook) [^<]*)</text>", picture) == words
+
+
 def test_a_gradient_picture_has_the_mark_where_the_path_ends(run: Callable[[str], Trace]) -> None:
     graph = run(CASES["detach"][0]).steps[0].graph
     flowchart = render(graph, "backward", "mermaid").decode()

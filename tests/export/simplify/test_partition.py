@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.export import READABLE, render
 from autograph_cli.export.layout.layered import lay_out
@@ -114,6 +115,18 @@ def test_the_last_line_of_a_box_counts_two_or_more(
     scene = build(view, "", data=True)
     (lines,) = [box.lines for box in cut_across(by_statement(scene, view), view, 2).boxes if len(box.lines) > 2]
     assert lines == (*[f" {text.strip()}" for text in written[:told]], *([" … 2 more lines"] if count > told else []))
+
+
+@pytest.mark.parametrize("limit", [8, 14, 24, 40])
+def test_of_many_results_that_were_differentiated_the_last_stays(limit: int) -> None:
+    view = forward(tangle(2_000))
+    scene = build(view, "", data=True)
+    roots = [box.id for box in scene.boxes if box.style == "result"]
+    scene = replace(scene, boxes=tuple([replace(box, style="root") if box.id in roots else box for box in scene.boxes]))
+    cut = cut_across(scene, view, limit)
+    assert [box.id for box in cut.boxes if box.style == "root"] == roots[-1:] and len(cut.boxes) <= limit
+    (arrow,) = (arrow for arrow in cut.arrows if arrow.head == roots[-1])
+    assert arrow.tail in {box.id for box in cut.boxes}
 
 
 def test_a_piece_that_holds_recorded_operations_is_not_drawn_as_unrecorded() -> None:

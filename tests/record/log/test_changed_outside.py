@@ -122,3 +122,19 @@ def test_a_view_of_an_earlier_step_is_another_input_only_where_its_memory_was_ch
     before = f"other = torch.ones(3)\ny = (w + other).sum() + {used}"
     graph, _ = graph_of(tmp_path, f"{earlier}\n{before}\n{between}\ny = y + {used}\ny.backward()")
     assert sum(node.kind == "input" and node.outputs[0].type.shape == (2,) for node in graph) == views
+
+
+@pytest.mark.parametrize(
+    ("view", "ops"),
+    [("seen[:1]", ["slice"]), ("seen[None][:, :]", ["unsqueeze", "alias"])],
+    ids=["part", "twice"],
+)
+@pytest.mark.parametrize("between", ["", "w.grad.mul_(0.5)", "torch.nn.utils.clip_grad_norm_([w], 1.0)"])
+def test_a_view_of_an_earlier_view_is_told_whatever_else_was_changed(
+    between: str, view: str, ops: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    earlier = "seen = torch.arange(6.0)[1:3]\n(w[:2] * seen).sum().backward()"
+    graph, _ = graph_of(tmp_path, f"{earlier}\n{between}\ny = (w[:2] * {view}).sum()\ny.backward()")
+    assert [node.op for node in graph if node.kind == "untracked"][-len(ops) :] == ops
+    assert [node.outputs[0].names for node in graph if node.kind == "input"][-1:] == [("seen",)]

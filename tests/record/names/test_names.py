@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -216,6 +217,27 @@ def test_a_later_step_has_what_its_views_were_taken_of(recorder: Recorder, compu
     inputs = [(node.outputs[0].names, node.outputs[0].type.shape) for node in last.graph if node.kind == "input"]
     assert inputs == [(("sequence",), (2, 3))]
     assert [node.op for node in last.graph if node.kind == "untracked"] == ["select", "select"]
+
+
+@pytest.mark.parametrize("held", [list, tuple, lambda its: dict(enumerate(its))], ids=["list", "tuple", "dict"])
+def test_memories_of_an_earlier_step_have_the_names_under_which_they_were_given(
+    recorder: Recorder, held: Callable[[list[Any]], Any]
+) -> None:
+    w, mems = torch.ones(3, requires_grad=True), held([torch.zeros(3), torch.zeros(3)])
+
+    def forward(mems: Any) -> tuple[Any, Any]:
+        h, new = w * 2, []
+        for number in range(2):
+            new.append(h.detach())
+            h = torch.tanh(h + mems[number])
+        return h, held(new)
+
+    for _ in range(3):
+        h, mems = forward(mems)
+        h.sum().backward()
+    *_, last = recorder.finish({"w": w, "mems": mems}).steps
+    named = [node.outputs[0].names for node in last.graph if node.kind == "input"]
+    assert named == [("mems[0]",), ("mems[1]",)]
 
 
 def test_what_a_function_is_differentiated_by_has_the_name_of_its_argument() -> None:
