@@ -28,7 +28,7 @@ def renumbered(old: Graph, new: Graph) -> Callable[[str], str]:
     if set(_paths(one)) == set(_paths(other)):
         return str
     found: dict[str, str] = {}
-    _pair(one, other, "", "", found)
+    _pair(one, other, found)
     return lambda name: found.get(name, name)
 
 
@@ -56,23 +56,34 @@ def _put(tree: Tree, name: str, said: str) -> None:
     tree[""] = said
 
 
+def _below(tree: Tree, path: str = "") -> Iterator[tuple[str, Tree]]:
+    """The paths of all parts of a tree, each with the tree that it is; modules may be thousands deep."""
+    waiting = [(path, tree)]
+    while waiting:
+        path, tree = waiting.pop()
+        for part, below in tree.items():
+            if part:
+                yield f"{path}{part}", below
+                waiting.append((f"{path}{part}.", below))
+
+
 def _paths(tree: Tree, path: str = "") -> Iterator[str]:
-    for part, below in tree.items():
-        if part:
-            yield f"{path}{part}"
-            yield from _paths(below, f"{path}{part}.")
+    return (found for found, _ in _below(tree, path))
 
 
-def _pair(old: Tree, new: Tree, before: str, after: str, found: dict[str, str]) -> None:
-    """Note for all below `after` in the new tree what it is below `before` in the old one."""
-    likes = _likes(old, new)
-    for part, below in new.items():
-        like = likes.get(part, "") if part.isdecimal() else part
-        if part and like:
-            found[f"{after}{part}"] = f"{before}{like}"
-            _pair(old.get(like, {}), below, f"{before}{like}.", f"{after}{part}.", found)
-        elif part:
-            found.update(dict.fromkeys([f"{after}{part}", *_paths(below, f"{after}{part}.")], ""))
+def _pair(old: Tree, new: Tree, found: dict[str, str]) -> None:
+    """Note for all that is in the new tree what it is in the old one."""
+    waiting = [(old, new, "", "")]
+    while waiting:
+        old, new, before, after = waiting.pop()
+        likes = _likes(old, new)
+        for part, below in new.items():
+            like = likes.get(part, "") if part.isdecimal() else part
+            if part and like:
+                found[f"{after}{part}"] = f"{before}{like}"
+                waiting.append((old.get(like, {}), below, f"{before}{like}.", f"{after}{part}."))
+            elif part:
+                found.update(dict.fromkeys([f"{after}{part}", *_paths(below, f"{after}{part}.")], ""))
 
 
 def _likes(old: Tree, new: Tree) -> dict[str, str]:
@@ -99,7 +110,7 @@ def _order(part: str) -> int:
 
 def _whole(tree: Tree) -> Hashable:
     """Return all that a layer is."""
-    return tuple([(part, below if part == "" else _whole(below)) for part, below in sorted(tree.items())])
+    return tree.get(""), tuple(sorted((path, below.get("", "")) for path, below in _below(tree)))
 
 
 def _kind(tree: Tree) -> Hashable:

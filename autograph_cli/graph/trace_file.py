@@ -35,10 +35,19 @@ _ROW = b'  {"id": '
 
 def write_trace(trace: Trace, file: IO[bytes], *, compressed: bool = False) -> None:
     """Write the trace as JSON, as described in docs/trace-format.md, compressed by gzip if that is asked for."""
-    packed = gzip.GzipFile("", "wb", 1, file, 0) if compressed else nullcontext(file)
+    level = 1 if sum(_paths(trace)) < _SMALL // 2 else 0
+    packed = gzip.GzipFile("", "wb", level, file, 0) if compressed else nullcontext(file)
     with resting(), packed as out:
         for piece in pieces(trace):
             out.write(piece)
+
+
+def _paths(trace: Trace) -> Iterator[int]:
+    """The lengths of the paths of modules: of modules thousands deep in one another they would pack too well, see
+    `check_unpacked`."""
+    for step in trace.steps:
+        for graph in (step.graph, step.double):
+            yield from (len(call.path) for call in graph.calls) if graph is not None else ()
 
 
 def read_trace(data: bytes, name: str = "the trace") -> Trace:

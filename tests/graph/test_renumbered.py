@@ -11,6 +11,8 @@ import pytest
 from autograph_cli import capture, torch
 from autograph_cli.graph import Graph, Section, Snapshot, compare, read_snapshot
 from autograph_cli.graph.diff import diff
+from autograph_cli.graph.records import Node, Output, TensorType
+from autograph_cli.graph.renumbered import renumbered
 from autograph_cli.torch import nn
 
 MADE: dict[str, Callable[[], Any]] = {
@@ -104,3 +106,19 @@ def test_layers_after_one_that_was_put_in_are_what_they_were(name: str) -> None:
     for at in (2, 4, 5):
         lines = diff(sequential(base), sequential([*base[:at], name, *base[at:]])).sentences
         assert not [line for line in lines if "takes" in line and name == "silu"], (at, lines)
+
+
+def test_modules_that_are_thousands_deep_are_paired() -> None:
+    """Beside numbered layers, which are aligned by all that is in them."""
+
+    def deep(*sizes: int) -> Graph:
+        weights = [f"net.{at}{'.inner' * 2_000}.weight" for at in range(len(sizes))]
+        outputs = [Output(TensorType("float32", (n,)), (name,)) for n, name in zip(sizes, weights, strict=True)]
+        return Graph(tuple([Node(at, "leaf", "", "", (output,)) for at, output in enumerate(outputs)]))
+
+    before, inner = renumbered(deep(2, 3), deep(2, 5, 3)), ".inner" * 2_000
+    assert [before(f"net.{at}{inner}.weight") for at in range(3)] == [
+        f"net.0{inner}.weight",
+        "",
+        f"net.1{inner}.weight",
+    ]

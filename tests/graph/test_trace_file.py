@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from autograph_cli.graph import (
     Edge,
     Graph,
+    ModuleCall,
     Node,
     Output,
     Saved,
@@ -176,6 +177,15 @@ def test_the_most_alike_trace_is_not_taken_for_a_bomb() -> None:
     assert len(plain) < 50 * len(packed)
     assert len(gzip.compress(plain, 9)) * 100 > len(plain)
     assert read_trace(packed) == trace
+
+
+def test_modules_that_are_thousands_deep_are_not_taken_for_a_bomb(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each path holds those of all modules around it, so that they pack too well."""
+    monkeypatch.setattr(trace_file, "_SMALL", 1 << 20)
+    calls = tuple(ModuleCall(n, "m" + ".inner" * n, "M", parent=n - 1 if n else None) for n in range(2_000))
+    nodes = (Node(0, "input", "Input", "", (Output(TYPE),), module=calls[-1].path, call=1_999),)
+    trace = Trace("a.py", (Step(0, Graph(nodes, (), (), calls)),), 1)
+    assert read_trace(written(trace)) == trace
 
 
 def test_what_nodes_have_in_common_is_one_object() -> None:

@@ -27,6 +27,9 @@ cdef object contexts = private.contexts, compiler = private.compiler, tracing = 
 cdef object packing = private.packing_now
 cdef object address_of = getattr(torch._C, "_storage_address", storage_of)
 cdef object plain_types = (bool, int, float, complex, str, torch.dtype), numbers = (bool, int, float)
+cdef object Forced = torch._C._ForceDispatchKeyGuard, Below = torch._C._AutoDispatchBelowADInplaceOrView
+cdef object included = torch._C._dispatch_tls_local_include_set, excluded = torch._C._dispatch_tls_local_exclude_set
+cdef object in_inference = torch.is_inference_mode_enabled, FACTORIES = private.FACTORIES
 cdef dict NOTES = notes._notes
 cdef dict LIKES = {}
 """One of all equal types: of a chain of nodes each would take as much memory as all else that is noted."""
@@ -62,8 +65,60 @@ cdef Facts facts_of(operation):
     return facts
 
 
+cdef class Hidden:
+    """Makes a new tensor where no derivative is recorded, if that is where PyTorch has called for it."""
+
+    cdef object run
+
+    def __call__(self, *args, **kwargs):
+        if not thread.hides:
+            return self.run(*args, **kwargs)
+        with Below():
+            return self.run(*args, **kwargs)
+
+
 def operation(operation, *args, **kwargs):
-    """Runs an operation, and tells of the node that it made."""
+    """Runs an operation, and tells of the node that it made.
+
+    What makes a new tensor comes from where PyTorch records no derivative. A handler of a signal runs wherever Python
+    does, and would have none: so derivatives are recorded here, but for the operation itself.
+    """
+    cdef str name = (<tuple>operation.names)[1]
+    if name not in FACTORIES and not name.endswith("_like"):
+        return heard(operation, args, kwargs)
+    cdef object before = thread.hides, keys = excluded()
+    cdef object hidden = keys & HIDDEN
+    thread.hides = hidden == HIDDEN and not in_inference()
+    try:
+        if not thread.hides:
+            return heard(operation, args, kwargs)
+        with Forced(included(), keys - hidden):
+            if operation.found is None:
+                operation.find()
+            if type(operation.run) is not Hidden:
+                operation.run = hiding(operation.run)
+            return heard(operation, args, kwargs)
+    finally:
+        thread.hides = before
+
+
+cdef object hiding(run):
+    cdef Hidden made = Hidden()
+    made.run = run
+    return made
+
+
+cdef object keys_hidden():
+    """The keys that PyTorch passes over where it makes a new tensor."""
+    before = excluded()
+    with Below():
+        return excluded() - before
+
+
+cdef object HIDDEN = keys_hidden()
+
+
+cdef object heard(operation, tuple args, dict kwargs):
     cdef Facts facts
     cdef object engine = process.engine
     if operation.found is None or engine is None or not process.follows or process.exchanges or engine.watcher is not None:

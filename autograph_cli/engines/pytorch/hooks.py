@@ -69,6 +69,8 @@ class _Thread(threading.local):
         """The number of checks of derivatives and traces of functions that are going on, of which nothing is told."""
         self.carries = False
         """True while tensors are carried to other ranks, of which the collectives are told."""
+        self.hides = False
+        """True while an operation makes a new tensor where PyTorch records no derivative."""
 
 
 _process = _Process()

@@ -3,6 +3,8 @@ node holds."""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from typing import Any
 
@@ -78,6 +80,8 @@ def is_unasked(node: Any) -> bool:
 def make_note(node: Any, number: int = 0, unasked: bool = False) -> Note:
     """A new note on a node, in place of the one that there is."""
     token = _token(node)
+    if isinstance(token, list):
+        _leave_out_ours(token)
     before = _notes.get(id(token))
     if before is not None:
         unasked = unasked or before.unasked
@@ -86,6 +90,18 @@ def make_note(node: Any, number: int = 0, unasked: bool = False) -> Note:
     if len(_notes) > _limit:
         sweep()
     return note
+
+
+def _leave_out_ours(traceback: list[str]) -> None:
+    """Leave the frames of autograph out of the traceback of a forward call, which PyTorch prints in anomaly mode: those
+    that called the script and those that the operation was told by."""
+    ours = [place for place, line in enumerate(traceback) if _DRIVES.search(line)]
+    traceback[:] = [line for line in traceback[ours[-1] + 1 if ours else 0 :] if _RENAMED not in line]
+
+
+_DRIVES = re.compile(r'"<frozen importlib._bootstrap>", line \d+, in drive\n')
+_RENAMED = f"importlib._bootstrap{os.sep}"
+"""Stands in the paths of `protocol.uncounted` functions."""
 
 
 def sweep() -> None:

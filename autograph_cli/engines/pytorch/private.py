@@ -402,7 +402,7 @@ def has_wrapped_number(node: Any) -> bool:
 
 def batch_of(x: Any) -> Any:
     """The batch of which a tensor within `vmap` is one sample, which has the history; any other value itself."""
-    while isinstance(x, _Tensor) and _is_batched(x):
+    while issubclass(type(x), _Tensor) and _is_batched(x):
         x = torch._C._functorch.get_unwrapped(x)
     return x
 

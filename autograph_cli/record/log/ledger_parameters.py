@@ -69,9 +69,13 @@ class Parameters:
         """The number by which the ledger knows a leaf."""
         number = self.known(x)
         if number is None:
-            number = self._numbers[id(x)] = len(self._known)
             dtype = str(x.dtype).removeprefix("torch.")
-            self._known.append(_Parameter(weakref.ref(x), int(x.numel()), dtype, self.sample(x)))
+            made = _Parameter(weakref.ref(x), int(x.numel()), dtype, self.sample(x))
+            self._known.append(made)
+            number = len(self._known) - 1
+            while self._known[number] is not made:  # the handler of a signal has added others
+                number -= 1
+            self._numbers[id(x)] = number
         return number
 
     def known(self, x: Any) -> int | None:

@@ -668,3 +668,15 @@ def jacobians_by_forward_mode_hang_on_their_inputs(torch):
     rows = functional.jacobian(lambda a: a * a.sum(), x, vectorize=True, strategy="forward-mode")
     hessian = functional.hessian(lambda a: (a**3).sum(), x, vectorize=True, outer_jacobian_strategy="forward-mode")
     return [(made, made.stride(), torch.autograd.grad(made.pow(2).sum(), x)) for made in (rows, hessian)]
+
+
+@case
+def a_backward_that_the_script_puts_in_the_place_of_autograds_is_called(torch):
+    own, log, x = torch.autograd.backward, [], leaf(torch)
+    for replaced in (lambda *args, **named: (log.append(sorted(named)), own(*args, **named))[1], own):
+        torch.autograd.backward = replaced
+        try:
+            (x * x).sum().backward()
+        finally:
+            torch.autograd.backward = own
+    return [len(log), x.grad]

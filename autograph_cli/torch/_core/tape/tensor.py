@@ -341,7 +341,7 @@ class Tensor(Methods, metaclass=Named):
         >>> x.grad
         tensor(6.)
         """
-        above("_core.backward", "backward")(self, gradient, retain_graph, create_graph, inputs=inputs)
+        above("autograd", "__dict__")["backward"](self, gradient, retain_graph, create_graph, inputs=inputs)
 
     # -- hooks
 

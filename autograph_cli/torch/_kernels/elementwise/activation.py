@@ -164,6 +164,6 @@ class Activation:
     def rrelu_with_noise_backward(
         self, grad: Array, a: Array, noise: Any, lower: Any, upper: Any, training: bool
     ) -> Any:
-        if training and upper - lower > 1e-6:
+        if training:
             return grad * noise
         return self.where(a > 0, grad, grad * self.number((lower + upper) / 2, grad))

@@ -117,7 +117,7 @@ def _rising(slope: Any, text: str = _NO_LEAK) -> Any:
 
 def _rrelu_backward(f: Any, grad: Any, result: Any, noise: Any, lower: Any, upper: Any, training: bool) -> Any:
     """The gradient of rrelu in place."""
-    if not training or upper - lower <= 1e-6:
+    if not training:
         _rising((lower + upper) / 2)
     return f.rrelu_with_noise_backward(grad, result, noise, lower, upper, training)
 

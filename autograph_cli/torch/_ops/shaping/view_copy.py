@@ -55,7 +55,11 @@ def _sliding(input: Tensor, dimension: int, size: int, step: int) -> tuple[int, 
         raise RuntimeError(f"size is {size} but must be >= 0")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return d, size, step
+    return d, size, min(step, _FAR)
+
+
+_FAR = 1 << 40
+"""A step past the end of all memory; a longer one would overflow."""
 
 
 # ---------------------------------------------------------------- copies
