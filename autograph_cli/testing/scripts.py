@@ -7,7 +7,7 @@ import glob
 import importlib.metadata
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -201,7 +201,6 @@ def _take_ranks(script: Path, ranks: int, settings: Settings, name: str, folder:
     extras = [extra for extra in EXTRAS if extra in settings.include]
     if extras:
         raise recording.RecordingError(f"{name}: a snapshot of {ranks} ranks holds no {' and no '.join(extras)}.")
-    bands: dict[str, _Band] = {}
     with rank_recording.record(
         script,
         ranks,
@@ -212,11 +211,17 @@ def _take_ranks(script: Path, ranks: int, settings: Settings, name: str, folder:
         engine=settings.engine,
         module=module,
     ) as recorded:
-        for numbers, whole in recorded:
-            trace = kept_steps(whole, settings.steps)
-            band = _Band(trace_sections(trace, settings), tuple(_exchanged(trace)), trace.total_steps)
-            text = Snapshot("", band.sections, settings.include, collectives=band.exchanged).to_text()
-            bands.setdefault(text, band).ranks.extend(numbers)
+        made = of_ranks(((those, kept_steps(trace, settings.steps)) for those, trace in recorded), ranks, settings)
+    return replace(made, name=script.name, **_how(settings), module=module)
+
+
+def of_ranks(recorded: Iterable[tuple[list[int], Trace]], ranks: int, settings: Settings) -> Snapshot:
+    """The snapshot of traces of several ranks, each with the numbers of the ranks that recorded the same."""
+    bands: dict[str, _Band] = {}
+    for those, trace in recorded:
+        band = _Band(trace_sections(trace, settings), tuple(_exchanged(trace)), trace.total_steps)
+        text = Snapshot("", band.sections, settings.include, collectives=band.exchanged).to_text()
+        bands.setdefault(text, band).ranks.extend(those)
     sections, exchanged = [], []
     for band in bands.values():
         whose = f", {words(band.ranks)}" if len(bands) > 1 else ""
@@ -224,8 +229,7 @@ def _take_ranks(script: Path, ranks: int, settings: Settings, name: str, folder:
         exchanged += [_of(line, ":", whose) for line in band.exchanged]
     steps = max(band.steps for band in bands.values())
     held = settings.include
-    made = Snapshot(script.name, tuple(sections), held, steps, ranks=ranks, collectives=tuple(exchanged))
-    return replace(made, **_how(settings), module=module)
+    return Snapshot("", tuple(sections), held, steps, ranks=ranks, collectives=tuple(exchanged))
 
 
 def _how(settings: Settings) -> dict[str, str]:
