@@ -153,7 +153,7 @@ class Wanted(Struct, frozen=True):
     with_values: bool
     """True where scripts are recorded with their numbers, for the page."""
     ranks: int = 1
-    """On how many ranks scripts are run; with 1, of a trace of several ranks one is compared."""
+    """The number of ranks that scripts are run on; with 1, of a trace of several ranks one is compared."""
 
 
 def _ranks(request: Request, asked: int | None) -> int:

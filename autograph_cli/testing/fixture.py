@@ -88,11 +88,12 @@ class GraphSnapshot:
         show: Callable[[str], None],
         fill: Callable[[inline.Edit], None],
         view: View = "graph",
+        name: str = "",
         counts: Counter[str] | None = None,
         recorders: Sequence[Recorder] = (),
         always: bool = False,
     ) -> None:
-        self._recorders, self._always = recorders, always
+        self._recorders, self._always, self._name = recorders, always, name
         self.folder, self.base, self.update, self.view = folder, base, update, view
         self._note, self._temporary, self._root, self._show, self._fill = note, temporary, root, show, fill
         self._counts: Counter[str] = Counter() if counts is None else counts
@@ -108,7 +109,7 @@ class GraphSnapshot:
         name = name or value or ""
         if not name.replace("-", "_").isidentifier():
             raise ValueError(f"A snapshot's name is made of letters, digits, - and _, not {name!r}.")
-        return self._with(f"{self.base}.{name}", self.view)
+        return self._with(f"{self.base}.{name}", self.view, name)
 
     @property
     def forward(self) -> GraphSnapshot:
@@ -128,6 +129,8 @@ class GraphSnapshot:
     def __eq__(self, other: object) -> bool:
         stem = self.base if self.view == "graph" else f"{self.base}.{self.view}"
         self._counts[stem] += 1
+        if self._name and self._counts[stem] > 1:
+            raise ValueError(f"There are two snapshots of the name {self._name!r} in this test.")
         number = f".{self._counts[stem]}" if self._counts[stem] > 1 else ""
         path = self.folder / f"{stem}{number}{SUFFIX}"
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -177,7 +180,7 @@ class GraphSnapshot:
         """Return what the last comparison found, for a failing test."""
         return self._reported
 
-    def _with(self, base: str, view: View) -> GraphSnapshot:
+    def _with(self, base: str, view: View, name: str = "") -> GraphSnapshot:
         return GraphSnapshot(
             self.folder,
             base,
@@ -188,6 +191,7 @@ class GraphSnapshot:
             show=self._show,
             fill=self._fill,
             view=view,
+            name=name or self._name,
             counts=self._counts,
             recorders=self._recorders,
             always=self._always,

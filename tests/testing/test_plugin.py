@@ -100,6 +100,13 @@ def test_snapshots_are_written_compared_reviewed_and_accepted(session: Session, 
     session(ci="true")
 
 
+def test_two_of_one_name_are_refused(session: Session, pytester: pytest.Pytester) -> None:
+    edit(pytester.path, '"both") ==', '"both").forward == loss\n    assert graph_snapshot(name="both") ==')
+    assert "passed" in session()
+    edit(pytester.path, '"both").forward', '"both")')
+    assert "ValueError: There are two snapshots of the name 'both' in this test." in session(code=1)
+
+
 def test_a_missing_snapshot_fails_in_ci(session: Session, pytester: pytest.Pytester) -> None:
     failed = session("-k", "sizes", ci="true", code=1)
     assert "graph_snapshot: there is no " in failed
