@@ -101,9 +101,9 @@ def test_snapshots_are_written_compared_reviewed_and_accepted(session: Session, 
 
 
 def test_two_of_one_name_are_refused(session: Session, pytester: pytest.Pytester) -> None:
-    edit(pytester.path, '"both") ==', '"both").forward == loss\n    assert graph_snapshot(name="both") ==')
-    assert "passed" in session()
-    edit(pytester.path, '"both").forward', '"both")')
+    edit(pytester.path, '"both") == [', '"both").forward == loss\n    assert graph_snapshot(name="both") == [')
+    assert "10 written" in session()
+    edit(pytester.path, '"both").forward == loss', '"both") == [loss, w.exp()]')
     assert "ValueError: There are two snapshots of the name 'both' in this test." in session(code=1)
 
 
