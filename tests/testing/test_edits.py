@@ -78,6 +78,37 @@ def test_what_has_no_line_of_its_own_is_told_where_it_is_used(case: str, tmp_pat
     assert any(sentence.startswith(told) for sentence in compare(*made).sentences)
 
 
+LAYERS = """\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two, self.head = nn.Linear(4, 8), nn.Linear(8, 8), nn.Linear(8, 2)
+        self.act_one, self.act_two = nn.ReLU(), nn.ReLU()
+        self.between, self.late = BETWEEN, LATE
+    def forward(self, x):
+        x = self.act_one(self.between(self.one(x)))
+        x = self.act_two(self.two(x))
+        return self.head(self.late(x))
+Net()(torch.ones(3, 4)).pow(2).mean().backward()
+"""
+
+
+@pytest.mark.parametrize("new", ["BETWEEN", "LATE"])
+@pytest.mark.parametrize("layer", ["nn.LayerNorm(8)", "nn.Linear(8, 8)", "nn.Sequential(nn.Linear(8, 8), nn.GELU())"])
+def test_activations_beside_a_new_layer_are_matched(tmp_path: Path, new: str, layer: str) -> None:
+    script, made = tmp_path / "s.py", []
+    for activation, added in (("nn.ReLU", "nn.Identity()"), ("nn.GELU", layer)):
+        text = LAYERS.replace("nn.ReLU", activation).replace(new, added)
+        script.write_text(re.sub("BETWEEN|LATE", "nn.Identity()", text), "utf-8")
+        made.append(read_snapshot(snapshot_of(script).to_text()) if not made else snapshot_of(script))
+    told = compare(*made).sentences
+    became = [line for line in told if line.startswith("`relu` became `gelu`")]
+    assert [line[-9:] for line in became] == ["(s.py:10)", "(s.py:11)"], told
+    assert not any("lost" in line for line in told), told
+
+
 @pytest.mark.parametrize("edit", (*EDITS, *STRANGERS), ids=lambda edit: f"{edit.script}-{edit.name}")
 def test_an_edit_is_told_if_it_decides_a_value(edit: Edit, tmp_path: Path) -> None:
     source = (FOLDER / f"{edit.script}.py").read_text("utf-8")
