@@ -28,7 +28,7 @@ FOLDER = Path(__file__).parent / "edits"
 SETTINGS = Settings(FOLDER)
 MOST = {
     "sequence-post-norm": 10, "sequence-more-layers": 9, "seq2seq-heads": 4, "sac-sample": 5, "sac-no-entropy": 4,
-    "sac-batch": 5, "gpt-no-bias": 4, "detector-positives": 4,
+    "sac-batch": 5, "flow-flips": 11, "flow-fewer": 8, "flow-penalty-of": 30, "gpt-no-bias": 4, "detector-positives": 4,
 }  # fmt: skip
 """The edits of which more than three sentences tell."""
 ENGINE = os.environ.get("AUTOGRAPH_EDITS", "builtin")
