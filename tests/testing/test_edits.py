@@ -63,6 +63,11 @@ reg = (net.weight - net.weight.mean(0)).pow(2).sum()
 """
 WORDS = {
     "a function of several operations": ("smoothing=0.1", "smoothing=0.2", "`mul` in `cross_entropy` (s.py:6) is called with other=0.8, not other=0.9: `cross_entropy` has reduction='none', label_smoothing=0.2"),
+    "what is swapped and cut": (
+        "reg = (net.weight - net.weight.mean(0)).pow(2).sum()\n((loss * w).mean() + reg)",
+        "with torch.no_grad(): reg = (net.weight - net.weight.mean(0)).pow(2).sum()\n(reg + (loss * w).mean())",
+        "`reg` no longer gets a gradient: no_grad at line 7 of s.py",
+    ),
     "of parameters alone": ("mean(0)", "mean(0).detach()", "`mean` no longer gets a gradient: detach at line 7 of s.py"),
     "many numbers": ("(0, 1, 50)", "(0, 2, 50)", "input `w` (s.py:8) was mean 0.5,"),
 }  # fmt: skip
@@ -75,7 +80,9 @@ def test_what_has_no_line_of_its_own_is_told_where_it_is_used(case: str, tmp_pat
     for text in (SMALL, SMALL.replace(old, new)):
         script.write_text(text, "utf-8")
         made.append(read_snapshot(snapshot_of(script).to_text()) if not made else snapshot_of(script))
-    assert any(sentence.startswith(told) for sentence in compare(*made).sentences)
+    said = compare(*made).sentences
+    assert any(sentence.startswith(told) for sentence in said)
+    assert not any("no longer sends a gradient to `mean`" in sentence for sentence in said), said
 
 
 LAYERS = """\
