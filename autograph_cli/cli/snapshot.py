@@ -43,8 +43,8 @@ _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "mis
 @click.option(
     "--steps",
     type=StepsType(named=True),
-    help="Steps to keep, as for autograph run (first and last are those of each kind of pass), and by the line of "
-    "their backward call (gan.py:16) or the name of a root.  [default: first,last]",
+    help="Steps to keep, as for autograph run, or by a line (gan.py:16) or the name of a root; first and last: of each "
+    "kind of pass.  [default: first,last]",
 )
 @click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="A view of a step to keep; repeatable.")
 @click.option(

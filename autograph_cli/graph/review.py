@@ -298,7 +298,7 @@ class _Review(Naming):
                 yield f"{told} sends its gradient to {self._instead(one, other).removesuffix(',')}"
 
     def _in_order_of(self, old: Node, new: Node) -> Sequence[Edge | None]:
-        """Where a node sends gradients, in the order in which the old one was given the same arguments."""
+        """Return the edges of a node in the order in which the old one was given the same arguments."""
         mine = [self.image.get(edge.node, -1) for edge in old.args]
         theirs = [edge.node for edge in new.args]
         if mine == theirs or sorted(mine) != sorted(theirs) or len(theirs) != len(new.next):
