@@ -58,9 +58,10 @@ class _Judge:
         folder = scripts.start_of(self.script, self.module) if self.module else self.script.parent
         with sweeps.child("autograph_cli.cli", words, folder) as process:
             said = process.communicate()[0].strip().splitlines()
-        if process.returncode not in (0, 1):
+        found = [line for line in said if line.startswith(code)][:1]
+        if process.returncode not in (0, 1) and not found:  # a finding may be why the script failed
             raise _Skipped(said[-1] if said else f"exit status {process.returncode}")
-        return [line for line in said if code in line][:1] if process.returncode else []
+        return found
 
 
 @click.command

@@ -24,6 +24,7 @@ from autograph_cli.engines import chosen
 from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff, side_by_side
 from autograph_cli.export.comparison_report import REPORTS
 from autograph_cli.graph import Slice, Snapshot, Trace
+from autograph_cli.graph.ranks import alike
 from autograph_cli.graph.snapshot import EXTRAS, HOLDS, VERSION, SnapshotDiff, compare
 from autograph_cli.record.graphs.causes import switches
 from autograph_cli.record.run import store
@@ -92,6 +93,7 @@ def diff(
     include: str | None,
     parts_of: tuple[str, ...],
     by_values: ByValues | None,
+    ranks: int | None,
     as_json: bool,
     format_: str | None,
     together: bool,
@@ -127,7 +129,8 @@ def diff(
         if len(steps) > 1:
             raise UsageError("--step is given once, or twice with --values.")
         settings = _settings(chosen_settings(load(), next(iter(steps), None), views, include, None), include)
-        wanted = Wanted(settings, next(iter(steps), None), request.modules, format_ == "html")
+        size = _ranks(request, ranks)
+        wanted = Wanted(settings, next(iter(steps), None), request.modules, format_ == "html", size)
         taken = _both(request, wanted)
         snapshots = [_within(each, Slice(modules=parts_of)) for each, _ in taken]
         difference = _difference(request, snapshots, settings, include is not None)
@@ -149,6 +152,25 @@ class Wanted(Struct, frozen=True):
     """The names of scripts that are run as modules."""
     with_values: bool
     """True where scripts are recorded with their numbers, for the page."""
+    ranks: int = 1
+    """The number of ranks that scripts are run on; with 1, of a trace of several ranks one is compared."""
+
+
+def _ranks(request: Request, asked: int | None) -> int:
+    """Return on how many ranks the sides are compared: those that are asked for, or that both have."""
+    names = [name for name, _ in request.sides()]
+    if asked is not None and not any(name.endswith(SCRIPTS) for name in names):
+        raise UsageError(f"--ranks says how a script is run, and {names[0]} is none.")
+    sizes = [asked if name.endswith(SCRIPTS) else _ranks_in(name) for name in names]
+    return min([size or max(filter(None, sizes), default=1) for size in sizes])
+
+
+def _ranks_in(name: str) -> int:
+    """The number of ranks in a snapshot or a trace; 1 where one of them is meant."""
+    if name.endswith(files.SUFFIX):
+        return files.load(Path(name)).ranks
+    path, rank = named_rank(name)
+    return max(len(store.ranks_of(path)), 1) if rank is None and path.is_file() else 1
 
 
 def _within(snapshot: Snapshot, part: Slice) -> Snapshot:
@@ -253,12 +275,17 @@ def _open(name: str, revision: str | None, wanted: Wanted) -> tuple[Snapshot, Tr
     if name.endswith(SCRIPTS):
         label = f"{name} at {revision}" if revision else ""
         measured = ("values",) if wanted.with_values else ()
+        module = wanted.modules.get(name, "")
         with checked_out(Path(name), revision) as script:
-            return scripts.taken(script, settings, name=label, module=wanted.modules.get(name, ""), measured=measured)
+            if wanted.ranks > 1:
+                return scripts.take(script, settings, name=label, ranks=wanted.ranks, module=module), None
+            return scripts.taken(script, settings, name=label, module=module, measured=measured)
     path, rank = named_rank(name)
-    trace = store.load(path, rank)
-    if wanted.step is not None:
-        trace = replace(trace, steps=(choose(trace, wanted.step),))
+    trace = _with_step(store.load(path, rank), wanted)
+    if wanted.ranks > 1:
+        every = store.ranks_of(path)
+        recorded = ((those, _with_step(store.load(path, those[0]), wanted)) for those in alike(every))
+        return replace(scripts.of_ranks(recorded, len(every), settings), name=trace.script), trace
     sections = scripts.trace_sections(trace, settings)
     values = tuple(scripts.trace_values(trace)) if "values" in settings.include else ()
     digests = tuple(scripts.trace_digests(trace)) if "digests" in settings.include else ()
@@ -270,6 +297,10 @@ def _open(name: str, revision: str | None, wanted: Wanted) -> tuple[Snapshot, Tr
     made = Snapshot(trace.script, sections, held, trace.total_steps, values, digests=digests, switches=around)
     version = trace.engine_version.partition("+")[0]
     return replace(made, hooks=scripts.trace_hooks(trace, settings), pytorch=version), trace
+
+
+def _with_step(trace: Trace, wanted: Wanted) -> Trace:
+    return trace if wanted.step is None else replace(trace, steps=(choose(trace, wanted.step),))
 
 
 def _show(

@@ -77,7 +77,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--ranks",
         type=Whole(2),
         metavar="N",
-        help="With --values: on how many ranks each script runs; the rank that parts first is named.",
+        help="On how many ranks each script runs; with --values, the rank that parts first is named.",
     ),
     click.option(
         "--every",
@@ -105,7 +105,8 @@ def values_options(command: Command) -> Command:
         **options: Any,
     ) -> None:
         given = ByValues(compiled, pythons, dtypes or (), ranks, seeds or (), every)
-        command(*args, by_values=given if by_values or given != ByValues() else None, **options)
+        asked = by_values or given != ByValues(ranks=ranks)
+        command(*args, by_values=given if asked else None, ranks=ranks, **options)
 
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)

@@ -68,7 +68,8 @@ def explain(
 
     Each finding has a code, a line, facts, a reason, and what to change; docs/findings.md lists them all. A FILE is run
     with its numbers recorded, so that NaN and vanishing gradients are found too. A comment
-    `# autograph: ignore[AG101]` on a line passes it over. The exit code is 0 where nothing was found, else 1.
+    `# autograph: ignore[AG101]` on a line passes it over. The exit code is 0 where nothing was found, else 1; 2
+    where the script failed.
 
     \b
       autograph explain
@@ -108,7 +109,7 @@ def explain(
     if opened.trace.steps and opened.trace.ledger is None:
         others = ", ".join(rule.code for rule in RULES if rule.ledger)
         say(f"An earlier version recorded it, without a ledger of training, so {others} were not looked for.", err=True)
-    ctx.exit(FOUND if findings else opened.exit_code)
+    ctx.exit(opened.exit_code or FOUND * bool(findings))
 
 
 def rule_page(code: str) -> str | None:

@@ -220,7 +220,7 @@ def choose(trace: Trace, wanted: str | None) -> Step:
     if wanted is not None and wanted.isdigit() and store.has_graph(trace):
         return _numbered(trace, int(wanted))
     if wanted not in (None, "first", "last") and store.has_graph(trace):
-        return _named(trace, str(wanted))
+        return trace.step_named(str(wanted))
     main, with_graph = trace.main_step(), [step for step in trace.steps if step.has_nodes]
     if main is None:
         raise UsageError(no_graph(trace))
@@ -241,25 +241,6 @@ def _numbered(trace: Trace, number: int) -> Step:
     raise UsageError(
         f"There is no step {number} in the trace of {trace.script}; kept steps: {numbers}, of {trace.total_steps}."
     )
-
-
-def _named(trace: Trace, wanted: str) -> Step:
-    """The last step that a backward call on this line ended, or that has a root of this name."""
-    file, colon, line = wanted.rpartition(":")
-    found = None
-    for step in trace.steps:
-        sources = [entry.source for entry in step.graph.passes if entry.source is not None]
-        if colon and line.isdigit():
-            met = any(each.line == int(line) and each.file.endswith(file) for each in sources)
-        else:
-            met = any(root.name == wanted for root in step.graph.roots)
-        found = step if met and step.has_nodes else found
-    if found is None:
-        raise UsageError(
-            f"No step that was kept of {trace.script} has a backward call on the line {wanted}, or a root of that "
-            "name; `autograph steps` lists them."
-        )
-    return found
 
 
 def say_derived(step: Step, main: Step | None = None) -> None:

@@ -15,10 +15,11 @@ from click.shell_completion import CompletionItem
 from autograph_cli import AutographError, engines
 from autograph_cli.cli import completion
 from autograph_cli.graph import GraphError, Slice, facts
+from autograph_cli.record.log.steps import KNOWN
 from autograph_cli.testing import settings
 from autograph_cli.testing.dtypes import DTYPES
 
-_STEPS = re.compile(r"first|last|all|\d{1,18}|\d{0,18}:\d{0,18}(:[1-9]\d{0,17})?")
+_NAMED = re.compile(r"[^\W\d]\S*|.*[^\d:].*:[1-9]\d{0,8}", re.ASCII)
 SCRIPTS = (".py", ".pyw")
 
 
@@ -51,10 +52,16 @@ class StepsType(click.ParamType[str]):
 
     name = "steps"
 
+    def __init__(self, *, named: bool = False) -> None:
+        self.named = named
+        """True if a step may stand by its line or its root, too."""
+
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         parts = [part.strip() for part in value.split(",")]
         for part in parts:
-            if not _STEPS.fullmatch(part) or part == ":":
+            if self.named and _NAMED.fullmatch(part):
+                continue
+            if not KNOWN.fullmatch(part) or part == ":":
                 self.fail(
                     f"{part!r} is none of: first, last, all, a number such as 3, a range such as 10:20 or 1::100."
                 )
@@ -73,7 +80,7 @@ class StepType(click.ParamType[str]):
     name = "step"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if re.fullmatch(r"[1-9]\d{0,17}|[^\W\d]\S*|.*:[1-9]\d{0,8}", value, re.ASCII):
+        if re.fullmatch(r"[1-9]\d{0,17}", value) or _NAMED.fullmatch(value):
             return value
         return self.fail(
             f"{value!r} is none of: first, last, a number such as 3 (they count from 1), a line such as train.py:12, "

@@ -24,6 +24,7 @@ from autograph_cli.record.run import rank_faults, rank_store, store
 from autograph_cli.record.run.placement import FOLDER, PARENT, Placement
 from autograph_cli.record.run.rank_faults import Fault, State
 from autograph_cli.record.run.ranks import STOP
+from autograph_cli.record.run.runner import FAILED
 from autograph_cli.testing.sweeps import environment, python
 
 OVER = "over"
@@ -98,9 +99,9 @@ def split(place: Placement, folder: Path, wanted: Wanted) -> int | None:
                 _remove(folder)
             return code
         code = codes[place.rank]
-        if (folder / "rank-0.end").exists():
+        if (folder / "rank-0.end").exists() or not folder.exists():
             look.wait_for(OVER)
-            code = 0 if look.fault is None else _code_told(folder)  # mpiexec may take it of any rank
+            code = _code_told(folder) if look.fault or code else 0  # mpiexec may take it of any rank
         return 128 - code if code < 0 else code
 
 
@@ -109,7 +110,7 @@ def _code_told(folder: Path) -> int:
     try:
         return int((folder / OVER).read_text())
     except (OSError, ValueError):  # it was killed itself, or has removed the folder
-        return 1
+        return FAILED
 
 
 def _finished(look: Watch, codes: dict[int, int], wanted: Wanted, here: Path) -> int:
@@ -133,7 +134,7 @@ def _finished(look: Watch, codes: dict[int, int], wanted: Wanted, here: Path) ->
     if look.fault is not None:
         ended = rank_faults.states(look.folder, look.size)
         blamed = [each.code or 0 for each in ended if each.rank == look.fault.rank and _by_itself(each)]
-        code = next((each for each in blamed if each), 1)
+        code = next((each for each in blamed if each), FAILED)
     else:
         code = next(iter([code for code in codes.values() if code]), 0)
     return 128 - code if code < 0 else code
@@ -141,7 +142,7 @@ def _finished(look: Watch, codes: dict[int, int], wanted: Wanted, here: Path) ->
 
 def _by_itself(rank: State) -> bool:
     """Return whether a rank's exit code is its own: one that told how it ended may be killed since."""
-    return rank.phase == "running" or (rank.code or 0) > 0
+    return rank.phase == "running" or (rank.phase != "done" and (rank.code or 0) > 0)
 
 
 def _told(goal: Path, lost: Sequence[int]) -> str:

@@ -121,8 +121,8 @@ def run(
 
     The options of autograph stand before FILE; all that follows FILE is for the script. FILE is - for standard
     input. `import torch` is served by autograph's engine; with --engine torch it is PyTorch. The report is on stderr;
-    the exit code is the script's. Before the run, autograph lists what FILE uses and the engine lacks; --check-only
-    does no more.
+    the exit code is the script's, or 2 after an exception. Before the run, autograph lists what FILE uses and the
+    engine lacks; --check-only does no more.
 
     \b
       autograph run expr.py
@@ -208,7 +208,7 @@ def _run(target: runner.Target, asked: Recording, place: Placement | None, share
         session = runner.recording(target, asked.steps, recorder=recorder, until_exit=True, engine=asked.engine)
         result, trace = yield from session
     if member is not None:
-        member.keep(trace)
+        member.keep(trace, code=result.exit_code)
         return result.exit_code
     code = _keep(trace, target, asked)
     return result.exit_code or code

@@ -40,7 +40,12 @@ _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "mis
 @click.option("-m", "module", is_flag=True, help="Each FILE is the name of a module, as in python -m.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list changes that are no difference, such as names.")
 @click.option("--known", is_flag=True, help="Only scripts that have a snapshot; without FILE, all of these below here.")
-@click.option("--steps", type=StepsType(), help="Steps to keep, as for autograph run.  [default: first,last]")
+@click.option(
+    "--steps",
+    type=StepsType(named=True),
+    help="Steps to keep, as for autograph run, or by a line (gan.py:16) or the name of a root; first and last: of each "
+    "kind of pass.  [default: first,last]",
+)
 @click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="A view of a step to keep; repeatable.")
 @click.option(
     "--include",

@@ -29,11 +29,10 @@ from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.withheld import withheld, without_withheld
 from autograph_cli.record.graphs.causes import causes, first_binding, is_leaf, nameless, origins, read_scripts, unused
 from autograph_cli.record.names.bindings import Script
+from autograph_cli.record.run.runner import FAILED
 
 NO_PATH = 1
 """The exit code where no gradient goes from the first name to the second."""
-FAILED = 2
-"""The exit code where the script failed, whose graph is answered from as far as it came."""
 MANY = 12
 """Nodes of a path that are printed though half as many modules would tell it."""
 LINES = 40

@@ -364,8 +364,9 @@ class _Matcher:
 
     def _replaced(self) -> None:
         """Pair operations that differ in their kind and stand in the same position: same arguments, same users; then
-        those of the same users that were given more or less, and those of one kind that were given something else."""
-        for given in (self._given, self._all_given, self._kind):
+        those of the same users that were given more or less, those of one kind that were given something else, and
+        those on one side of which a layer came or went."""
+        for given in (self._given, self._all_given, self._kind, self._after, self._before):
             positions: dict[Hashable, list[int]] = defaultdict(list)
             for other in range(len(self.new.nodes)):
                 if self.new.is_free(other) and self.new.ins[other] and (key := self._position(1, other, given)):
@@ -421,6 +422,8 @@ class _Matcher:
         node, users = self.sides[at].nodes[number], self.sides[at].outs[number]
         outs = sorted((slot, like) for slot, _, user in users if (like := self._like(at, user)) is not None)
         what = given(at, number)
+        if given in (self._after, self._before):
+            return what if not node.order else None
         alone = given == self._given
         return (node.kind, node.order, what, tuple(outs)) if alone or (what and outs) else None
 
@@ -434,6 +437,22 @@ class _Matcher:
     def _all_given(self, at: int, number: int) -> Hashable:
         likes = [self._like(at, target) for slot, _, target in self.sides[at].ins[number] if slot >= 0]
         return tuple(sorted([like for like in likes if like is not None]))
+
+    def _after(self, at: int, number: int) -> Hashable:
+        """Return what a node is given that it alone uses, and the type of its result."""
+        side, node = self.sides[at], self.sides[at].nodes[number]
+        likes = [self._like(at, target) for slot, _, target in side.ins[number] if slot >= 0]
+        alone = all({user for _, _, user in side.outs[target]} == {number} for slot, _, target in side.ins[number])
+        return (likes[0], node.outputs[0].type) if len(likes) == 1 and likes[0] is not None and alone else None
+
+    def _before(self, at: int, number: int) -> Hashable:
+        """Return the one user of a node that is given one tensor, and the type of its result."""
+        side, node = self.sides[at], self.sides[at].nodes[number]
+        if len(node.outputs) != 1 or sum(slot >= 0 for slot, _, _ in side.ins[number]) != 1:
+            return None
+        users = {(slot, self._like(at, user)) for slot, _, user in side.outs[number] if slot >= 0}
+        slot, like = users.pop() if len(users) == 1 else (0, None)
+        return (slot, like, node.outputs[0].type) if like is not None else None
 
     def _kind(self, at: int, number: int) -> Hashable:
         return ("kind", self.coarse[at][number])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +14,9 @@ from autograph_cli.graph.records import Graph, Node, Source
 from autograph_cli.graph.trace import Collective, Trace
 from autograph_cli.graph.trace_writer import encoded
 from autograph_cli.graph.views import tracked
+
+T = TypeVar("T")
+_TITLE = re.compile(r"([^,:]+)(?:, ranks? (\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*))?(.*)", re.DOTALL)
 
 
 class Rank(Struct, frozen=True):
@@ -110,3 +115,68 @@ def listed(numbers: Iterable[int]) -> str:
         else:
             spans.append([number])
     return ", ".join(f"{span[0]}-{span[-1]}" if len(span) > 1 else str(span[0]) for span in spans)
+
+
+def numbers(text: str) -> list[int]:
+    """The numbers that `listed` wrote.
+
+    >>> numbers("0-2, 5")
+    [0, 1, 2, 5]
+    """
+    spans = [part.split("-") for part in text.split(", ") if part]
+    return [number for span in spans for number in range(int(span[0]), int(span[-1]) + 1)]
+
+
+def of_groups(old: Mapping[str, T], new: Mapping[str, T], size: int) -> tuple[dict[str, T], dict[str, T]]:
+    """The sections of two runs of `size` ranks, under titles of the largest groups of ranks that are alike in both.
+
+    >>> of_groups({"step 1": "a"}, {"step 1, rank 0": "a", "step 1, rank 1": "b"}, 2)[0]
+    {'step 1, rank 0': 'a', 'step 1, rank 1': 'a'}
+    """
+    sides = [_by_rank(side, size) for side in (old, new)]
+    found: tuple[dict[str, T], dict[str, T]] = {}, {}
+    for key in dict.fromkeys([*sides[0], *sides[1]]):
+        both = [side.get(key, {}) for side in sides]
+        groups: dict[tuple[int, int], list[int]] = {}
+        for rank in sorted({*both[0], *both[1]}):
+            groups.setdefault((id(both[0].get(rank)), id(both[1].get(rank))), []).append(rank)
+        for ranks in groups.values():
+            title = f"{key[0]}, {words(ranks)}{key[1]}" if len(groups) > 1 or len(ranks) < size else "".join(key)
+            for side, parts in zip(both, found, strict=True):
+                if ranks[0] in side:
+                    parts[title] = side[ranks[0]]
+    return found
+
+
+def _by_rank(sections: Mapping[str, T], size: int) -> dict[tuple[str, str], dict[int, T]]:
+    """Each section of each rank, by what stands before the ranks in its title, and what after."""
+    found: dict[tuple[str, str], dict[int, T]] = {}
+    for title, section in sections.items():
+        step, ranks, view = _parted(title)
+        found.setdefault((step, view), {}).update(dict.fromkeys(numbers(ranks) or range(size), section))
+    return found
+
+
+def _parted(title: str) -> tuple[str, str, str]:
+    step, ranks, rest = _TITLE.fullmatch(title).groups(default="")  # type: ignore[union-attr]
+    return step, ranks, rest
+
+
+def by_each(lines: Iterable[str], size: int) -> list[tuple[int, str]]:
+    """Each line on collectives for each of its ranks, without these, rank by rank."""
+    parts = [_parted(line) for line in lines]
+    every = [(rank, step + rest) for step, those, rest in parts for rank in (numbers(those) or range(size))]
+    return sorted(every, key=lambda pair: pair[0])
+
+
+def together(titles: Iterable[str]) -> str:
+    """The titles of sections, those of the same ranks under one.
+
+    >>> together(["step 1, rank 1", "step 2, rank 1"])
+    'step 1, step 2, rank 1'
+    """
+    found: dict[str, list[str]] = {}
+    for title in titles:
+        step, _, rest = title.partition(", ")
+        found.setdefault(rest, []).append(step)
+    return "; ".join(", ".join(filter(None, [*steps, rest])) for rest, steps in found.items())

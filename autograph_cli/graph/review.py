@@ -289,13 +289,22 @@ class _Review(Naming):
         if len(old.next) != len(new.next):
             yield f"{told} has {len(new.next)} inputs with gradients, not {len(old.next)}"
             return
-        for one, other in zip(old.next, new.next, strict=True):
+        for one, other in zip(old.next, self._in_order_of(old, new), strict=True):
             if one is not None and other is None and self._still_there(one):
                 yield f"{told} no longer sends a gradient to {self.what(self.old, one)}"
             elif one is None and other is not None:
                 yield f"{told} now sends a gradient to {self.what(self.new, other)}"
             elif one is not None and other is not None and not self._same(one, other):
                 yield f"{told} sends its gradient to {self._instead(one, other).removesuffix(',')}"
+
+    def _in_order_of(self, old: Node, new: Node) -> Sequence[Edge | None]:
+        """Return the edges of a node in the order in which the old one was given the same arguments."""
+        mine = [self.image.get(edge.node, -1) for edge in old.args]
+        theirs = [edge.node for edge in new.args]
+        if mine == theirs or sorted(mine) != sorted(theirs) or len(theirs) != len(new.next):
+            return new.next
+        left = list(zip(theirs, new.next, strict=True))
+        return [left.pop([number for number, _ in left].index(wanted))[1] for wanted in mine]
 
     def _still_there(self, edge: Edge) -> bool:
         return edge.node not in self.told | self.ended

@@ -13,6 +13,7 @@ from autograph_cli.graph.compared import TOLERANCE as TOLERANCE, as_version, sam
 from autograph_cli.graph.diff import DEFAULT_PARTS, PARTS, GraphDiff, diff
 from autograph_cli.graph.digests import parted
 from autograph_cli.graph.names import visible
+from autograph_cli.graph.ranks import by_each, of_groups, together
 from autograph_cli.graph.records import Graph
 from autograph_cli.graph.snapshot_text import folded_lines
 from autograph_cli.graph.source import Source, Switch
@@ -122,7 +123,7 @@ class SnapshotDiff(Struct, frozen=True):
             for sentence in one.sentences:
                 where.setdefault(sentence, []).append(title)
         every = len(self.compared)
-        told = [("" if len(those) == every else f"{', '.join(those)}: ") + one for one, those in where.items()]
+        told = [("" if len(those) == every else f"{together(those)}: ") + one for one, those in where.items()]
         return [*told, *self.others]
 
     @property
@@ -156,6 +157,8 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
     if old.ranks != new.ranks:
         others.append(f"the script ran on {new.ranks} rank{'s' * (new.ranks != 1)}, not {old.ranks}")
     mine, theirs = ({section.title: section.graph for section in one.sections} for one in (old, new))
+    if old.ranks == new.ranks > 1:
+        mine, theirs = of_groups(mine, theirs, new.ranks)
     if (version := min(old.version, new.version)) < VERSION:
         mine, theirs = ({title: as_version(graph, version) for title, graph in one.items()} for one in (mine, theirs))
     renamed = _renamed(mine.values(), theirs.values()) if list(_upgraded(old, new)) else ()
@@ -163,7 +166,10 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
     pairs = paired(list(mine), list(theirs))
     others += [f"{title} is gone" for title in mine if title not in pairs]
     others += [f"{title} is new" for title in theirs if title not in pairs.values()]
-    others += [told for title in LISTED for told in _listed(title, getattr(old, title), getattr(new, title))]
+    for title in LISTED:
+        lists = getattr(old, title), getattr(new, title)
+        if not old.ranks == new.ranks > 1 or by_each(lists[0], old.ranks) != by_each(lists[1], new.ranks):
+            others += _listed(title, *lists)
     for extra in EXTRAS:
         if extra == "digests" in old.holds and extra in new.holds:
             others += parted(old.digests, new.digests, tolerance)

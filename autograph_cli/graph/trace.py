@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 
+from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.ledger import Hook, Ledger
 from autograph_cli.graph.records import Exact, Graph, Node, Number, Pass
 from autograph_cli.graph.source import Count, Record, Source
@@ -252,6 +253,22 @@ class Trace(Record, frozen=True):
         trains = [step for step in again if self.kinds[step.kind or 0].stepped]
         most = max((step.ran for step in trains or passed), default=0)
         return next((step for step in (*trains, *again, *passed, *found) if not is_small(step.ran, most)), None)
+
+    def step_named(self, wanted: str) -> Step:
+        """The last step that a backward call on this line ended (`train.py:12`), or that has a root of this name.
+
+        Raises `GraphError` where none is kept.
+        """
+        file, _, line = wanted.rpartition(":")
+        for step in reversed(self.steps):
+            places = [entry.source for entry in step.graph.passes if entry.source is not None]
+            met = any(str(each.line) == line and each.file.endswith(file) for each in places if file)
+            if step.has_nodes and (met or any(root.name == wanted for root in step.graph.roots)):
+                return step
+        raise GraphError(
+            f"No step that was kept of {self.script} has a backward call on the line {wanted}, or a root of that "
+            "name; `autograph steps` lists them."
+        )
 
     def kind_of(self, step: Step) -> StepKind | None:
         """Return the kind of a step, if it is known."""

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
+from msgspec.structs import replace
+
 from autograph_cli.graph import Edge, Graph, GraphError
 from autograph_cli.graph.collector import resting
 from autograph_cli.record.graphs import pytorch
@@ -96,14 +98,23 @@ def capture_model(
     return graph, {Edge(node): log.arrays[number] for number, node in ids.items()}, places
 
 
-def capture_recorded(recorder: Recorder, value: Any, *, derivatives: bool = False) -> Graph:
-    """The graph of tensors, or of a function's result, as a recorder that is following their engine has it.
+def capture_recorded(recorders: Sequence[Recorder], value: Any, *, derivatives: bool = False) -> Graph | None:
+    """The graph of tensors, or of a function's result, as the recorder that is following their engine has it; None
+    where there is none. Of a function without a result, the last step that it made.
 
     With `derivatives`, their gradients are taken and are in it.
     """
     frames = script_frames(2)
+    before = [each.total for each in recorders]
+    if callable(value) and not _is_tensor(value):
+        value = value()
+        if all(x.grad_fn is None for _, x in _tensors("result", value)):
+            return _last_step(recorders, before)
+    roots = _named(frames, value)
+    recorder = next((each for each in recorders if isinstance(roots[0][1], each.log.engine.tensor)), None)
+    if recorder is None:
+        return None
     recorder.sources = _recorder(frames).sources
-    roots = _named(frames, value() if callable(value) and not _is_tensor(value) else value)
     names.scan(recorder.log, _spaces(frames))
     made = pytorch.gradients(roots) if derivatives else []
     return _snapshot(recorder, [*roots, *made])
@@ -120,12 +131,17 @@ def _of_function(frames: list[FrameType], function: Callable[..., Any], args: An
     names.scan(recorder.log, spaces)
     if roots:
         return _snapshot(recorder, roots)
-    step = recorder.trace().main_step()
-    if step is None:
-        raise GraphError(
-            "The function recorded nothing: it returned no tensor that requires grad, and ran no backward."
-        )
-    return step.graph
+    return _last_step([recorder], [0])
+
+
+def _last_step(recorders: Sequence[Recorder], before: Sequence[int]) -> Graph:
+    """The graph of the step that trained last among those that came after so many."""
+    for recorder, count in zip(recorders, before, strict=True):
+        trace = recorder.trace()
+        step = replace(trace, steps=tuple(step for step in trace.steps if step.number >= count)).main_step()
+        if step is not None:
+            return step.graph
+    raise GraphError("The function recorded nothing: it returned no tensor that requires grad, and ran no backward.")
 
 
 @resting()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import sys
+import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +21,7 @@ from autograph_cli.graph.compared import compared
 from autograph_cli.graph.snapshot import EXTRAS, SnapshotDiff
 from autograph_cli.graph.snapshot_reader import SnapshotError
 from autograph_cli.record.capture import capture, capture_derivatives, capture_recorded
+from autograph_cli.record.graphs import pytorch
 from autograph_cli.record.graphs.causes import switches
 from autograph_cli.record.log.data import DATA
 from autograph_cli.record.recorder import Recorder
@@ -36,12 +40,28 @@ _CUTS: dict[str, Callable[[Graph], Graph]] = {
 
 
 @contextlib.contextmanager
-def recording(engine: str | None) -> Iterator[Recorder | None]:
-    """Within the block, what this engine computes is recorded, with the data that comes to it."""
-    if engine is None:
-        yield None
-        return
+def recording(engine: str | None) -> Iterator[list[Recorder]]:
+    """Within the block, what this engine computes is recorded, with the data that comes to it; unless one is named,
+    what those compute that are imported."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(_recorded(each)) for each in (_imported() if engine is None else [engine])]
+
+
+def _imported() -> Iterator[str]:
+    if "autograph_cli.torch" in sys.modules:
+        yield "builtin"
+    if pytorch.is_loaded():
+        with contextlib.suppress(engines.EngineError):  # one that is too old
+            engines.connect("torch")
+            yield "torch"
+
+
+@contextlib.contextmanager
+def _recorded(engine: str) -> Iterator[Recorder]:
     recorder = Recorder("all", record=(DATA,), engine=engines.connect(engine))
+    if recorder.log.data is not None:
+        tensor = recorder.log.engine.tensor
+        recorder.log.data.older = {id(x): weakref.ref(x) for x in gc.get_objects() if issubclass(type(x), tensor)}
     recorder.start()
     try:
         yield recorder
@@ -68,10 +88,12 @@ class GraphSnapshot:
         show: Callable[[str], None],
         fill: Callable[[inline.Edit], None],
         view: View = "graph",
+        name: str = "",
         counts: Counter[str] | None = None,
-        recorder: Recorder | None = None,
+        recorders: Sequence[Recorder] = (),
+        always: bool = False,
     ) -> None:
-        self._recorder = recorder
+        self._recorders, self._always, self._name = recorders, always, name
         self.folder, self.base, self.update, self.view = folder, base, update, view
         self._note, self._temporary, self._root, self._show, self._fill = note, temporary, root, show, fill
         self._counts: Counter[str] = Counter() if counts is None else counts
@@ -87,7 +109,7 @@ class GraphSnapshot:
         name = name or value or ""
         if not name.replace("-", "_").isidentifier():
             raise ValueError(f"A snapshot's name is made of letters, digits, - and _, not {name!r}.")
-        return self._with(f"{self.base}.{name}", self.view)
+        return self._with(f"{self.base}.{name}", self.view, name)
 
     @property
     def forward(self) -> GraphSnapshot:
@@ -107,10 +129,12 @@ class GraphSnapshot:
     def __eq__(self, other: object) -> bool:
         stem = self.base if self.view == "graph" else f"{self.base}.{self.view}"
         self._counts[stem] += 1
+        if self._name and self._counts[stem] > 1:
+            raise ValueError(f"There are two snapshots of the name {self._name!r} in this test.")
         number = f".{self._counts[stem]}" if self._counts[stem] > 1 else ""
         path = self.folder / f"{stem}{number}{SUFFIX}"
         self.folder.mkdir(parents=True, exist_ok=True)
-        snapshot = self._snapshot(other, self._held(path))
+        snapshot = self._snapshot(other, self._kept_parts(path))
         mode: Mode = "update" if self.update else "check" if in_ci() else "write"
         self.outcome = settle(path, snapshot, mode, self._settings.tolerance, "pytest --graph-update")
         self._note(path, self.outcome.status)
@@ -118,15 +142,20 @@ class GraphSnapshot:
             self._reported = self._lines(self.outcome)
         return self.outcome.exit_code == 0
 
-    def _snapshot(self, value: Any, held: tuple[str, ...]) -> Snapshot:
-        graph = self._graph(value)
+    def _snapshot(self, value: Any, kept: tuple[str, ...] = ()) -> Snapshot:
+        """The snapshot of a value with the parts of the one that is kept, else those in the settings that it has."""
+        held = kept or tuple(part for part in self._settings.include if part not in EXTRAS)
+        graph = self._recorded(value) if self._always or "untracked" in held else None
+        if graph is None:
+            graph = self._captured(value)
+            held = kept or tuple(part for part in held if part != "untracked")
         section = Section(self.view.replace("_", " "), compared(graph, held))
-        folder = Path() if self._recorder is None else Path(self._recorder.sources.folder)
+        folder = Path(self._recorders[0].sources.folder) if self._recorders else Path()
         return Snapshot(self.base, (section,), held, switches=switches((graph,), folder / self.base))
 
     def _inline(self, value: Any, text: str, place: tuple[str, int]) -> bool:
         """Compare with the text that stands in the test; an update that finds a difference has it filled in."""
-        made = self._snapshot(value, self._held())
+        made = self._snapshot(value)
         made = replace(made, sections=tuple(map(inline.section_of, made.sections)))
         try:
             diff = inline.compared(text, made) if text.strip() else None
@@ -151,7 +180,7 @@ class GraphSnapshot:
         """Return what the last comparison found, for a failing test."""
         return self._reported
 
-    def _with(self, base: str, view: View) -> GraphSnapshot:
+    def _with(self, base: str, view: View, name: str = "") -> GraphSnapshot:
         return GraphSnapshot(
             self.folder,
             base,
@@ -162,27 +191,33 @@ class GraphSnapshot:
             show=self._show,
             fill=self._fill,
             view=view,
+            name=name or self._name,
             counts=self._counts,
-            recorder=self._recorder,
+            recorders=self._recorders,
+            always=self._always,
         )
 
-    def _graph(self, value: Any) -> Graph:
+    def _recorded(self, value: Any) -> Graph | None:
+        """The graph of a value as it was recorded; None where its engine was not."""
+        if isinstance(value, Graph) or not self._recorders:
+            return None
+        graph = capture_recorded(self._recorders, value, derivatives=self.view == "double_backward")
+        return None if graph is None else _CUTS[self.view](graph)
+
+    def _captured(self, value: Any) -> Graph:
+        """The graph of a value as far as its own nodes tell."""
         if isinstance(value, Graph):
             return _CUTS[self.view](value)
-        if self._recorder is not None:
-            derived = self.view == "double_backward"
-            return _CUTS[self.view](capture_recorded(self._recorder, value, derivatives=derived))
         if self.view == "double_backward":
             return capture_derivatives(value() if callable(value) and not hasattr(value, "grad_fn") else value)
         return _CUTS[self.view](capture(value))
 
-    def _held(self, path: Path | None = None) -> tuple[str, ...]:
-        """Return the parts of a snapshot: those of the kept one, else those in the settings that a graph can tell."""
-        if path is not None and path.exists() and not self.update:
+    def _kept_parts(self, path: Path) -> tuple[str, ...]:
+        """Return the parts of the snapshot that is kept, if it is not to be written anew."""
+        if path.exists() and not self.update:
             with contextlib.suppress(SnapshotError):
                 return load(path).holds
-        left_out = EXTRAS if self._recorder is not None else ("untracked", *EXTRAS)
-        return tuple(part for part in self._settings.include if part not in left_out)
+        return ()
 
     def _lines(self, outcome: Outcome) -> list[str]:
         path = outcome.path.relative_to(self._root) if outcome.path.is_relative_to(self._root) else outcome.path

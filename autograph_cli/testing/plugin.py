@@ -32,8 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         nargs="?",
         const="builtin",
         choices=("builtin", "torch"),
-        help="`import torch` is autograph's engine, as it is in `autograph run`, or PyTorch with `torch`; what tests "
-        "compute is recorded, so that snapshots hold the data on its way to the results, too",
+        help="`import torch` is autograph's engine, as it is in `autograph run`, or PyTorch with `torch`",
     )
 
 
@@ -59,11 +58,11 @@ def graph_snapshot(request: pytest.FixtureRequest) -> Iterator[GraphSnapshot]:
     from autograph_cli.testing.fixture import GraphSnapshot, recording  # likewise
 
     session: Any = request.config.pluginmanager.get_plugin(_PLUGIN)
-    with recording(request.config.getoption("graph_engine")) as recorder:
-        yield _snapshot(request, session, GraphSnapshot, recorder)
+    with recording(request.config.getoption("graph_engine")) as recorders:
+        yield _snapshot(request, session, GraphSnapshot, recorders)
 
 
-def _snapshot(request: pytest.FixtureRequest, session: Snapshots, cls: type[GraphSnapshot], recorder: Any) -> Any:
+def _snapshot(request: pytest.FixtureRequest, session: Snapshots, cls: type[GraphSnapshot], recorders: Any) -> Any:
     return cls(
         folder_of(request.node.path),
         base_of(request.node),
@@ -72,7 +71,8 @@ def _snapshot(request: pytest.FixtureRequest, session: Snapshots, cls: type[Grap
         temporary=lambda: request.getfixturevalue("tmp_path"),
         root=request.config.rootpath,
         show=lambda text: request.node.add_report_section("call", "graph snapshot", text),
-        recorder=recorder,
+        recorders=recorders,
+        always=request.config.getoption("graph_engine") is not None,
         fill=session.filled.append,
     )
 

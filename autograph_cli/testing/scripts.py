@@ -7,7 +7,7 @@ import glob
 import importlib.metadata
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from autograph_cli.graph.ranks import words
 from autograph_cli.graph.records import Exact, Measured, Node, Values
 from autograph_cli.graph.snapshot import EXTRAS
 from autograph_cli.record.graphs.causes import switches
+from autograph_cli.record.log.steps import Selection
 from autograph_cli.record.measure.values import summary
 from autograph_cli.testing import rank_recording, recording
 from autograph_cli.testing.files import SUFFIX
@@ -164,7 +165,7 @@ def taken(
     recorded = recording.record(
         position,
         _arguments(script, settings),
-        steps=settings.steps,
+        steps=Selection.divided(settings.steps)[1],
         folder=folder,
         name=name or str(script),
         extras=[extra for extra in EXTRAS if extra in settings.include],
@@ -173,7 +174,7 @@ def taken(
         seed=seed,
         measured=tuple(measured) + ("values",) * ("digests" in settings.include),
     )
-    trace = recorded.trace
+    trace = kept_steps(recorded.trace, settings.steps)
     made = Snapshot(
         script.name,
         trace_sections(trace, settings),
@@ -200,21 +201,27 @@ def _take_ranks(script: Path, ranks: int, settings: Settings, name: str, folder:
     extras = [extra for extra in EXTRAS if extra in settings.include]
     if extras:
         raise recording.RecordingError(f"{name}: a snapshot of {ranks} ranks holds no {' and no '.join(extras)}.")
-    bands: dict[str, _Band] = {}
     with rank_recording.record(
         script,
         ranks,
         _arguments(script, settings),
-        steps=settings.steps,
+        steps=Selection.divided(settings.steps)[1],
         folder=folder,
         name=name,
         engine=settings.engine,
         module=module,
     ) as recorded:
-        for numbers, trace in recorded:
-            band = _Band(trace_sections(trace, settings), tuple(_exchanged(trace)), trace.total_steps)
-            text = Snapshot("", band.sections, settings.include, collectives=band.exchanged).to_text()
-            bands.setdefault(text, band).ranks.extend(numbers)
+        made = of_ranks(((those, kept_steps(trace, settings.steps)) for those, trace in recorded), ranks, settings)
+    return replace(made, name=script.name, **_how(settings), module=module)
+
+
+def of_ranks(recorded: Iterable[tuple[list[int], Trace]], ranks: int, settings: Settings) -> Snapshot:
+    """The snapshot of traces of several ranks, each with the numbers of the ranks that recorded the same."""
+    bands: dict[str, _Band] = {}
+    for those, trace in recorded:
+        band = _Band(trace_sections(trace, settings), tuple(_exchanged(trace)), trace.total_steps)
+        text = Snapshot("", band.sections, settings.include, collectives=band.exchanged).to_text()
+        bands.setdefault(text, band).ranks.extend(those)
     sections, exchanged = [], []
     for band in bands.values():
         whose = f", {words(band.ranks)}" if len(bands) > 1 else ""
@@ -222,8 +229,7 @@ def _take_ranks(script: Path, ranks: int, settings: Settings, name: str, folder:
         exchanged += [_of(line, ":", whose) for line in band.exchanged]
     steps = max(band.steps for band in bands.values())
     held = settings.include
-    made = Snapshot(script.name, tuple(sections), held, steps, ranks=ranks, collectives=tuple(exchanged))
-    return replace(made, **_how(settings), module=module)
+    return Snapshot("", tuple(sections), held, steps, ranks=ranks, collectives=tuple(exchanged))
 
 
 def _how(settings: Settings) -> dict[str, str]:
@@ -259,6 +265,17 @@ def _of(title: str, mark: str, whose: str) -> str:
     """The title, or line, with whose it is before the first mark."""
     step, mark, rest = title.partition(mark)
     return f"{step}{whose}{mark}{rest}"
+
+
+def kept_steps(trace: Trace, asked: str) -> Trace:
+    """The trace with the steps that were asked for, where some of them were by a line or a root."""
+    selection, _, names = Selection.divided(asked)
+    if not names:
+        return trace
+    firsts = {step.kind: step.number for step in reversed(trace.steps)}.values() if selection.first else ()
+    lasts = {step.kind: step.number for step in trace.steps}.values() if selection.last else ()
+    numbers = {*firsts, *lasts, *(trace.step_named(name).number for name in names)}
+    return replace(trace, steps=tuple(s for s in trace.steps if s.number in numbers or selection.keeps(s.number)))
 
 
 def trace_sections(trace: Trace, settings: Settings) -> tuple[Section, ...]:

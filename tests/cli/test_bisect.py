@@ -91,3 +91,16 @@ def test_what_cannot_be_looked_for_is_said(cli: Cli, history: Path, arguments: t
     told = cli("bisect", *arguments)
     assert (told.exit_code, told.stdout) == (2, "")
     assert told.stderr.startswith(message)
+
+
+def test_a_finding_may_be_why_a_script_fails(cli: Cli, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    for number, source in enumerate([SCRIPT, "# new\n" + SCRIPT, SCRIPT.replace(".sum()", ""), "1 / 0\n"]):
+        (tmp_path / "train.py").write_text(source.format(factor=2))
+        git(tmp_path, "add", ".")
+        git(tmp_path, "commit", "-q", "-m", f"commit {number}")
+        git(tmp_path, "tag", f"c{number}")
+    found = cli("bisect", "--finding", "AG007", "c0", "c2", "train.py")
+    assert (found.exit_code, "commit 2 (t, " in found.stdout) == (1, True), found.output
+    assert "  AG007 train.py:4: " in found.stdout
+    assert cli("bisect", "--finding", "AG007", "c0", "c3", "train.py").exit_code == 2

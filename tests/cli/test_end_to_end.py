@@ -91,7 +91,7 @@ def test_a_run_gives_its_arguments_to_the_script_and_reports(autograph: Run) -> 
 def test_digits_says_what_to_install_where_there_are_no_pictures(autograph: Run) -> None:
     hidden = "import runpy, sys; sys.modules['sklearn'] = None; runpy.run_path(sys.argv[1])"
     result = autograph("run", "-q", "-", str(SAMPLES / "digits.py"), input=hidden)
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert result.stderr == "digits.py needs the pictures that come with scikit-learn: pip install scikit-learn\n"
 
 
@@ -162,7 +162,7 @@ def test_double_backward_that_autograph_made_is_said_to_be_so(autograph: Run) ->
 def test_exception_keeps_the_graph_so_far(autograph: Run, tmp_path: Path) -> None:
     (tmp_path / "expr.py").write_text(EXPR + "z = w * 2\nraise RuntimeError('enough')\n")
     result = autograph("run", "expr.py")
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert "RuntimeError: enough" in result.stderr
     assert "autograph_cli" not in result.stderr
     assert "MulBackward0" in autograph("show", "--step", "first").stdout
@@ -171,7 +171,7 @@ def test_exception_keeps_the_graph_so_far(autograph: Run, tmp_path: Path) -> Non
 def test_error_of_the_engine_shows_the_scripts_line_only(autograph: Run, tmp_path: Path) -> None:
     (tmp_path / "expr.py").write_text(EXPR + "y.backward()\n")
     result = autograph("run", "-q", "expr.py")
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert result.stderr.count("File ") == 1
     assert "RuntimeError: Trying to backward through the graph a second time" in result.stderr
 
@@ -201,7 +201,7 @@ def test_names_in_any_alphabet_come_out_right(autograph: Run) -> None:
 
 def test_missing_part_of_torch_is_named(autograph: Run) -> None:
     result = autograph("run", "-q", "-", input="import torch.package\n")
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert result.stderr.endswith("torch.package is not available in autograph's engine yet\n")
 
 

@@ -19,8 +19,8 @@ SCRIPTS = {
     "early": "raise RuntimeError('early')\n" + GOOD,
     "leaves": GOOD + "raise SystemExit(3)\n",
 }
-ENDS = {"ok": 0, "late": 1, "early": 1, "leaves": 3, "missing": 2}
-"""The exit codes of a command that answers from a recording that ended early."""
+ENDS = {"ok": 0, "late": 2, "early": 2, "leaves": 3, "missing": 2}
+"""The exit codes of a command that passes on the code with which a script leaves."""
 ASKED = {"ok": 0, "late": 2, "early": 2, "leaves": 2, "missing": 2}
 """The exit codes of a command for which 1 is an answer: a difference, or no path."""
 COMMANDS: dict[str, dict[str, int]] = {

@@ -164,7 +164,7 @@ def test_what_cannot_be_run_is_told(cli: Cli, file: str, said: str) -> None:
 def test_a_script_that_fails_is_inspected_as_far_as_it_came(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "expr.py").write_text("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n1 / 0\n")
     result = cli("inspect", "expr.py", "y")
-    assert result.exit_code == 1 and "ZeroDivisionError" in result.stderr and "MulBackward0" in result.stdout
+    assert result.exit_code == 2 and "ZeroDivisionError" in result.stderr and "MulBackward0" in result.stdout
 
 
 @pytest.mark.parametrize("command", ["run", "profile", "inspect"])

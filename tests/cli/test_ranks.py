@@ -202,10 +202,10 @@ def test_of_a_rank_that_fails_there_is_no_snapshot(run: Run) -> None:
 
 
 FAULTS = {
-    "raises": ("raise ValueError('no')", "rank 1 failed with ValueError: no at train.py:12", 1),
-    "leaves": ("sys.exit()", "rank 1 ended and never entered barrier", 1),
+    "raises": ("raise ValueError('no')", "rank 1 failed with ValueError: no at train.py:12", 2),
+    "leaves": ("sys.exit()", "rank 1 ended and never entered barrier", 2),
     "leaves with a code": ("os._exit(3)", "rank 1 failed with os._exit(3) at train.py", 3),
-    "hangs": ("time.sleep(600)", "for {still} seconds rank 1 did not enter barrier", 1),
+    "hangs": ("time.sleep(600)", "for {still} seconds rank 1 did not enter barrier", 2),
     **{
         f"is killed at {pause}": (
             f"time.sleep({pause} / 100); os.kill(os.getpid(), signal.SIGKILL)",

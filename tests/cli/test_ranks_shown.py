@@ -165,6 +165,33 @@ def test_ranks_are_compared_by_their_numbers(cli: Cli, ranks: Callable[..., Path
     assert "exp" in differing.stdout
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("tanh tanh tanh", "tanh tanh tanh", []),
+        ("tanh exp tanh", "tanh exp tanh", []),
+        ("tanh tanh tanh", "tanh exp tanh", ["rank 1: `tanh` became `exp`"]),
+        ("tanh exp tanh", "tanh tanh tanh", ["rank 1: `exp` became `tanh`"]),
+        ("tanh exp exp", "tanh tanh exp", ["rank 1: `exp` became `tanh`"]),
+        ("tanh tanh exp", "exp exp exp", ["ranks 0-1: `tanh` became `exp`"]),
+        ("tanh exp tanh", "sin sin sin", ["ranks 0, 2: `tanh` became `sin`", "rank 1: `exp` became `sin`"]),
+        ("tanh tanh tanh", "exp exp exp", ["`tanh` became `exp`"]),
+    ],
+)
+def test_traces_of_several_ranks_are_compared_rank_by_rank(
+    cli: Cli, ranks: Callable[..., Path], tmp_path: Path, before: str, after: str, told: list[str]
+) -> None:
+    ranks(*before.split()).rename(tmp_path / "before.zip")
+    goal = ranks(*after.split())
+    done = cli("diff", "before.zip", str(goal))
+    said = [line.strip() for line in done.stdout.split("\n\n")[0].splitlines()]
+    assert (done.exit_code, said, done.stderr) == (
+        int(bool(told)),
+        [f"step 1, {line}" if line.startswith("rank") else line for line in told],
+        "",
+    )
+
+
 def test_explain_looks_at_all_ranks_unless_one_is_asked_for(cli: Cli, ranks: Callable[..., Path]) -> None:
     ranks("tanh", "exp")
     assert "AG901 train.py:9: rank 1 built another graph than rank 0." in cli("explain").stdout

@@ -149,7 +149,7 @@ def test_failed_script_is_drawn_as_far_as_it_came(cli: Cli, recorded: object, dr
     (tmp_path / "expr.py").write_text("1 / 0")
     result = cli("render", "expr.py")
     assert (tmp_path / "expr.forward.svg").is_file()
-    assert result.exit_code == 1
+    assert result.exit_code == 2
 
 
 def test_script_that_fails_at_once_leaves_the_last_trace(
@@ -158,7 +158,7 @@ def test_script_that_fails_at_once_leaves_the_last_trace(
     (tmp_path / "bad.py").write_text("x = = 1")
     recorded.trace = Trace("bad.py")
     result = cli("render", "bad.py")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stderr.endswith("SyntaxError: invalid syntax\n")
     assert drawn == []
     assert store.load(store.find(tmp_path)) == kept

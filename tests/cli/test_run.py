@@ -84,7 +84,7 @@ def test_standard_input_is_run(cli: Cli, recorded: object) -> None:
 def test_exception_keeps_what_was_recorded(cli: Cli, recorded: object, script: Path) -> None:
     script.write_text("1 / 0\n")
     result = cli("run", "expr.py")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "failed   ZeroDivisionError: division by zero; what was recorded before is kept" in result.stderr
     assert store.load(store.find(script.parent)).failure == "ZeroDivisionError: division by zero"
 

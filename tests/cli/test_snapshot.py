@@ -259,3 +259,41 @@ def test_a_snapshot_of_one_module_holds_what_ran_in_it(autograph: Run, tmp_path:
         "There is no module 'encoder' here"
         in autograph("snapshot", "--update", "--module", "encoder", "model.py", cwd=tmp_path).stdout
     )
+
+
+TWO_KINDS = """\
+import torch
+
+v, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+for turn in range(4):
+    first = (v * 2).sum()
+    first.backward()
+    second = (w * v.detach()).sum()
+    second.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "titles"),
+    [
+        ("second", "8"),
+        ("train.py:6", "7"),
+        ("last", "7 8"),
+        ("first", "1 2"),
+        ("first,second", "1 2 8"),
+        ("3:5,train.py:8", "3 4 8"),
+        ("third", "train.py: No step that was kept of train.py has a backward call on the line third, or a root"),
+    ],
+)
+def test_steps_are_kept_by_kind_line_and_root(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, steps: str, titles: str
+) -> None:
+    (tmp_path / "train.py").write_text(TWO_KINDS)
+    monkeypatch.chdir(tmp_path)
+    done = cli("snapshot", "--steps", steps, "train.py")
+    if not (tmp_path / "train.graph.txt").exists():
+        assert done.exit_code == 2 and done.stdout.startswith(titles)
+        return
+    text = (tmp_path / "train.graph.txt").read_text()
+    assert re.findall(r"^\[step (\d+)\]", text, re.MULTILINE) == titles.split() and f"\nkept {steps}\n" in text
+    assert cli("snapshot", "--check", "train.py").exit_code == 0

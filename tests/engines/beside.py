@@ -25,6 +25,7 @@ import autograph_cli.engines.pytorch.connection
 import autograph_cli.record.recorder
 import autograph_cli.torch  # noqa: F401  the table of operations
 from autograph_cli.cli import main
+from autograph_cli.record.run.runner import FAILED
 
 BENEATH = re.compile(r'  File "(<frozen importlib|.*(tests/engines/beside|/autograph_cli/)).*", line .*\n(    .*\n)*')
 """Frames beneath a script, in tracebacks that PyTorch prints."""
@@ -44,7 +45,7 @@ def plainly(words: list[str]) -> int:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except BaseException as error:
         sys.excepthook(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
-        return 1
+        return FAILED
     return 0
 
 

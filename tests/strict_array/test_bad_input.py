@@ -77,7 +77,7 @@ def test_the_trace_is_kept_where_memory_is_full(tmp_path: Path, monkeypatch: pyt
         answer = CliRunner().invoke(main, ["run", "train.py"])
     finally:
         pool.set_limit(size=0)
-    assert answer.exit_code == 1
+    assert answer.exit_code == 2
     assert "OutOfMemoryError: CUDA out of memory. Out of memory allocating 16,777,216 bytes" in answer.output
     assert "are held by tensors" in answer.output
     kept = CliRunner().invoke(main, ["show"])

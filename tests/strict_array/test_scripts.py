@@ -67,5 +67,5 @@ def test_a_script_differs_by_the_device_alone(script: str, capsys: pytest.Captur
 @pytest.mark.usefixtures("on_gpu")
 def test_a_script_that_asks_for_an_array_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     result, _ = runner.record(runner.Target.of(str(ROOT / OF_NUMPY)))
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()" in capsys.readouterr().err

@@ -91,13 +91,20 @@ def test_snapshots_are_written_compared_reviewed_and_accepted(session: Session, 
     edit(pytester.path, "torch.tanh(w * 2)", "torch.tanh(w * 2).relu()")
     failed = session(ci="true", code=1)
     assert "the graph differs from __graphs__/test_model/test_loss.graph.txt" in failed
-    assert "forward gained a `relu`, on `tanh`" in failed
+    assert "forward gained a `relu` (test_model.py:11), on `tanh`" in failed
     assert "+ %relu: float32[3] = relu(%tanh)  grad_fn ReluBackward0" in failed
     picture = Path(failed.split("side by side: ")[1].splitlines()[0])
     assert picture.read_text().count("<svg ") == 3
     assert kept(pytester.path) == files
     assert "5 updated" in session("--graph-update")
     session(ci="true")
+
+
+def test_two_of_one_name_are_refused(session: Session, pytester: pytest.Pytester) -> None:
+    edit(pytester.path, '"both") == [', '"both").forward == loss\n    assert graph_snapshot(name="both") == [')
+    assert "10 written" in session()
+    edit(pytester.path, '"both").forward == loss', '"both") == [loss, w.exp()]')
+    assert "ValueError: There are two snapshots of the name 'both' in this test." in session(code=1)
 
 
 def test_a_missing_snapshot_fails_in_ci(session: Session, pytester: pytest.Pytester) -> None:
@@ -141,7 +148,10 @@ def test_texts_in_tests_are_filled_in(session: Session, pytester: pytest.Pyteste
     assert "the text is empty; fill it in with: pytest --graph-update" in session(code=1)
     assert "2 filled in, in the tests themselves" in session("--graph-update")
     text = (pytester.path / "test_model.py").read_text()
-    assert '== """\n        order 0\n          leaf w: float32[3]\n          %mul: float32[3] = mul(w)' in text
+    assert (
+        '== """\n        order 0\n          leaf w: float32[3]  with values=1\n          %mul: float32[3] = mul(w)'
+        in text
+    )
     assert list(kept(pytester.path)) == ["test_loss.named.graph.txt"]
     session(ci="true")
     edit(pytester.path, "torch.tanh", "torch.cosh")
@@ -244,6 +254,61 @@ def test_with_the_engine_the_data_path_is_held_as_the_command_holds_it(
     session("--graph-engine")
     filled.write_text(text.replace(old, new, 1))
     assert told in session("--graph-engine", ci="1", code=bool(told))
+
+
+@pytest.mark.parametrize("import_", ["import torch", "from autograph_cli import torch"])
+def test_without_the_option_the_engine_that_a_test_imports_is_recorded(
+    python: Run, tmp_path: Path, import_: str
+) -> None:
+    if import_ == "import torch" and importlib.util.find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed")
+    file, options = tmp_path / "test_model.py", [*PLUGIN, "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
+    file.write_text(PLAIN.replace("import torch", import_, 1))
+    assert "3 passed" in python("-m", "pytest", *options, CI="").stdout
+    assert "3 passed" in python("-m", "pytest", *options, CI="1").stdout, "numbers of other runs are not compared"
+    for old, new, _ in CHANGED:
+        file.write_text(file.read_text().replace(old, new, 1))
+    told = python("-m", "pytest", *options, CI="1").stdout
+    assert [said for *_, said in CHANGED if said not in told] == [], told
+
+
+PLAIN = """
+import torch
+
+DATA, ONES = torch.randn(4, 3), torch.ones(3)
+
+
+def test_masked(graph_snapshot):
+    w = torch.ones(3, requires_grad=True)
+    out = (w * DATA * ONES).masked_fill(torch.tril(torch.ones(4, 3)) == 0, -7.0)
+    out = torch.nn.functional.layer_norm(out, (3,), eps=1e-5)
+    assert graph_snapshot == (out * torch.tensor([1.0, 2.0, 3.0])).sum()
+
+
+def test_trained(graph_snapshot):
+    w = torch.ones(3, requires_grad=True)
+
+    def step():
+        (w * 2.0).topk(2, largest=True).values.sum().backward()
+
+    assert graph_snapshot == step
+
+
+def test_drawn(graph_snapshot):
+    w = torch.ones(3, requires_grad=True)
+    loss = torch.dropout(w, 0.25, True).sum()
+    loss.backward()
+    assert graph_snapshot == loss
+"""
+CHANGED = [
+    ("-7.0", "-8.0", "`masked_fill` (test_model.py:9) is called with value=-8, not value=-7"),
+    ("torch.ones(3)", "torch.zeros(3)", "input `ONES` (test_model.py:9) was 1 and is 0"),
+    ("tril", "triu", "`tril` became `triu` (test_model.py:9)"),
+    ("eps=1e-5", "eps=1e-3", "is called with eps=0.001, not eps=1e-05"),
+    ("[1.0, 2.0", "[1.0, 5.0", "was [1, 2, 3] and is [1, 5, 3]"),
+    ("largest=True", "largest=False", "`topk` (test_model.py:18) is called with largest=False"),
+    ("0.25", "0.5", " and is drawn by bernoulli(p=0.5)"),
+]
 
 
 def test_one_that_holds_less_is_compared_by_what_it_holds(session: Session, pytester: pytest.Pytester) -> None:

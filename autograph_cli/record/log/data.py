@@ -16,6 +16,8 @@ from autograph_cli.record.log.events import LEAF, Event
 DATA = "data"
 """The word that asks for them, among those of what is recorded."""
 Facts = tuple[tuple[str, str], ...]
+_FEW_VALUES = ("bernoulli", "randint", "randint_like", "multinomial", "poisson", "binomial", "geometric", "random")
+"""Draws whose numbers may be all the same by chance."""
 FEW = 16
 """The most numbers that are written out; of more, a summary."""
 
@@ -27,15 +29,20 @@ class Data:
         self.facts: dict[int, Facts] = {}
         self.parameters: dict[int, weakref.ref[Any]] = {}
         """The parameters that were made, by the id of their memory."""
+        self.older: dict[int, weakref.ref[Any]] = {}
+        """The tensors that were there before, by id: whether their numbers are the same in each run is not known."""
         self.on = True
         """True while numbers are noted. Of later data only the way they were drawn is noted, for steps change the
         numbers."""
 
     def note(self, event: Event, drawn: Drawn | None, read: Callable[[Any], Any], *, computed: bool) -> None:
-        """Note what is told of a tensor that is met: of one that a backward call may have `computed` no more than of a
-        parameter."""
+        """Note what is told of a tensor that is met: of one that is older, or that a backward call may have `computed`,
+        no more than of a parameter."""
         if self.on:
-            self.facts[event.number] = _facts_of(read(event.ref()), drawn, parameter=computed or event.kind == LEAF)
+            tensor = event.ref()
+            older = self.older.get(id(tensor))
+            unknown = computed or event.kind == LEAF or (older is not None and older() is tensor)
+            self.facts[event.number] = _facts_of(read(tensor), drawn, parameter=unknown)
         elif drawn is not None and drawn.by is not None:
             self.facts[event.number] = _drawn(drawn.op, drawn.by)
 
@@ -45,7 +52,8 @@ def _facts_of(array: Any, drawn: Drawn | None, *, parameter: bool) -> Facts:
     by = None if drawn is None else drawn.by
     if not isinstance(array, (np.ndarray, np.generic)):
         array = None  # on the device meta, or of a batch
-    if array is not None and array.size > (by is not None) and (one := _only(array)) is not None:
+    by_chance = drawn is not None and by is not None and drawn.op in _FEW_VALUES
+    if not by_chance and array is not None and array.size > (by is not None) and (one := _only(array)) is not None:
         return (("values", one),)
     if drawn is not None and by is not None:
         return _drawn(drawn.op, by)

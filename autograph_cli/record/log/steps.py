@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 from msgspec import Struct
@@ -12,6 +13,8 @@ COMPARED = "1:9,last"
 """The steps whose numbers are recorded, so that two runs can be compared from the beginning on."""
 
 
+KNOWN = re.compile(r"first|last|all|\d{1,18}|\d{0,18}:\d{0,18}(:[1-9]\d{0,17})?")
+"""The forms of steps that are no names."""
 ALL = range(sys.maxsize)
 
 
@@ -45,6 +48,20 @@ class Selection(Struct, frozen=True):
                 named.append(_range(part))
         named = [those for those in named if those]  # no step has the number 0
         return cls((*ranges, *named), "last" in parts, tuple(named), "first" in parts)
+
+    @classmethod
+    def divided(cls, text: str) -> tuple[Selection, str, tuple[str, ...]]:
+        """Read a list in which steps may stand by a line or a root, as in `first,train.py:12,loss_g`: the others, the
+        steps to record so that all are among them, and the names.
+
+        >>> Selection.divided("3,loss_g")[1:]
+        ('3,first,last', ('loss_g',))
+        """
+        parts = [part.strip() for part in text.split(",")]
+        names = tuple(part for part in parts if not KNOWN.fullmatch(part))
+        others = [part for part in parts if part not in names]
+        recorded = dict.fromkeys([*others, *(USUAL.split(",") if names else ())])
+        return cls.parse(",".join(others)) if others else cls(), ",".join(recorded), names
 
     def keeps(self, number: int) -> bool:
         """Return whether this step is kept by its number."""

@@ -42,7 +42,8 @@ class State(Struct, frozen=True):
     """The time when its line last changed, or a collective began."""
     failure: str = ""
     code: int | None = None
-    """The exit code of its process, or, if less than 0, the signal that ended it."""
+    """The exit code of its script where that failed, else that of its process, or, if less than 0, the signal that
+    ended it."""
     groups: Mapping[str, Begun] = field(default_factory=dict)
 
     @property
@@ -65,7 +66,7 @@ def _read(folder: Path, rank: int) -> State:
         told.get("at", ""),
         told.get("moved", 0.0),
         told.get("failure", ""),
-        _json(folder / f"rank-{rank}.end").get("code"),
+        told.get("code") or _json(folder / f"rank-{rank}.end").get("code"),
         groups,
     )
 

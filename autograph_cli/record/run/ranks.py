@@ -118,9 +118,9 @@ class Member:
             self.keep(replace(self.recorder.trace(), failure=f"stopped: {said}"), "stopped")
         _leave(STOPPED)
 
-    def keep(self, trace: Trace, phase: str = "") -> None:
-        """Write this rank's part, and say how the script ended."""
-        self._state |= {"moved": time.time(), "failure": trace.failure}
+    def keep(self, trace: Trace, phase: str = "", code: int = 0) -> None:
+        """Write this rank's part, and say how the script ended, and with which exit code."""
+        self._state |= {"moved": time.time(), "failure": trace.failure, "code": code}
         self._state["phase"] = phase or ("failed" if trace.failure else "done")
         if trace.failed_at is not None:
             self._state["at"] = f"{trace.failed_at.file}:{trace.failed_at.line}"

@@ -32,6 +32,8 @@ from autograph_cli.record.run.tracebacks import details, line_that_raised, print
 
 INTERRUPTED = -signal.SIGINT
 """As that of a process which a signal ended."""
+FAILED = 2
+"""The exit code of a command whose script raised, for 1 is an answer: a difference, a finding, no path."""
 STDIN, CODE = "<stdin>", "<string>"
 _excepthook = sys.excepthook
 _held: list[contextlib.ExitStack] = []
@@ -77,6 +79,7 @@ class Result(Struct, frozen=True):
     """The end of a run: its exit code, the exception in one line, and the script's globals."""
 
     exit_code: int
+    """The script's own, but `FAILED` after an exception."""
     failure: str = ""
     failed_at: Source | None = None
     """The script's line that raised it."""
@@ -318,7 +321,7 @@ def _as_main(target: Target) -> Iterator[tuple[ModuleType, OwnImports]]:
 
 def _execute(target: Target, source: bytes, main: ModuleType) -> Session[Result]:
     """Yield how the script ended; Python's own way to end, threads included."""
-    known = threading.enumerate()
+    known, process = threading.enumerate(), os.getpid()
     try:
         code = _compile(target, source, main)
     except TargetError:
@@ -329,20 +332,21 @@ def _execute(target: Target, source: bytes, main: ModuleType) -> Session[Result]
         error = yield code, main.__dict__
     if isinstance(error, _Left):  # which waits for no thread
         return replace(_ending(error), failure=f"os._exit({error.code})" if error.code else "")
-    ended = _ending(error)
+    code_of_failure = FAILED if os.getpid() == process else 1  # of a process that the script forked, as Python has it
+    ended = _ending(error, code_of_failure)
     try:
         _join(known)
         stopped = Result(0)
     except BaseException as other:
-        stopped = _ending(other)
+        stopped = _ending(other, code_of_failure)
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
     told = ended if ended.failure else stopped
     return replace(told, exit_code=ended.exit_code or stopped.exit_code)
 
 
-def _ending(error: BaseException | None) -> Result:
-    """Return how a script ended that raised this, which is printed."""
+def _ending(error: BaseException | None, failed: int = FAILED) -> Result:
+    """Return how a script ended that raised this, which is printed; `failed` is the exit code after an exception."""
     if error is None:
         return Result(0)
     if isinstance(error, SystemExit):
@@ -351,7 +355,7 @@ def _ending(error: BaseException | None) -> Result:
     if isinstance(error, ModuleNotFoundError) and error.name == "safetensors":
         error.add_note("It runs on the engine, and is not a part of autograph: pip install safetensors")
     print_exception(error)
-    code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+    code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else failed
     return Result(code, summary(error), line_that_raised(error), details(error))
 
 

@@ -1,4 +1,4 @@
-"""Edits of three more projects, written as `cases.py` has them."""
+"""Edits of six more projects, written as `cases.py` has them."""
 
 from __future__ import annotations
 
@@ -67,5 +67,54 @@ STRANGERS = tuple(
         ("sac", "split", "        x = F.relu(self.fc2(x))\n        x = self.fc3(x)\n        return x", "        hidden = F.relu(self.fc2(x))\n        return self.fc3(hidden)"),
         ("sac", "relu-method", "x = F.relu(self.fc1(x))\n        x = F.relu(self.fc2(x))", "x = self.fc1(x).relu()\n        x = self.fc2(x).relu()"),
         ("sac", "logging", "    for param, target_param in zip(qf1", "    if global_step % 1 == 0:\n        print(qf_loss.item(), actor_loss.item(), log_pi.mean().item())\n    for param, target_param in zip(qf1"),
+        # -- a ranker of closures and a dict of weights
+        ("ranker", "temperature", "TEMPERATURE, MARGIN = 0.7", "TEMPERATURE, MARGIN = 0.9", r"div.*0\.9, not .*0\.7"),
+        ("ranker", "margin", "0.7, 0.2", "0.7, 0.4", r"0\.4, not .*0\.2"),
+        ("ranker", "beta", "beta=1.5", "beta=2.5", r"softplus.*beta=2\.5"),
+        ("ranker", "norm-dim", "p=2.0, dim=-1", "p=2.0, dim=0", r"normalize.*dim=\(0,\), not dim=\(-1,\)"),
+        ("ranker", "norm-p", "p=2.0, dim=-1", "p=1.0, dim=-1", r"ord=1, not ord=2"),
+        ("ranker", "clamp-max", "clamp(min=0.0)", "clamp(min=0.0, max=5.0)", r"`clamp`.*max=5"),
+        ("ranker", "softmax-dim", "log_softmax(scores, dim=0)", "log_softmax(scores, dim=1)", r"log_softmax.*dim=1"),
+        ("ranker", "which", "dim=0)[0]", "dim=0)[1]", r"index=1, not index=0"),
+        ("ranker", "decimals", "decimals=2", "decimals=1", r"round.*decimals=1"),
+        ("ranker", "trust-graph", "        with th.no_grad():\n            trust =", "        if True:\n            trust =", r"`sigmoid`.*are recorded by autograd now"),
+        ("ranker", "share", "+ 0.3 *", "+ 0.5 *", r"0\.5, not .*0\.3"),
+        ("ranker", "clicks", "1.0, 0.25]", "1.0, 0.75]", r"clicks.*0\.25.*0\.75"),
+        ("ranker", "init", "/ math.sqrt(shape[0])", "/ 10", r"div\(2\.4.*div\(10\)"),
+        ("ranker", "sum", "* hinge(good, bad)).mean()", "* hinge(good, bad)).sum()", r"`mean` became `sum`"),
+        ("ranker", "swap-hinge", "hinge(good, bad)).mean", "hinge(bad, good)).mean", r"takes `bad`, not `good`"),
+        ("ranker", "quiet", "        print(turn, float(total))\n", ""),
+        ("ranker", "inline-margin", "(MARGIN - good + bad)", "(bad + MARGIN - good)", r"became `add` and `sub`"),
+        ("ranker", "rename", "listwise", "log_likelihood"),
+        ("ranker", "power", "good, bad = scores.unbind(0)", "good, bad = scores[0], scores[1]", r"lost a `unbind`"),
+        # -- a normalizing flow, its modules in a list
+        ("flow", "cap", "torch.full((1,), 2.0)", "torch.full((1,), 3.0)", r"scale_cap.*2.*3"),
+        ("flow", "silu", "nn.SiLU()", "nn.Mish()", r"`silu` became `mish`"),
+        ("flow", "flips", "flip=i % 2 == 1", "flip=i % 2 == 0", r"takes another `split`"),
+        ("flow", "fewer", "range(4)", "range(3)", r"lost the module `flow\.steps\.3`"),
+        ("flow", "half", "-0.5 *", "-1.0 *", r"mul.*-1"),
+        ("flow", "no-z", " - self.log_z", "", r"log_z` no longer gets a gradient"),
+        ("flow", "noise", "0.05 *", "0.1 *", r"0\.1, not .*0\.05"),
+        ("flow", "noise-kind", "torch.rand_like(batch)", "torch.randn_like(batch)", r"rand.*randn"),
+        ("flow", "penalty", "1e-4 * penalty", "1e-3 * penalty", r"0\.001, not .*0\.0001"),
+        ("flow", "penalty-of", 'n.endswith("weight")', 'n.endswith("bias")', r"net\.0\.bias`, not .*weight"),
+        ("flow", "tanh", "torch.tanh(s / self.scale_cap)", "torch.atan(s / self.scale_cap)", r"`tanh` became `atan`"),
+        ("flow", "data", "torch.ones(8), torch.arange", "torch.zeros(8), torch.arange", r"was 1 and is 0"),
+        ("flow", "late-layer", "nn.SiLU(), nn.Linear(width, 4)", "nn.SiLU(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 4)", r"4 `tanh`"),
+        ("flow", "ema", "mul_(0.99)", "mul_(0.9)"),
+        ("flow", "momentum", "momentum=0.9", "momentum=0.8"),
+        # -- a tagger with a recurrent layer and a convolution
+        ("tagger", "padding", "padding_idx=c.pad", "padding_idx=None", r"padding_idx=-1, not padding_idx=0"),
+        ("tagger", "alpha", "alpha=1.0", "alpha=0.5", r"elu.*0\.5"),
+        ("tagger", "groups", "nn.GroupNorm(2", "nn.GroupNorm(4", r"group=4, not group=2"),
+        ("tagger", "kernel", "3, padding=1", "5, padding=2", r"padding=\(2,\), not padding=\(1,\)"),
+        ("tagger", "drop", "drop: float = 0.2", "drop: float = 0.4", r"0\.[28].*0\.[46]"),
+        ("tagger", "mask", "ids.ne(s.c.pad)", "ids.ne(1)", r"`ne`.*other=1, not other=0"),
+        ("tagger", "filled", "None], 0.0)", "None], -1.0)", r"masked_fill.*-1"),
+        ("tagger", "eps", "eps=0.05", "eps=0.1", r"0\.9, not .*0\.95"),
+        ("tagger", "gold", "[0, 1, 0, 0]])", "[0, 2, 0, 0]])", r"gold"),
+        ("tagger", "smooth", "smooth = -logp.mean(-1)", "smooth = -logp.detach().mean(-1)", r"`logp` no longer gets a gradient this way: detach at line"),
+        ("tagger", "decay", "weight_decay=0.01", "weight_decay=0.1"),
+        ("tagger", "helper", "    nll = -logp.gather(-1, gold[..., None])[..., 0]\n", "    picked = logp.gather(-1, gold.unsqueeze(-1))\n    nll = -picked[..., 0]\n"),
     )
 )  # fmt: skip
