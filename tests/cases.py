@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+import os
+import random
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -12,26 +14,35 @@ import pytest
 Test = Callable[..., None]
 
 
-def each(names: str, values: Iterable[Any]) -> Callable[[Test], Test]:
+def for_each(names: str | Sequence[str], values: Iterable[Any]) -> Callable[[Test], Test]:
     """Run a test with all these values of its arguments, as `pytest.mark.parametrize` does, but as one test.
 
-    A failure names its case, and ends the test. For tests that leave nothing behind for the next case."""
-    words, cases = [name.strip() for name in names.split(",")], list(values)
+    A failure names its case, and does not keep the others from being run. For tests that leave nothing for the next case."""
+    words = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+    cases, seed = list(values), os.environ.get("AUTOGRAPH_SHUFFLE")
+    if seed:
+        random.Random(seed).shuffle(cases)
 
     def of(test: Test) -> Test:
         @functools.wraps(test)
         def run(**given: Any) -> None:
-            ran = False
+            failed, skipped = [], []
             for case in cases:
                 try:
                     test(**given, **(dict(zip(words, case, strict=True)) if words[1:] else {words[0]: case}))
-                    ran = True
-                except pytest.skip.Exception:
-                    if case is cases[-1] and not ran:
-                        raise
-                except BaseException as error:
-                    error.add_note(f"with {names} = {case!r}")
-                    raise
+                except pytest.skip.Exception as reason:
+                    skipped.append(reason)
+                except (Exception, pytest.fail.Exception) as error:
+                    error.add_note(f"with {', '.join(words)} = {case!r}")
+                    failed.append(error)
+            if failed:
+                raise (
+                    failed[0]
+                    if len(failed) == 1
+                    else BaseExceptionGroup(f"{len(failed)} of {len(cases)} cases", failed)
+                )
+            if skipped and len(skipped) == len(cases):
+                raise skipped[0]
 
         signature = inspect.signature(test)
         kept = [parameter for name, parameter in signature.parameters.items() if name not in words]

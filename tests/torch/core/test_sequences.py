@@ -7,6 +7,7 @@ import os
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.core.player import observe
 from tests.torch.core.sequences import COUNT, EXPECTED, UNSTABLE, difference, script, short
 from tests.torch.core.statements import sequence, table_digest
@@ -32,7 +33,7 @@ def test_sequences_go_as_they_went_with_pytorch(start: int) -> None:
         assert short(observe(sequence(seed), torch, each=False, text=text)) == DIGESTS[seed], script(seed, text)
 
 
-@pytest.mark.parametrize("seed", sorted(set(map(int, KNOWN["full"])) - OPEN))
+@for_each("seed", sorted(set(map(int, KNOWN["full"])) - OPEN))
 def test_a_sequence_gives_what_was_recorded(seed: int) -> None:
     text: list[str] = []
     found = json.loads(json.dumps(observe(sequence(seed), torch, each=False, text=text)))
@@ -40,7 +41,7 @@ def test_a_sequence_gives_what_was_recorded(seed: int) -> None:
     assert not parts, f"{script(seed, text)}\n{parts}"
 
 
-@pytest.mark.parametrize("seed", sorted(OPEN))
+@for_each("seed", sorted(OPEN))
 def test_a_difference_that_is_known_is_taken_off_the_list_when_it_is_gone(seed: int) -> None:
     assert short(observe(sequence(seed), torch, each=False)) != DIGESTS[seed]
 
