@@ -316,7 +316,7 @@ DEEP_PLACES = {
 }
 
 
-@for_each("depth", [1_000, 30_000, 200_000])
+@for_each("depth", [1_000, 100_000])
 @for_each("position", DEEP_PLACES)
 def test_deep_tuple_is_refused_wherever_it_stands(position, depth):
     with pytest.raises(pickle.UnpicklingError):

@@ -26,7 +26,7 @@ def test_results_and_gradients_lie_as_pytorchs(code):
 @for_each("code", DIFFERENT)
 def test_a_difference_that_is_gone_is_taken_off_the_list(code):
     with pytest.raises(AssertionError):
-        test_results_and_gradients_lie_as_pytorchs.__wrapped__(code)
+        test_results_and_gradients_lie_as_pytorchs(code)
 
 
 def test_what_pytorch_refuses_to_view_is_refused():
