@@ -13,7 +13,6 @@ from autograph_cli import torch
 from autograph_cli.engines import connect
 from autograph_cli.formulas import formulas_of
 from autograph_cli.formulas.records import FormulaError
-from tests.cases import for_each
 from tests.export.random_graphs import random_graph
 from tests.formulas.expressions import EXPRESSIONS
 from tests.formulas.judged import judged
@@ -26,14 +25,14 @@ NOT_WITH_PYTORCH = {"loss = M.unfold(1, 2, 1).pow(2).sum()", "loss = M.topk(2, d
 """What the graph of PyTorch tells too little of."""
 
 
-@for_each("expression", EXPRESSIONS)
+@pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_a_formula_is_right_or_not_printed(expression: str) -> None:
     verdict, printed = judged(expression, torch, {})
     assert verdict == EXPRESSIONS[expression], "\n".join(printed)
 
 
 @needs_pytorch
-@for_each("expression", list(EXPRESSIONS)[::EVERY])
+@pytest.mark.parametrize("expression", list(EXPRESSIONS)[::EVERY])
 def test_with_pytorch_it_is_as_well(expression: str) -> None:
     import torch as pytorch
 
