@@ -26,7 +26,7 @@ def violations(page: Any, scheme: str = "light") -> list[str]:
     if not page.evaluate("'axe' in window"):
         page.evaluate((files(axe) / "axe.min.js").read_text("utf-8"))
     await_rest(page)
-    rules = {"light": "{}", "dark": "{runOnly: ['cat.color']}"}[scheme]
+    rules = {"light": "{}", "dark": "{runOnly: ['color-contrast', 'link-in-text-block']}"}[scheme]
     found = page.evaluate(f"axe.run(document, {rules}).then((result) => result.violations)")
     return [f"{one['id']}: {one['nodes'][0]['html']}: {one['nodes'][0]['failureSummary']}" for one in found]
 
