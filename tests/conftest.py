@@ -54,9 +54,12 @@ def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _children() -> set[int]:
     """The processes that this one has started and that have not ended, but for Python's own; none where that cannot be asked."""
     found = set()
-    for path in Path("/proc/self/task").glob("*/children"):
-        with contextlib.suppress(OSError):  # the thread may have ended
-            found |= set(map(int, path.read_text().split()))
+    for thread in os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") else ():
+        with (
+            contextlib.suppress(OSError),
+            open(f"/proc/self/task/{thread}/children") as file,
+        ):  # the thread may have ended
+            found |= set(map(int, file.read().split()))
     return found - {getattr(multiprocessing.resource_tracker._resource_tracker, "_pid", None)}
 
 
@@ -72,8 +75,8 @@ def nothing_is_left_behind() -> Iterator[None]:
     before = _traces()
     yield
     for patience in (0.0, 0.05, 0.2, 1.0, 3.0, 10.0, 30.0):
-        time.sleep(patience)  # a process that was told to end needs a moment
         if patience:
+            time.sleep(patience)  # a process that was told to end needs a moment
             gc.collect()  # an exception keeps what its frames hold
         left = {what: found - before[what] for what, found in _traces().items()}
         if not any(left.values()):
@@ -97,9 +100,10 @@ def nothing_is_served_after_a_test() -> Iterator[None]:
     `sys.argv`, how often the collector looks, and at what; and a script may set variables of the environment."""
     thresholds, variables = gc.get_threshold(), dict(os.environ)
     yield
-    for name in os.environ.keys() - variables.keys():
-        del os.environ[name]
-    os.environ.update(variables)
+    if (now := dict(os.environ)) != variables:
+        for name in now.keys() - variables.keys():
+            del os.environ[name]
+        os.environ.update(variables)
     gc.set_threshold(*thresholds)
     gc.unfreeze()
     runner = sys.modules.get("autograph_cli.record.run.runner")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.nn import record_functional, record_layers
 from tests.torch.nn.test_layers import test_layer_is_and_gives_what_it_does_in_pytorch as check_layer
 from tests.torch.ops import record_expressions, record_mathematics, record_more_expressions
@@ -40,7 +41,7 @@ REFUSED = {"torch.histogram(x.detach(),3)"}
 """What PyTorch has not on a GPU either."""
 
 
-@pytest.mark.parametrize("code", [code for code in SUITES if code not in REFUSED])
+@for_each("code", [code for code in SUITES if code not in REFUSED])
 def test_expression_gives_on_a_gpu_what_pytorch_gives(code: str) -> None:
     assert_same(observe(torch, code), SUITES[code])
 
@@ -51,7 +52,7 @@ def test_what_a_gpu_does_not_have_is_refused(code: str) -> None:
         assert_same(observe(torch, code), SUITES[code])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "row",
     [
         row
@@ -63,6 +64,6 @@ def test_layer_gives_on_a_gpu_what_pytorch_gives(row: str) -> None:
     check_layer(row)
 
 
-@pytest.mark.parametrize("name, index", cases())
+@for_each("name, index", cases())
 def test_optimizer_steps_on_a_gpu_as_in_pytorch(name: str, index: int) -> None:
     check_optimizer(name, index)

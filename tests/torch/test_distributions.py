@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch import record_distributions as recorded
 
 EXPECTED = json.loads(recorded.EXPECTED.read_text())
@@ -51,7 +52,7 @@ def _quiet():
         yield
 
 
-@pytest.mark.parametrize("name", recorded.CASES)
+@for_each("name", recorded.CASES)
 def test_samples_densities_graphs_and_gradients_are_those_of_pytorch(name):
     same(recorded.observe(torch, name), EXPECTED["distributions"][name], name)
 
@@ -61,7 +62,7 @@ def test_what_is_made_of_other_distributions_is_that_of_pytorch(code):
     same(recorded.observe_made(torch, code), EXPECTED["made"][code], code)
 
 
-@pytest.mark.parametrize("code", recorded.TRANSFORMS)
+@for_each("code", recorded.TRANSFORMS)
 def test_transforms_are_those_of_pytorch(code):
     same(recorded.observe_transform(torch, code), EXPECTED["transforms"][code], code)
 

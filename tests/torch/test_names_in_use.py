@@ -3,9 +3,8 @@
 from operator import attrgetter
 from pathlib import Path
 
-import pytest
-
 from autograph_cli import torch
+from tests.cases import for_each
 
 NAMES = Path(__file__).with_name("names_in_use.txt").read_text().split()
 NOT_THERE = {
@@ -18,7 +17,7 @@ NOT_THERE = {
 """How names begin that the engine lacks, and what is said of them."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_a_name_that_scripts_use_is_there_or_its_error_says_what_to_do(name: str) -> None:
     said = next((text for start, text in NOT_THERE.items() if name.startswith(start)), None)
     try:

@@ -4,6 +4,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch import jit
+from tests.cases import for_each
 
 NOT_THERE = [
     (lambda: torch.hub.load("pytorch/vision", "resnet18"), RuntimeError, "torch.hub does not download"),
@@ -186,7 +187,7 @@ torch.__version__.split('+')[0] -> '2.13.0'
 """As PyTorch answers on a machine without a GPU."""
 
 
-@pytest.mark.parametrize("line", ANSWERS)
+@for_each("line", ANSWERS)
 def test_what_scripts_ask_at_their_top_is_answered_as_by_pytorch(line):
     question, answer = line.split(" -> ")
     assert repr(eval(question)) == answer

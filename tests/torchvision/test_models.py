@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from autograph_cli import torch, torchvision
+from tests.cases import for_each
 from tests.torchvision.record_models import EXPECTED, boxes, drawn, parts, run
 
 models = torchvision.models
 RECORDED: dict[str, Any] = json.loads(EXPECTED.read_text())
 
 
-@pytest.mark.parametrize("name", RECORDED["parts"])
+@for_each("name", RECORDED["parts"])
 def test_a_model_is_made_of_what_torchvisions_is(name: str) -> None:
     assert parts(torch, models, name) == RECORDED["parts"][name]
 

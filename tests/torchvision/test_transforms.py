@@ -9,6 +9,7 @@ pytest.importorskip("PIL")
 
 from autograph_cli import torch, torchvision
 from autograph_cli.torchvision.transforms import v2
+from tests.cases import for_each
 from tests.torchvision.record_transforms import EXPECTED, expressions, observe, world
 
 RECORDED = json.loads(EXPECTED.read_text())
@@ -46,7 +47,7 @@ def test_the_record_is_of_these_expressions():
     assert list(RECORDED) == expressions()
 
 
-@pytest.mark.parametrize("expression", RECORDED)
+@for_each("expression", RECORDED)
 def test_as_torchvision(expression, names):
     ours = observe(expression, names)
     assert alike(ours, RECORDED[expression], slack=expression in TIES), ours

@@ -9,7 +9,7 @@ context = [torch.randn(4).requires_grad_() for _ in range(5)]
 optimizer = torch.optim.SGD([*words, *context], lr=0.05)
 for _step in range(2):
     loss = torch.zeros(())
-    for turn in range(300):
+    for turn in range(100):
         centre, near, far = turn % 5, (turn * 2 + 1) % 5, (turn * 3 + 2) % 5
         loss = loss - F.logsigmoid(words[centre] @ context[near]) - F.logsigmoid(-(words[centre] @ context[far]))
     optimizer.zero_grad()

@@ -7,6 +7,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._core.base.state import process_state
+from tests.cases import for_each
 from tests.torch.amp.record_autocast import EXPECTED, layers, observe, observe_layer, off, on
 from tests.torch.amp.scenarios import SCENARIOS
 
@@ -33,7 +34,7 @@ def near(ours, theirs, tolerance):
     return all(a == b if isinstance(a, str) or isinstance(b, str) else abs(a - b) <= tolerance * size for a, b in pairs)
 
 
-@pytest.mark.parametrize("code", RECORDED["changed"])
+@for_each("code", RECORDED["changed"])
 def test_an_expression_has_the_dtypes_graphs_and_numbers_of_pytorch(code):
     wanted, found = RECORDED["changed"][code], observe(torch, code, on(torch))
     tolerance = 0.05 if any(part in code for part in ROUGH) else 0.02

@@ -2,16 +2,15 @@
 
 import json
 
-import pytest
-
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.autograd.behaviours import CASES, EXPECTED, load, observe
 
 load()
 RECORDED = json.loads(EXPECTED.read_text())
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_a_case_is_as_in_pytorch(name: str) -> None:
     assert observe(name, torch) == RECORDED[name]
 

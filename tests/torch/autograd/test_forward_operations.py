@@ -10,6 +10,7 @@ from autograph_cli.torch._core.tape.tensor import Tensor, make
 from autograph_cli.torch._core.transforms.forward import laid_out
 from autograph_cli.torch._core.transforms.interpreter_stack import DualLevel, running
 from autograph_cli.torch._core.transforms.transforms import Dual, dual
+from tests.cases import for_each
 from tests.torch.autograd.collected import collected, copied, is_float
 
 CALLS = collected()
@@ -102,7 +103,7 @@ def tolerance(args):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", sorted(CALLS.keys() - OTHERWISE - NOT_FORWARD))
+@for_each("name", sorted(CALLS.keys() - OTHERWISE - NOT_FORWARD))
 def test_forward_mode_is_the_transpose_of_backward_mode(name):
     for args in CALLS[name]:
         try:
@@ -163,7 +164,7 @@ def gradients_along(op, args):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", SELECTED)
+@for_each("name", SELECTED)
 def test_tangents_of_two_orders_are_central_differences(name):
     for args in CALLS[name][:2]:
         flat = [t for x in args for t in (x if isinstance(x, (list, tuple)) else [x])]

@@ -9,6 +9,7 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.torch._arrays.meta import Meta
 from autograph_cli.torch._core.tape.tensor import make
+from tests.cases import for_each
 from tests.torch.core.record_meta import EXPECTED, cases, outcome
 
 CASES = cases()
@@ -19,7 +20,7 @@ def test_every_case_was_recorded():
     assert list(RECORDED) == list(CASES)
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_as_pytorch(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -82,8 +83,8 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize(("shape", "order"), SHAPES)
+@for_each("name", FUNCTIONS)
+@for_each(("shape", "order"), SHAPES)
 def test_geometry_is_that_of_numpy(name, shape, order):
     real = laid_out(shape, order)
     want, got = FUNCTIONS[name](real), FUNCTIONS[name](Meta(real.shape, real.dtype, real.strides))

@@ -8,8 +8,7 @@ import re
 import sys
 import tempfile
 
-import pytest
-
+from tests.cases import for_each
 from tests.processes import finished
 
 HERE = pathlib.Path(__file__).parent
@@ -32,8 +31,8 @@ def played(size):
         return [json.loads(file.read_text()) | {"spawned": text} for file, text in zip(files, spawned, strict=True)]
 
 
-@pytest.mark.parametrize("name", RECORDED)
-@pytest.mark.parametrize("size", [2, 4])
+@for_each("name", RECORDED)
+@for_each("size", [2, 4])
 def test_ranks_get_what_they_get_by_gloo(name, size):
     found, recorded = (
         [without_addresses(rank) for rank in ranks] for ranks in (rows(name, size), RECORDED[name][str(size)])

@@ -8,8 +8,7 @@ import pathlib
 import sys
 import tempfile
 
-import pytest
-
+from tests.cases import for_each
 from tests.processes import finished
 from tests.torch.distributed.mismatches import CASES
 
@@ -28,7 +27,7 @@ def played():
         return [json.loads(pathlib.Path(folder, f"{rank}.json").read_text()) for rank in range(3)]
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_all_ranks_are_told_of_a_call_that_differs(name):
     rows = [rank[name] for rank in played()]
     assert [said for said, _ in rows if not said.startswith(TOLD)] == []

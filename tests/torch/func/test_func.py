@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.func.cases import CASES
 from tests.torch.func.record import EXPECTED, plain
 
@@ -28,7 +29,7 @@ def assert_alike(got, want, where=""):
         assert got == want, where
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_program_gives_what_pytorch_gives(name):
     assert_alike(plain(CASES[name](torch)), RECORDED[name])
 

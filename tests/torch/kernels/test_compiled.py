@@ -11,6 +11,7 @@ from autograph_cli.torch import optim
 from autograph_cli.torch._kernels import cpu
 from autograph_cli.torch._kernels.elements import indexing
 from autograph_cli.torch._kernels.inplace import updates
+from tests.cases import for_each
 from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, odd, same, spread_out
 
 pytestmark = needs_compiled
@@ -23,8 +24,8 @@ ROWS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd])
 @pytest.mark.parametrize("shape", ROWS)
 def test_softmax(kind: str, make: Any, shape: Any) -> None:
     a, grad = make(kind, *shape), numbers(kind, *shape, seed=1)
@@ -43,18 +44,18 @@ def test_softmax(kind: str, make: Any, shape: Any) -> None:
     both(run)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd])
 @pytest.mark.parametrize("shape", ROWS)
 def test_sums_of_rows(kind: str, make: Any, shape: Any) -> None:
     a, b = make(kind, *shape), numbers(kind, *shape, seed=1)
     both(lambda: (cpu.row_sums(a), cpu.row_products(a, b), cpu.row_sums(spread_out(a))))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd])
 @pytest.mark.parametrize("shape", ROWS)
-@pytest.mark.parametrize("affine", [(True, True), (True, False), (False, True), (False, False)])
+@for_each("affine", [(True, True), (True, False), (False, True), (False, False)])
 def test_layer_norm(kind: str, make: Any, shape: Any, affine: Any) -> None:
     a, grad, inner = make(kind, *shape), numbers(kind, *shape, seed=1), shape[-2:] if len(shape) > 2 else shape[-1:]
     weight, bias = (numbers(kind, *inner, seed=2 + i) if wanted else None for i, wanted in enumerate(affine))
@@ -67,11 +68,11 @@ def test_layer_norm(kind: str, make: Any, shape: Any, affine: Any) -> None:
     both(run)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd])
 @pytest.mark.parametrize("shape", [(4, 4), (2, 4, 3), (3, 4, 5, 5), (8, 4, 16, 16), (0, 4, 3), (1, 4, 1, 1), (2, 4, 0)])
-@pytest.mark.parametrize("affine", [(True, True), (True, False), (False, True), (False, False)])
-@pytest.mark.parametrize("training", [True, False])
+@for_each("affine", [(True, True), (True, False), (False, True), (False, False)])
+@for_each("training", [True, False])
 def test_batch_and_group_norm(kind: str, make: Any, shape: Any, affine: Any, training: bool) -> None:
     a, grad, channels = make(kind, *shape), numbers(kind, *shape, seed=1), shape[1]
     weight, bias = (numbers(kind, channels, seed=2 + i) if wanted else None for i, wanted in enumerate(affine))
@@ -155,18 +156,18 @@ POINTWISE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd])
-@pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 5), (7, 33), (300, 200)])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd])
+@for_each("shape", [(), (0,), (1,), (3, 5), (7, 33), (300, 200)])
 @pytest.mark.parametrize("name", POINTWISE)
 def test_elements(kind: str, make: Any, shape: Any, name: str) -> None:
     run, a, grad = POINTWISE[name], make(kind, *shape), numbers(kind, *shape, seed=1)
 
-    def each() -> Any:
+    def everywhere() -> Any:
         apart = (run(spread_out(a), grad), run(a, np.broadcast_to(grad[..., :1], a.shape))) if shape else ()
         return (run(a, grad), *apart)
 
-    both(each)
+    both(everywhere)
 
 
 # ---------------------------------------------------------------- positions and order
@@ -176,9 +177,9 @@ def positions(n: int, *shape: int) -> Any:
     return np.random.default_rng(4).integers(0, n, shape)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd])
-@pytest.mark.parametrize(
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd])
+@for_each(
     "shape, dim, many",
     [
         ((5,), 0, 9), ((4, 6), 1, 3), ((4, 6), 0, 9), ((3, 4, 5), 1, 6), ((40, 30), 1, 30), ((3, 0), 1, 0),
@@ -211,8 +212,8 @@ def test_positions(kind: str, make: Any, shape: Any, dim: int, many: int) -> Non
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "int64", "int8", "bool", "complex128"])
-@pytest.mark.parametrize("shape", [(7,), (5, 6), (3, 4, 5), (2, 3, 4, 1)])
-@pytest.mark.parametrize("lay", [np.asarray, spread_out])
+@for_each("shape", [(7,), (5, 6), (3, 4, 5), (2, 3, 4, 1)])
+@for_each("lay", [np.asarray, spread_out])
 def test_elements_at_positions(kind: str, shape: Any, lay: Any) -> None:
     a = lay((numbers("float64", *shape) * 3).astype(kind))
 
@@ -242,9 +243,9 @@ def test_positions_outside_are_refused() -> None:
             cpu.index_put(a, [np.array([0, wrong])], np.ones((2, 4), np.float32))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (3, 5), (5, 3), (2, 3, 4), (0, 3), (3, 0)])
-@pytest.mark.parametrize("diagonal", [0, 1, -1, 7, -7])
+@for_each("kind", KINDS)
+@for_each("shape", [(1, 1), (4, 4), (3, 5), (5, 3), (2, 3, 4), (0, 3), (3, 0)])
+@for_each("diagonal", [0, 1, -1, 7, -7])
 def test_triangles(kind: str, shape: Any, diagonal: int) -> None:
     a = odd(kind, *shape)
     whole = (a, spread_out(a))
@@ -263,10 +264,8 @@ def test_rows_of_tables(kind: str) -> None:
     both(run)
 
 
-@pytest.mark.parametrize(
-    "make", [positions, lambda n, *shape: -positions(n, *shape), lambda n, *shape: positions(2 * n, *shape)]
-)
-@pytest.mark.parametrize("shape", [(), (5,), (3, 4), (0,)])
+@for_each("make", [positions, lambda n, *shape: -positions(n, *shape), lambda n, *shape: positions(2 * n, *shape)])
+@for_each("shape", [(), (5,), (3, 4), (0,)])
 def test_one_hot(make: Any, shape: Any) -> None:
     a = np.asarray(make(6, *shape))
     both(lambda: cpu.one_hot(a, 6))
@@ -278,19 +277,19 @@ def test_all_below(index: Any) -> None:
     both(lambda: np.array([indexing.all_below(x, 5) for x in (a, a.astype("int32"), a[::-1]) if x.size]))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd])
-@pytest.mark.parametrize("shape", [(3, 9), (4, 5, 6)])
-@pytest.mark.parametrize("reduction", [0, 1, 2])
-@pytest.mark.parametrize("weighted", [False, True])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd])
+@for_each("shape", [(3, 9), (4, 5, 6)])
+@for_each("reduction", [0, 1, 2])
+@for_each("weighted", [False, True])
 def test_nll_loss(kind: str, make: Any, shape: Any, reduction: int, weighted: bool) -> None:
     a, target = make(kind, *shape), positions(shape[1], shape[0], *shape[2:])
     weight = abs(numbers(kind, shape[1])) if weighted else None
     both(lambda: tuple(cpu.nll_loss_forward(a, target, weight, reduction, ignored) for ignored in (-100, 1)))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd])
 @pytest.mark.parametrize("shape", [shape for shape in ROWS if math.prod(shape) < 5000] + [(40, 60)])
 def test_order(kind: str, make: Any, shape: Any) -> None:
     a = make(kind, *shape)
@@ -316,10 +315,10 @@ def test_order(kind: str, make: Any, shape: Any) -> None:
 # ---------------------------------------------------------------- recurrent layers
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd])
 @pytest.mark.parametrize("steps, batch, features, n", [(1, 1, 1, 1), (3, 2, 4, 5), (4, 3, 2, 32)])
-@pytest.mark.parametrize("reverse", [False, True])
+@for_each("reverse", [False, True])
 def test_lstm(kind: str, make: Any, steps: int, batch: int, features: int, n: int, reverse: bool) -> None:
     x, (hx, cx) = make(kind, steps, batch, features), (numbers(kind, batch, n, seed=i) for i in (1, 2))
     shapes = (4 * n, features), (4 * n, n), (4 * n,), (4 * n,)
@@ -343,24 +342,24 @@ def test_lstm(kind: str, make: Any, steps: int, batch: int, features: int, n: in
 ADAM = {"plain": (0, None), "decay": (0.1, None), "decoupled": (0.1, 0.9), "decoupled without decay": (0, 1.0)}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd])
-@pytest.mark.parametrize("shape", [(1,), (3, 5), (70, 33), (0,)])
-@pytest.mark.parametrize("largest", [False, True])
-@pytest.mark.parametrize("rest", [0.1, 0.7])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd])
+@for_each("shape", [(1,), (3, 5), (70, 33), (0,)])
+@for_each("largest", [False, True])
+@for_each("rest", [0.1, 0.7])
 @pytest.mark.parametrize("decay", ADAM)
 def test_adam(kind: str, make: Any, shape: Any, largest: bool, rest: float, decay: str) -> None:
     steps = (*ADAM[decay], rest, 0.999, 0.001, 0.3, 1e-8, -0.01)
     in_turn(optim.Adam, "adam", kind, make, shape, 3 if largest else 2, steps)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd])
-@pytest.mark.parametrize("shape", [(1,), (3, 5), (70, 33), (0,)])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd])
+@for_each("shape", [(1,), (3, 5), (70, 33), (0,)])
 @pytest.mark.parametrize(
     "momentum, share, nesterov", [(0, 1, False), (0.9, None, False), (0.9, 1, True), (0.9, 0.4, False)]
 )
-@pytest.mark.parametrize("decay", [0, 0.1])
+@for_each("decay", [0, 0.1])
 def test_sgd(kind: str, make: Any, shape: Any, momentum: float, share: Any, nesterov: bool, decay: float) -> None:
     in_turn(optim.SGD, "sgd", kind, make, shape, 1 if momentum else 0, (-0.1, momentum, share, decay, nesterov))
 

@@ -10,24 +10,25 @@ import pytest
 from autograph_cli.torch._arrays.sparse import Coo
 from autograph_cli.torch._kernels import cpu, half_precision
 from autograph_cli.torch._kernels.elements import embedding, sparse
+from tests.cases import for_each
 from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, odd, spread_out
 
 pytestmark = needs_compiled
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf, 3.0, 0.0])
-@pytest.mark.parametrize("columns", [0, 1, 7, 8, 29, 128, 300])
+@for_each("columns", [0, 1, 7, 8, 29, 128, 300])
 def test_distances(kind: str, p: float, columns: int) -> None:
     a, b = numbers(kind, 9, columns), numbers(kind, 5, columns, seed=1)
     a[2:3, columns // 2 :] = math.inf
     both(lambda: (cpu._cdist_forward(a, b, p), cpu._pdist_forward(b, p)))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("mode", [embedding.SUM, embedding.MEAN, embedding.MAX])
-@pytest.mark.parametrize("padding", [-1, 3])
-@pytest.mark.parametrize("weighted", [False, True])
+@for_each("kind", KINDS)
+@for_each("mode", [embedding.SUM, embedding.MEAN, embedding.MAX])
+@for_each("padding", [-1, 3])
+@for_each("weighted", [False, True])
 def test_bags(kind: str, mode: int, padding: int, weighted: bool) -> None:
     table, made = odd(kind, 12, 7), np.random.default_rng(2)
     indices, offsets = made.integers(0, 12, 30), np.array([0, 0, 4, 11, 11, 29])
@@ -46,9 +47,9 @@ def test_sparse_products(kind: str, coalesced: bool) -> None:
         both(lambda b=b: sparse.rows_times(a, b))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("mode", [0, 1, 2])
-@pytest.mark.parametrize("padding", [0, 1, 2])
+@for_each("kind", KINDS)
+@for_each("mode", [0, 1, 2])
+@for_each("padding", [0, 1, 2])
 def test_samples_on_a_grid(kind: str, mode: int, padding: int) -> None:
     image, grid, grad = numbers(kind, 2, 3, 6, 5), numbers(kind, 2, 4, 7, 2, seed=1), numbers(kind, 2, 3, 4, 7, seed=2)
     for a in (image, odd(kind, 2, 3, 6, 5), image.swapaxes(0, 1).copy().swapaxes(0, 1), image[:0]):
@@ -99,8 +100,8 @@ def test_series(kind: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["float32", "int64", "int16"])
-@pytest.mark.parametrize("length", [1, 16, 17, 120, 900])
-@pytest.mark.parametrize("levels", [2, 30, 10**6])
+@for_each("length", [1, 16, 17, 120, 900])
+@for_each("levels", [2, 30, 10**6])
 def test_modes(kind: str, length: int, levels: int) -> None:
     rows = np.random.default_rng(length).integers(0, min(levels, 3 * 10**4), (6, length)).astype(kind)
     falling, organ = -np.sort(rows), np.concatenate([np.sort(rows), -np.sort(-rows)], 1)

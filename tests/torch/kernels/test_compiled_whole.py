@@ -9,13 +9,14 @@ import pytest
 from autograph_cli.torch._core.streams import generator
 from autograph_cli.torch._core.streams.stream import Stream
 from autograph_cli.torch._kernels import cpu
+from tests.cases import for_each
 from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, odd, same, spread_out
 
 pytestmark = needs_compiled
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd, lambda *of: spread_out(numbers(*of))])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd, lambda *of: spread_out(numbers(*of))])
 @pytest.mark.parametrize(
     "shape",
     [
@@ -51,8 +52,8 @@ def test_reductions(kind: str, make: Any, shape: Any) -> None:
     both(run)
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (64, 64), (3, 1), (7, 130), (2, 3, 40), (2, 5, 3, 33), (90, 100)])
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("shape", [(1, 1), (4, 4), (64, 64), (3, 1), (7, 130), (2, 3, 40), (2, 5, 3, 33), (90, 100)])
+@for_each("kind", KINDS)
 def test_extremes(kind: str, shape: Any) -> None:
     many = [make(kind, *shape) for make in (numbers, odd, with_zeros)]
     many += [spread_out(many[1]), np.where(many[1] > 0, many[2], -many[2])]
@@ -77,8 +78,8 @@ def with_zeros(kind: str, *shape: int) -> Any:
     return made * np.random.default_rng(6).choice([1, -1], shape).astype(kind)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd, with_zeros, lambda *of: spread_out(odd(*of))])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd, with_zeros, lambda *of: spread_out(odd(*of))])
 @pytest.mark.parametrize("shape", [(1,), (5,), (130,), (4, 4), (64, 64), (3, 1), (40, 1), (2, 3, 40), (3, 700), (6, 0)])
 def test_elements_by_their_order(kind: str, make: Any, shape: Any) -> None:
     a = make(kind, *shape)
@@ -102,8 +103,8 @@ def test_elements_by_their_order(kind: str, make: Any, shape: Any) -> None:
     both(run)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "int64", "int32"])
-@pytest.mark.parametrize("make", [odd, with_zeros, lambda kind, *of: spread_out(with_zeros(kind, *of))])
+@for_each("kind", [*KINDS, "int64", "int32"])
+@for_each("make", [odd, with_zeros, lambda kind, *of: spread_out(with_zeros(kind, *of))])
 @pytest.mark.parametrize("shape", [(), (1,), (5,), (30, 40), (2, 3, 700), (9, 9000), (0, 3)])
 def test_different_elements(kind: str, make: Any, shape: Any) -> None:
     a = make("float64", *shape) if shape else np.float64(3)
@@ -115,11 +116,11 @@ def test_different_elements(kind: str, make: Any, shape: Any) -> None:
 # ---------------------------------------------------------------- matrices
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 @pytest.mark.parametrize(
     "shape", [(4, 4), (3, 5), (5, 3), (1, 1), (2, 3, 6, 4), (70, 70), (150, 40), (0, 3), (2, 0, 0)]
 )
-@pytest.mark.parametrize("lay", [np.asarray, spread_out, lambda a: np.swapaxes(a.copy(), -1, -2)])
+@for_each("lay", [np.asarray, spread_out, lambda a: np.swapaxes(a.copy(), -1, -2)])
 def test_factors_of_matrices(kind: str, shape: Any, lay: Any) -> None:
     a = lay(numbers(kind, *shape))
     before = a.copy()

@@ -7,6 +7,7 @@ import pytest
 
 from autograph_cli.torch._compiled import compiled
 from autograph_cli.torch._kernels import cpu
+from tests.cases import for_each
 
 fast: Any = compiled("_kernels.fast_views")
 pytestmark = pytest.mark.skipif(fast is None, reason="the package was installed without its compiled modules")
@@ -63,7 +64,7 @@ def told(found: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-@pytest.mark.parametrize("call", CALLS, ids=str)
+@for_each("call", CALLS)
 def test_views_are_those_of_numpy(name: str, call: tuple[Any, ...]) -> None:
     array, (kernel, *arguments) = ARRAYS[name], call
     found = getattr(fast, kernel)(array, *arguments)

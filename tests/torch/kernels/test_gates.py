@@ -4,17 +4,17 @@ import itertools
 from typing import Any
 
 import numpy as np
-import pytest
 
 from autograph_cli.torch._kernels import cpu
+from tests.cases import for_each
 from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, odd, spread_out
 
 pytestmark = needs_compiled
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd])
-@pytest.mark.parametrize("shape", [(2,), (2, 1), (4, 6), (2, 4, 6), (64, 64), (2, 0), (6, 1, 2, 2)])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd])
+@for_each("shape", [(2,), (2, 1), (4, 6), (2, 4, 6), (64, 64), (2, 0), (6, 1, 2, 2)])
 def test_gates(kind: str, make: Any, shape: Any) -> None:
     a = make(kind, *shape)
 

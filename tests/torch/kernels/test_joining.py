@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from autograph_cli.torch._kernels import cpu
+from tests.cases import for_each
 from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, spread_out
 
 pytestmark = needs_compiled
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "int64", "bool", "complex64"])
-@pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 4), (1, 2, 1, 5), (2, 0, 3), (1, 1), (2, 3, 4, 1, 2)])
-@pytest.mark.parametrize("spread", [False, True])
+@for_each("kind", [*KINDS, "int64", "bool", "complex64"])
+@for_each("shape", [(4,), (3, 4), (2, 3, 4), (1, 2, 1, 5), (2, 0, 3), (1, 1), (2, 3, 4, 1, 2)])
+@for_each("spread", [False, True])
 def test_joining(kind: str, shape: tuple[int, ...], spread: bool) -> None:
     every = [numbers("float32", *shape, seed=i).astype(kind) for i in range(3)]
     every[1] = spread_out(every[1]) if spread else every[1]

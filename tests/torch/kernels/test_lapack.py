@@ -7,6 +7,7 @@ import pytest
 
 from autograph_cli.torch._core.running.device_dispatch import kernels
 from autograph_cli.torch._kernels.matrices import lapack
+from tests.cases import for_each
 from tests.torch.kernels.compared import without_variants
 
 KINDS = ("f4", "f8", "c8", "c16")
@@ -45,10 +46,10 @@ def test_a_zero_pivot_is_told(matrix: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert kernels().lu_factor(matrix)[2] == without(monkeypatch, "lu_factor", matrix)[2] > 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("upper", [False, True])
-@pytest.mark.parametrize("unit", [False, True])
-@pytest.mark.parametrize("left", [False, True])
+@for_each("kind", KINDS)
+@for_each("upper", [False, True])
+@for_each("unit", [False, True])
+@for_each("left", [False, True])
 @pytest.mark.parametrize(
     ("a", "b"), [((5, 5), (5, 3)), ((2, 5, 5), (5, 3)), ((3, 1, 4, 4), (2, 4, 1)), ((4, 4), (0, 4, 2))]
 )

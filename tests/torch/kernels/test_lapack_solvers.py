@@ -11,6 +11,7 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.torch._core.running.device_dispatch import kernels
 from autograph_cli.torch._kernels.matrices import lapack
+from tests.cases import for_each
 from tests.torch.kernels.compared import without_variants
 
 WAYS: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -40,7 +41,7 @@ def matrices(n: int, batch: tuple[int, ...], kind: str) -> tuple[Any, Any]:
     return square.astype(kind), made.standard_normal((*batch, n, 3)).astype(kind)
 
 
-@pytest.mark.parametrize("kind", ["f4", "f8"])
+@for_each("kind", ["f4", "f8"])
 @pytest.mark.parametrize(("n", "batch"), [(3, ()), (4, (2,)), (30, ()), (20, (2, 3))])
 @pytest.mark.parametrize("way", WAYS)
 def test_results_are_those_of_numpy(

@@ -7,6 +7,7 @@ import pytest
 
 from autograph_cli.torch._kernels import cpu
 from autograph_cli.torch._kernels.variants import VARIANTS
+from tests.cases import for_each
 from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, spread_out
 
 
@@ -39,7 +40,7 @@ def turned(a: Any) -> Any:
 
 
 @needs_compiled
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 @pytest.mark.parametrize("rows, inner, columns", FACTORS)
 def test_products_of_matrices(kind: str, rows: int, inner: int, columns: int) -> None:
     left, right = numbers(kind, rows, inner), numbers(kind, inner, columns, seed=1)

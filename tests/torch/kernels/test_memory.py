@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from autograph_cli.torch._compiled import compiled
+from tests.cases import for_each
 
 memory = compiled("_kernels.fast_memory")
 pytestmark = pytest.mark.skipif(memory is None, reason="the package was installed without its compiled modules")
@@ -31,8 +32,8 @@ def test_arrays_begin_where_a_line_of_the_cache_does() -> None:
     assert not any(a.any() for a in made[1::3])
 
 
-@pytest.mark.parametrize("first", SIZES)
-@pytest.mark.parametrize("second", SIZES)
+@for_each("first", SIZES)
+@for_each("second", SIZES)
 def test_a_resized_array_keeps_its_numbers(first: int, second: int) -> None:
     def run() -> Any:
         a = np.arange(first) + 1

@@ -33,25 +33,27 @@ def layer_norms(make: Made) -> Calls:
     for shape in [*SHAPES, (20000, 2), (2, 20000)]:
         for lead in range(len(shape)):
             mean, weight = make(*shape[:lead], *[1] * (len(shape) - lead)), make(*shape[lead:])
+            grad, a = make(*shape)[::-1].copy(), make(*shape)
             for by, mask in itertools.product((None, weight), MASKS):
-                yield make(*shape)[::-1].copy(), make(*shape), shape[lead:], mean, abs(mean), by, None, mask
+                yield grad, a, shape[lead:], mean, abs(mean), by, None, mask
 
 
 def group_norms(make: Made) -> Calls:
     for shape in SHAPES:
         for groups in (n for n in (1, 2, 4) if shape[1] % n == 0):
             mean, weight = make(shape[0], groups), make(shape[1])
+            grad, a = make(*shape)[::-1].copy(), make(*shape)
             for by, mask in itertools.product((None, weight), MASKS):
                 if mean.size:
-                    yield make(*shape)[::-1].copy(), make(*shape), mean, abs(mean), by, groups, mask
+                    yield grad, a, mean, abs(mean), by, groups, mask
 
 
 def batch_norms(make: Made) -> Calls:
     for shape in [*SHAPES, (300, 1), (1, 300), (2, 1, 20000), (16, 40)]:
         mean, other, weight = make(shape[1]), make(shape[1]) + 1, make(shape[1])
+        grad, a = make(*shape)[::-1].copy(), make(*shape)
         for by, training, mask in itertools.product((None, weight), (True, False), MASKS):
-            grad = make(*shape)[::-1].copy()
-            yield grad, make(*shape), by, other, abs(other), mean, abs(mean), training, EPS, mask
+            yield grad, a, by, other, abs(other), mean, abs(mean), training, EPS, mask
 
 
 CALLS = {

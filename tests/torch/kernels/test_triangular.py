@@ -7,6 +7,7 @@ import pytest
 
 from autograph_cli.torch._compiled import compiled
 from autograph_cli.torch._kernels.matrices import triangular
+from tests.cases import for_each
 from tests.torch.kernels.compared import KINDS, both, numbers, odd, spread_out
 
 needs_compiled = pytest.mark.skipif(
@@ -21,10 +22,10 @@ def system(kind: str, n: int, k: int, *batch: int) -> tuple[Any, Any]:
 
 
 @needs_compiled
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 2, 4, 5, 16, 17, 31, 64, 65, 130])
-@pytest.mark.parametrize("k", [1, 3, 16, 35])
-@pytest.mark.parametrize("make", [system, lambda kind, n, k: (odd(kind, n, n), odd(kind, n, k))])
+@for_each("k", [1, 3, 16, 35])
+@for_each("make", [system, lambda kind, n, k: (odd(kind, n, n), odd(kind, n, k))])
 def test_compiled_substitution_has_the_same_bits(kind: str, n: int, k: int, make: Any) -> None:
     a, b = make(kind, n, k)
     before = a.copy(), b.copy()
@@ -44,7 +45,7 @@ def test_compiled_substitution_has_the_same_bits(kind: str, n: int, k: int, make
 
 
 @needs_compiled
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 @pytest.mark.parametrize(
     ("a", "b"),
     [((2, 5, 5), (5, 3)), ((3, 1, 4, 4), (2, 4, 1)), ((4, 4), (0, 4, 2)), ((2, 3, 0, 0), (3, 0, 2)), ((3, 3), (3, 0))],
@@ -60,9 +61,9 @@ def test_batches_fit_each_other(kind: str, a: Any, b: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("half", HALVES)
-@pytest.mark.parametrize("n", [3, 20, 64, 150])
+@for_each("kind", KINDS)
+@for_each("half", HALVES)
+@for_each("n", [3, 20, 64, 150])
 def test_solutions_are_those_of_long_numbers(kind: str, half: tuple[bool, bool], n: int) -> None:
     (a, b), (upper, unit) = system(kind, n, 4), half
     triangle = (np.triu if upper else np.tril)(a).astype(np.longdouble)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from autograph_cli.torch import _kernels
 from autograph_cli.torch._kernels import Kernels, cpu, half_precision
@@ -16,6 +15,7 @@ from autograph_cli.torch._kernels.elementwise import special
 from autograph_cli.torch._kernels.matrices import lapack, triangular
 from autograph_cli.torch._kernels.random_numbers import random_variates
 from autograph_cli.torch._kernels.variants import VARIANTS
+from tests.cases import for_each
 from tests.torch.kernels.compared import KINDS, chooser, needs_compiled, numbers, spread_out
 
 FUNCTIONS: dict[str, Any] = {
@@ -70,7 +70,7 @@ def arguments(run: Any) -> tuple[int, int] | None:
 
 
 @needs_compiled
-@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "_small_gradients"])
+@for_each("name", [name for name in VARIANTS if name != "_small_gradients"])
 def test_it_has_the_arguments_of_its_kernel(name: str) -> None:
     kernel = FUNCTIONS[name].kernel if name in FUNCTIONS else inspect.unwrap(getattr(Kernels, name))
     variant, wanted = arguments(VARIANTS[name].function()), arguments(kernel)
@@ -79,15 +79,15 @@ def test_it_has_the_arguments_of_its_kernel(name: str) -> None:
 
 
 @needs_compiled
-@pytest.mark.parametrize("name", [name for name, variant in VARIANTS.items() if variant.place.startswith("composed.")])
+@for_each("name", [name for name, variant in VARIANTS.items() if variant.place.startswith("composed.")])
 def test_what_is_composed_takes_arrays_where_it_names_them(name: str) -> None:
     parameters = [*inspect.signature(VARIANTS[name].function()).parameters.values()]
     assert {parameters[place].annotation for place in VARIANTS[name].arrays} <= {"Array"}
 
 
 @needs_compiled
-@pytest.mark.parametrize("name", [name for name, variant in VARIANTS.items() if variant.arrays])
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("name", [name for name, variant in VARIANTS.items() if variant.arrays])
+@for_each("kind", KINDS)
 def test_it_is_asked_about_what_it_takes(name: str, kind: str) -> None:
     variant, asked = VARIANTS[name], []
 

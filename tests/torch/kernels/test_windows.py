@@ -8,6 +8,7 @@ import pytest
 
 from autograph_cli.torch._kernels import cpu
 from autograph_cli.torch._kernels.layers import convolution
+from tests.cases import for_each
 from tests.torch.kernels.compared import KINDS, both, needs_compiled, numbers, odd, same, spread_out
 
 pytestmark = needs_compiled
@@ -32,10 +33,10 @@ WINDOWS = [
 """Image, kernel, stride, padding, dilation."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd])
 @pytest.mark.parametrize("shape, kernel, stride, padding, dilation", WINDOWS)
-@pytest.mark.parametrize("groups", ["one", "every"])
+@for_each("groups", ["one", "every"])
 def test_convolution(
     kind: str,
     make: Any,
@@ -64,10 +65,10 @@ def test_convolution(
     both(run)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("mask", [(True, True, False), (True, False, False), (False, True, False)])
-@pytest.mark.parametrize("groups", [1, 2])
+@for_each("kind", KINDS)
+@for_each("transposed", [False, True])
+@for_each("mask", [(True, True, False), (True, False, False), (False, True, False)])
+@for_each("groups", [1, 2])
 @pytest.mark.parametrize("shape, kernel, stride, padding, dilation", WINDOWS)
 def test_gradients_of_a_convolution(
     kind: str,
@@ -125,10 +126,10 @@ def test_convolution_of_images_that_are_not_in_one_piece() -> None:
     both(lambda: cpu.convolution(image, weight, None, (1, 1), (1, 1), (1, 1), False, (0, 0), 1))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd])
+@for_each("kind", KINDS)
+@for_each("make", [numbers, odd])
 @pytest.mark.parametrize("shape, kernel, stride, padding, dilation", WINDOWS)
-@pytest.mark.parametrize("ceil", [False, True])
+@for_each("ceil", [False, True])
 def test_pooling(
     kind: str,
     make: Any,

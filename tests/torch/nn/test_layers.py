@@ -5,6 +5,7 @@ import json
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.nn.record_layers import EXPECTED, observe
 from tests.torch.ops.test_expressions import assert_alike
 
@@ -12,7 +13,7 @@ RECORDED = json.loads(EXPECTED.read_text())
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
-@pytest.mark.parametrize("row", RECORDED)
+@for_each("row", RECORDED)
 def test_layer_is_and_gives_what_it_does_in_pytorch(row):
     got, want = observe(torch, row), RECORDED[row]
     assert got["repr"] == want["repr"]

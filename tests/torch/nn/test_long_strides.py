@@ -9,6 +9,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch.nn import functional as F
+from tests.cases import for_each
 
 LONG = (2**31 - 1, 2**31, 2**61, 2**62, 2**63 - 2, 2**63 - 1)
 LINE, IMAGE, BLOCK = (1, 2, 9), (1, 2, 3, 3), (1, 2, 2, 2, 2)
@@ -41,15 +42,15 @@ def _run(case: Case, stride: int) -> tuple[Any, Any]:
     return result, torch.autograd.grad(result.sum(), x)[0]
 
 
-@pytest.mark.parametrize("stride", LONG)
-@pytest.mark.parametrize("name", CONVOLUTIONS)
+@for_each("stride", LONG)
+@for_each("name", CONVOLUTIONS)
 def test_a_stride_beyond_the_image_leads_to_one_window(name: str, stride: int) -> None:
     for found, wanted in zip(_run(CONVOLUTIONS[name], stride), _run(CONVOLUTIONS[name], 100), strict=True):
         assert found.abs().sum() > 0 and torch.equal(found, wanted)
 
 
-@pytest.mark.parametrize("size", LONG[1:])
-@pytest.mark.parametrize("name", POOLINGS)
+@for_each("size", LONG[1:])
+@for_each("name", POOLINGS)
 def test_windows_of_poolings_are_of_numbers_of_32_bits(name: str, size: int) -> None:
     with pytest.raises(RuntimeError, match="value cannot be converted to type int without overflow"):
         _run(POOLINGS[name], size)

@@ -2,16 +2,15 @@
 
 import json
 
-import pytest
-
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.ops.record_bounds import EXPECTED, POSITIONS, SHAPES, cases, observe
 
 RECORDED = json.loads(EXPECTED.read_text())
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("at", POSITIONS, ids=str)
+@for_each("shape", SHAPES)
+@for_each("at", POSITIONS)
 def test_positions_out_of_bounds_are_refused_as_in_pytorch(shape, at):
     mine = [case for case in cases() if case.startswith(f"{shape} {at} ")]
     assert mine

@@ -2,9 +2,8 @@
 
 import json
 
-import pytest
-
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.ops.calls import EXPECTED, ROWS, observe, unlike
 
 RECORDED = json.loads(EXPECTED.read_text(encoding="utf-8"))
@@ -14,7 +13,7 @@ def test_all_rows_are_recorded():
     assert list(RECORDED) == ROWS.read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize("call", RECORDED)
+@for_each("call", RECORDED)
 def test_a_call_gives_what_pytorch_gives(call):
     assert unlike(call, RECORDED[call], observe(torch, call)) is None
 

@@ -3,9 +3,9 @@
 import json
 
 import numpy as np
-import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.ops.record_complex_plane import EXPECTED, FUNCTIONS, POINTS, compute, leaves, observe
 
 RECORDED = json.loads(EXPECTED.read_text())
@@ -22,7 +22,7 @@ def assert_close(got, want, signs=False):
         np.testing.assert_array_equal(np.signbit(mine)[known], np.signbit(theirs)[known])
 
 
-@pytest.mark.parametrize("code", FUNCTIONS)
+@for_each("code", FUNCTIONS)
 def test_function_on_the_plane_gives_what_pytorch_gives(code):
     got, want = observe(torch, code), RECORDED[code]
     assert got.keys() == want.keys()
@@ -41,6 +41,6 @@ NO_DERIVATIVE = {"0**z", "torch.polar(z.real,z.imag)"}
 OFF_AXES = [i for i, z in enumerate(POINTS) if z.real and z.imag]
 
 
-@pytest.mark.parametrize("code", [c for c in FUNCTIONS if c not in NO_DERIVATIVE])
+@for_each("code", [c for c in FUNCTIONS if c not in NO_DERIVATIVE])
 def test_gradient_in_every_quadrant_is_that_of_finite_differences(code):
     assert torch.autograd.gradcheck(lambda z, y: compute(torch, code, z, y + 2), leaves(torch, OFF_AXES), atol=1e-4)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.ops.record_expressions import EXPECTED, observe
 
 RECORDED = json.loads(EXPECTED.read_text())
@@ -24,7 +25,7 @@ def assert_alike(got, want, what):
 
 
 @pytest.mark.filterwarnings("ignore:torch.chain_matmul is deprecated")
-@pytest.mark.parametrize("code", RECORDED)
+@for_each("code", RECORDED)
 def test_expression_gives_what_pytorch_gives(code):
     assert_same(observe(torch, code), RECORDED[code])
 

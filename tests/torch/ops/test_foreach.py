@@ -5,12 +5,13 @@ import json
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.ops.record_foreach import CALLS, CHANGES, EXPECTED, WITH_NODES, differentiated, outcome, with_node
 
 RECORDED = json.loads(EXPECTED.read_text())
 
 
-@pytest.mark.parametrize("call", CALLS)
+@for_each("call", CALLS)
 def test_it_is_as_in_pytorch(call):
     found, wanted = outcome(torch, call), RECORDED[call]
     if isinstance(wanted[0], str):
@@ -27,7 +28,7 @@ def flat(x):
     )
 
 
-@pytest.mark.parametrize("call", CHANGES)
+@for_each("call", CHANGES)
 def test_changes_in_place_have_the_nodes_and_gradients_of_pytorch(call):
     found, wanted = differentiated(torch, call), RECORDED[call]
     if wanted is None:
@@ -38,7 +39,7 @@ def test_changes_in_place_have_the_nodes_and_gradients_of_pytorch(call):
         assert torch.allclose(torch.tensor(flat(got)), torch.tensor(flat(value)), rtol=1e-5, equal_nan=True)
 
 
-@pytest.mark.parametrize("call", WITH_NODES)
+@for_each("call", WITH_NODES)
 def test_one_node_stands_for_all_tensors_as_in_pytorch(call):
     found, wanted = with_node(torch, call), RECORDED[f"out of place: {call}"]
     assert found[:2] == wanted[:2]

@@ -3,6 +3,7 @@
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 
 F = torch.nn.functional
 ONES = 3000
@@ -38,8 +39,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("dtype, expected", [(torch.float16, 6000.0), (torch.bfloat16, 6016.0)])
-@pytest.mark.parametrize("name", CASES)
+@for_each("dtype, expected", [(torch.float16, 6000.0), (torch.bfloat16, 6016.0)])
+@for_each("name", CASES)
 def test_many_ones(name, dtype, expected):
     found = CASES[name](torch.ones(ONES, 2, dtype=dtype))
     assert found.dtype is dtype

@@ -7,6 +7,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._arrays.lazy import Lazy
+from tests.cases import for_each
 from tests.torch.ops.record_expressions import observe
 from tests.torch.ops.record_lazy import EXPECTED, SCRIPTS, run_script
 from tests.torch.ops.test_expressions import assert_alike, assert_same
@@ -15,13 +16,13 @@ RECORDED = json.loads(EXPECTED.read_text())
 
 
 @pytest.mark.filterwarnings("ignore:Casting complex values to real")
-@pytest.mark.parametrize("code", [code for code in RECORDED if code not in SCRIPTS])
+@for_each("code", [code for code in RECORDED if code not in SCRIPTS])
 def test_function_of_a_lazy_tensor_gives_what_pytorch_gives(code):
     assert_same(observe(torch, code), RECORDED[code])
 
 
 @pytest.mark.filterwarnings("ignore:Casting complex values to real")
-@pytest.mark.parametrize("code", [code for code in RECORDED if code in SCRIPTS])
+@for_each("code", [code for code in RECORDED if code in SCRIPTS])
 def test_script_with_lazy_tensors_gives_what_pytorch_gives(code):
     got, want = run_script(torch, code), RECORDED[code]
     assert len(got["seen"]) == len(want["seen"])

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 
 ERRORS = {
     "torch.linalg.inv(z)": "linalg.inv: The diagonal element 1 is zero, the inversion could not be completed",
@@ -151,9 +152,9 @@ def test_the_first_minor_that_is_not_positive_is_told(n):
             torch.linalg.cholesky(matrices[0])
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64])
-@pytest.mark.parametrize("n", [1, 3, 70])
-@pytest.mark.parametrize("size", [1e-3, 0.2, 0.8, 1.9, 3.0, 5.0, 20.0])
+@for_each("dtype", [torch.float32, torch.float64, torch.complex64])
+@for_each("n", [1, 3, 70])
+@for_each("size", [1e-3, 0.2, 0.8, 1.9, 3.0, 5.0, 20.0])
 def test_exponentials_of_all_sizes(size: float, n: int, dtype: torch.dtype) -> None:
     torch.manual_seed(n)
     a = torch.randn(2, n, n, dtype=torch.float64)

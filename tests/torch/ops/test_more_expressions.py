@@ -1,8 +1,7 @@
 import json
 
-import pytest
-
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.ops.record_expressions import observe
 from tests.torch.ops.record_more_expressions import CASES, EXPECTED
 from tests.torch.ops.test_expressions import assert_same
@@ -10,6 +9,6 @@ from tests.torch.ops.test_expressions import assert_same
 RECORDED = json.loads(EXPECTED.read_text())
 
 
-@pytest.mark.parametrize("code", CASES)
+@for_each("code", CASES)
 def test_an_arrangement_is_what_pytorch_gives(code):
     assert_same(observe(torch, code), RECORDED[code])

@@ -3,9 +3,8 @@
 import inspect
 import json
 
-import pytest
-
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.ops.record_names import EXPECTED
 
 NAMES = json.loads(EXPECTED.read_text())
@@ -50,7 +49,7 @@ def test_every_function_that_takes_out_takes_it_here():
     assert [n for n in NAMES["out"] if has(torch, n) and not takes_out(n) and n not in WITHOUT_OUT] == []
 
 
-@pytest.mark.parametrize("name", NAMES["aliases"])
+@for_each("name", NAMES["aliases"])
 def test_a_function_is_there_under_all_its_names(name):
     if known(name):
         assert [alias for alias in NAMES["aliases"][name] if not known(alias)] == []

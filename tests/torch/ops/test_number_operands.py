@@ -7,12 +7,13 @@ import warnings
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.ops.record_number_operands import EXPECTED, cases, numbers, observe
 
 RECORDED = json.loads(EXPECTED.read_text())
 
 
-@pytest.mark.parametrize("case", cases())
+@for_each("case", cases())
 def test_numbers_beside_tensors_give_what_they_give_in_pytorch(case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

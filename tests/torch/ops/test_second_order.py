@@ -2,14 +2,13 @@
 
 import json
 
-import pytest
-
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.ops.record_second_order import EXPECTED, observe
 
 RECORDED = json.loads(EXPECTED.read_text())
 
 
-@pytest.mark.parametrize("text", RECORDED)
+@for_each("text", RECORDED)
 def test_nodes_of_second_derivatives_are_numbered_as_in_pytorch(text):
     assert observe(torch, text) == RECORDED[text]

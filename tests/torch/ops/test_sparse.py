@@ -5,6 +5,7 @@ import json
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.ops.record_sparse import EXPECTED, outcome, rows
 
 RECORDED = json.loads(EXPECTED.read_text())
@@ -14,7 +15,7 @@ def test_every_row_is_recorded():
     assert list(RECORDED) == list(dict.fromkeys(rows()))
 
 
-@pytest.mark.parametrize("text", RECORDED)
+@for_each("text", RECORDED)
 def test_it_is_as_in_pytorch(text):
     found, wanted = outcome(torch, text), RECORDED[text]
     grads, wanted_grads = found.pop("grads", None), wanted.get("grads")

@@ -3,16 +3,16 @@
 import json
 
 import numpy as np
-import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.ops.record_special_values import EXPECTED, cases, observe
 
 RECORDED = json.loads(EXPECTED.read_text())
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2}
 
 
-@pytest.mark.parametrize("case", cases())
+@for_each("case", cases())
 def test_special_values_give_what_they_give_in_pytorch(case):
     got, want = observe(torch, case), RECORDED[case]
     if isinstance(want, str) or isinstance(got, str):

@@ -9,6 +9,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch.optim import _elementwise
+from tests.cases import for_each
 from tests.torch.optim.record_optim import EXPECTED, OPTIMIZERS, cases, trajectory
 
 RECORDED = json.loads(EXPECTED.read_text())["optimizers"]
@@ -35,7 +36,7 @@ def stepped(name, **options):
     return w, optimizer
 
 
-@pytest.mark.parametrize("name, index", cases())
+@for_each("name, index", cases())
 def test_parameters_and_state_are_those_of_pytorch(name, index):
     ours, theirs = trajectory(torch, name, index), RECORDED[f"{name} {index}"]
     assert flat(list(ours["state"])) == flat(list(theirs["state"]))
@@ -98,8 +99,8 @@ def test_a_0d_parameter_moves_as_its_1d_twin(name):
     assert run(1.5).item() == run([1.5]).item()
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64"])
-@pytest.mark.parametrize("name", RULES)
+@for_each("dtype", ["float16", "bfloat16", "complex64"])
+@for_each("name", RULES)
 def test_parameters_keep_their_dtype(name, dtype):
     w = torch.full((3,), 0.01, dtype=getattr(torch, dtype), requires_grad=True)
     w.grad = torch.full((3,), 0.5, dtype=w.dtype)
@@ -282,8 +283,8 @@ def test_duplicate_parameters_warn():
 # ---------------------------------------------------------------- plain data and hooks
 
 
-@pytest.mark.parametrize("name", [*RULES, "Adafactor"])
-@pytest.mark.parametrize("way", ["state_dict", "pickle", "deepcopy"])
+@for_each("name", [*RULES, "Adafactor"])
+@for_each("way", ["state_dict", "pickle", "deepcopy"])
 def test_training_goes_on_from_a_copy(name, way):
     w, optimizer = stepped(name)
     if way == "state_dict":

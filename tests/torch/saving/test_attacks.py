@@ -12,6 +12,7 @@ import zipfile
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 
 PROTO, STOP, MARK = b"\x80\x02", b".", b"("
 
@@ -315,8 +316,8 @@ DEEP_PLACES = {
 }
 
 
-@pytest.mark.parametrize("depth", [1_000, 30_000, 200_000])
-@pytest.mark.parametrize("position", DEEP_PLACES)
+@for_each("depth", [1_000, 100_000])
+@for_each("position", DEEP_PLACES)
 def test_deep_tuple_is_refused_wherever_it_stands(position, depth):
     with pytest.raises(pickle.UnpicklingError):
         torch.load(archive(PROTO + DEEP_PLACES[position](deep(depth)) + STOP))

@@ -2,17 +2,16 @@
 
 import json
 
-import pytest
-
 from autograph_cli import torch
 from autograph_cli.torch.utils.flop_counter import FlopCounterMode
 from autograph_cli.torch.utils.module_tracker import ModuleTracker
+from tests.cases import for_each
 from tests.torch.utils.record_flop_counter import EXPECTED, counted
 
 RECORDED = json.loads(EXPECTED.read_text())
 
 
-@pytest.mark.parametrize("code", RECORDED)
+@for_each("code", RECORDED)
 def test_counts_are_those_of_pytorch(code):
     assert counted(torch, code) == RECORDED[code]
 

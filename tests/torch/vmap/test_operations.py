@@ -4,12 +4,12 @@ import itertools
 import warnings
 
 import numpy as np
-import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._core.operations.operation import table
 from autograph_cli.torch._core.running import dispatch
 from autograph_cli.torch._core.tape.tensor import Tensor, make
+from tests.cases import for_each
 from tests.torch.autograd.collected import collected
 
 SIZE = 2
@@ -100,7 +100,7 @@ def assert_alike(got, want, what):
         )
 
 
-@pytest.mark.parametrize("name", CALLS)
+@for_each("name", CALLS)
 def test_an_operation_under_vmap_is_a_loop(name):
     op = table[name]
     with warnings.catch_warnings():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.vmap.cases import cases
 from tests.torch.vmap.programs import PROGRAMS
 from tests.torch.vmap.record import EXPECTED, observe, plain
@@ -26,7 +27,7 @@ def assert_alike(got, want):
         assert got == want
 
 
-@pytest.mark.parametrize("code", cases())
+@for_each("code", cases())
 def test_gives_what_pytorch_gives(code):
     assert_alike(observe(torch, code), RECORDED[code])
 

@@ -10,6 +10,7 @@ import pytest
 import autograph_cli.torch
 from autograph_cli import torch
 from autograph_cli.torch._core.base.errors import is_refusal, refused
+from tests.cases import for_each
 
 ROOT = Path(autograph_cli.torch.__file__).parent
 FILES = [
@@ -25,7 +26,7 @@ def needs_mark(name: str) -> bool:
     return isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, unmarked)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+@for_each("path", FILES)
 def test_errors_of_classes_that_python_raises_are_marked(path: Path) -> None:
     if path.name == "arg_check.py":
         return  # What it raises itself leaves it as it is.

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from autograph_cli import torch
+from tests.cases import for_each
 
 DTYPES = {
     "b": torch.bool, "u": torch.uint8, "c": torch.int8, "s": torch.int16, "i": torch.int32, "l": torch.int64,
@@ -90,33 +91,33 @@ def ones(dtype, *shape):
     return torch.ones(shape, dtype=DTYPES[dtype])
 
 
-@pytest.mark.parametrize("a, b, result", cells(TENSORS))
+@for_each("a, b, result", cells(TENSORS))
 def test_two_tensors(a, b, result):
     assert (ones(a, 2) * ones(b, 2)).dtype is DTYPES[result]
     assert (ones(a) * ones(b)).dtype is DTYPES[result]
     assert torch.promote_types(DTYPES[a], DTYPES[b]) is DTYPES[result]
 
 
-@pytest.mark.parametrize("a, b, result", cells(WITH_0D))
+@for_each("a, b, result", cells(WITH_0D))
 def test_a_tensor_outranks_a_0d_tensor(a, b, result):
     assert (ones(a, 2) * ones(b)).dtype is DTYPES[result]
     assert (ones(b) + ones(a, 2)).dtype is DTYPES[result]
 
 
-@pytest.mark.parametrize("shape", [(2,), ()])
-@pytest.mark.parametrize("a, number, result", cells(WITH_NUMBERS))
+@for_each("shape", [(2,), ()])
+@for_each("a, number, result", cells(WITH_NUMBERS))
 def test_a_tensor_outranks_a_number(a, number, result, shape):
     x = NUMBERS[number]
     assert (ones(a, *shape) * x).dtype is DTYPES[result]
     assert (x + ones(a, *shape)).dtype is DTYPES[result]
 
 
-@pytest.mark.parametrize("name, a, result", cells(UNARY))
+@for_each("name, a, result", cells(UNARY))
 def test_functions(name, a, result):
     assert RUN[name](ones(a, 2)).dtype is DTYPES[result]
 
 
-@pytest.mark.parametrize("a, b", list(itertools.product("bulfdF", repeat=2)))
+@for_each("a, b", list(itertools.product("bulfdF", repeat=2)))
 def test_comparisons_give_booleans(a, b):
     assert ((ones(a, 2) == ones(b)).dtype, (ones(a) != 2).dtype) == (torch.bool, torch.bool)
 

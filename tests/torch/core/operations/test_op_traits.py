@@ -8,6 +8,7 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.torch._core.operations.op_traits import DEFAULTS, NAMES
 from autograph_cli.torch._core.operations.operation import operation, table
+from tests.cases import for_each
 
 ENGINE = Path(torch.__file__).parent
 NAMED = {name for op in table.values() for name in (op.name, op.identifier)}
@@ -89,7 +90,7 @@ def test_no_generic_code_asks_for_the_name_of_an_operation():
     assert places(questions) == set(QUESTIONS)
 
 
-@pytest.mark.parametrize("trait", sorted(NAMES))
+@for_each("trait", sorted(NAMES))
 def test_a_trait_is_what_some_operations_have_and_most_do_not(trait):
     different = sum(getattr(op, trait) != DEFAULTS[trait] for op in table.values())
     assert different

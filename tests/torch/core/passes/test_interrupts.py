@@ -158,11 +158,11 @@ SWITCHING = ("__enter__", "__exit__")
 
 
 class Interrupting:
-    """Raises at the position of this number among those where Python runs handlers: where functions start, after C
-    calls."""
+    """Raises once, after so many events, at the next of those where Python runs handlers: where functions start, after
+    C calls."""
 
-    def __init__(self, number):
-        self.left = number
+    def __init__(self, after):
+        self.after, self.events, self.raised = after, 0, False
 
     def __enter__(self):
         sys.setprofile(self.seen)
@@ -171,38 +171,34 @@ class Interrupting:
         sys.setprofile(None)
 
     def seen(self, frame, event, argument):
-        ours = "autograph_cli" in frame.f_code.co_filename or "contextlib" in frame.f_code.co_filename
-        if not ours or event not in ("call", "c_return") or is_switching(frame):
+        self.events += 1
+        if self.events <= self.after or event not in ("call", "c_return"):
             return
-        self.left -= 1
-        if self.left == -1:
+        ours = "autograph_cli" in frame.f_code.co_filename or "contextlib" in frame.f_code.co_filename
+        if ours and not is_switching(frame):
+            self.raised = True
             raise Interrupt
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_mode_is_left_switched_wherever_it_comes(name):
-    run, number, left = PROGRAMS[name], 0, []
+    run, left = PROGRAMS[name], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run()
-        before = modes()
-        while True:
-            interrupting = Interrupting(number)
+        before, interrupting = modes(), Interrupting(0)
+        while not interrupting.events or interrupting.raised:
+            interrupting, where = Interrupting(interrupting.events), None
             try:
                 with interrupting:
                     run()
-                if interrupting.left >= 0:
-                    break
-            except Interrupt as caught:
-                where = [entry for entry in traceback.extract_tb(caught.__traceback__) if entry.name != "seen"][-1]
-            after = modes()
-            different = [key for key in before if before[key] != after[key]]
+            except Interrupt as error:
+                where = [entry for entry in traceback.extract_tb(error.__traceback__) if entry.name != "seen"][-1]
+            different = [key for key, mode in modes().items() if before[key] != mode]
             if different:
-                left.append((number, where.name, where.lineno, different))
+                left.append((interrupting.events, where and (where.name, where.lineno), different))
                 restore(before)
-            number += 1
-    assert number
     assert left == []
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._core.operations.operation import table
+from tests.cases import for_each
 
 
 def sin(input, *, out=None):
@@ -46,8 +47,8 @@ def answer(run: Any, args: Any, kwargs: Any) -> Any:
         return str(error)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
-@pytest.mark.parametrize(("args", "kwargs"), CALLS)
+@for_each("function", FUNCTIONS)
+@for_each(("args", "kwargs"), CALLS)
 def test_arguments_are_put_in_order_and_refused_as_by_python(function: Any, args: Any, kwargs: Any) -> None:
     op = table[function.__name__]
     assert answer(op.bind, args, kwargs) == answer(function, args, kwargs)

@@ -2,9 +2,8 @@
 
 import json
 
-import pytest
-
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.core.running.changed_views import CHANGES, CONSUMERS, EXPECTED, play
 
 KNOWN = json.loads(EXPECTED.read_text())
@@ -17,7 +16,7 @@ OTHER_GRAPH = {
 """Where values and gradients are PyTorch's, but not each node."""
 
 
-@pytest.mark.parametrize("consumer", CONSUMERS)
+@for_each("consumer", CONSUMERS)
 def test_a_changed_view_leads_where_it_leads_in_pytorch(consumer: str) -> None:
     found = json.loads(json.dumps([play(torch, change, consumer) for change in CHANGES]))
     apart = [

@@ -17,6 +17,7 @@ from autograph_cli.torch._core.running import dispatch, inplace
 from autograph_cli.torch._core.running.calling import fast_tape
 from autograph_cli.torch._core.tape.node import View
 from autograph_cli.torch._core.tape.saved_tensors import SavedList
+from tests.cases import for_each
 from tests.torch.core.running import plain_functions
 from tests.torch.core.running.plain_programs import observed
 
@@ -122,7 +123,7 @@ def made_by(run: Any, op: Any, args: Any) -> Any:
     return found, told(torch.autograd.grad([t.sum() for t in roots], inputs))
 
 
-@pytest.mark.parametrize(("name", "args"), [*PLAIN.items(), *CAST.items()])
+@for_each(("name", "args"), [*PLAIN.items(), *CAST.items()])
 def test_it_makes_what_dispatch_makes(name: str, args: Any) -> None:
     found = []
     for way in (fast_tape().run, dispatch.run):

@@ -4,6 +4,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._core.running import inplace
+from tests.cases import for_each
 
 MODIFIED = "one of the variables needed for gradient computation has been modified by an inplace operation"
 
@@ -201,7 +202,7 @@ def test_a_refused_change_leaves_no_trace():
     assert x.tolist() == [1.0, 2.0] and x._version == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, args",
     [
         ("add", (2,)), ("sub", (2,)), ("mul", (2,)), ("div", (2,)), ("pow", (2,)), ("remainder", (2,)),

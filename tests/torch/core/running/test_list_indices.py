@@ -3,15 +3,14 @@
 import json
 import warnings
 
-import pytest
-
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.core.running.record_list_indices import EXPECTED, answers, indices
 
 KNOWN = json.loads(EXPECTED.read_text())
 
 
-@pytest.mark.parametrize("index", indices())
+@for_each("index", indices())
 def test_an_index_selects_and_writes_what_it_does_in_pytorch(index: str) -> None:
     assert answers(index, torch) == KNOWN[index]
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.core.running.overlaps import CASES, EXPECTED, REPEATED, WRITES, left, play
 
 KNOWN = json.loads(EXPECTED.read_text())
@@ -22,7 +23,7 @@ def _name(code: str) -> str:
     return code.split("(")[0].rsplit(".", 1)[1]
 
 
-@pytest.mark.parametrize(("setup", "codes"), CASES)
+@for_each(("setup", "codes"), CASES)
 def test_what_overlaps_is_refused_as_in_pytorch(setup: str, codes: list[str]) -> None:
     apart = []
     for code, want in zip(codes, KNOWN[setup].split(), strict=True):

@@ -9,6 +9,7 @@ import pytest
 
 from autograph_cli.torch._core.streams import generator
 from autograph_cli.torch._core.streams.generator import Stream
+from tests.cases import for_each
 
 EXPECTED = json.loads(Path(__file__).with_name("generator.json").read_text())
 DTYPES = {"bfloat16": ml_dtypes.bfloat16, "bool": np.bool_}
@@ -40,7 +41,7 @@ def numbers(array):
     return parts.astype(np.float64 if parts.dtype.kind not in "biu" else parts.dtype).ravel().tolist()
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@for_each("name", EXPECTED)
 def test_a_stream_draws_the_numbers_of_pytorch(name):
     program = EXPECTED[name]
     stream = Stream(program["seed"])
@@ -56,7 +57,7 @@ def test_a_stream_draws_the_numbers_of_pytorch(name):
             np.testing.assert_allclose(numbers(array), expected["values"], relative, absolute, err_msg=str(call))
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@for_each("name", EXPECTED)
 def test_a_stream_stands_where_pytorch_stands_afterwards(name):
     program = EXPECTED[name]
     stream = Stream(program["seed"])
@@ -111,7 +112,7 @@ def test_a_seed_from_the_system_is_reported():
     assert stream.bits32(4).tolist() == Stream(seed).bits32(4).tolist()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sampler", "args", "error", "sentence"),
     [
         ("uniform", ((2,), "int32"), NotImplementedError, "\"check_uniform_bounds\" not implemented for 'Int'"),

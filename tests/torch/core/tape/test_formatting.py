@@ -15,6 +15,7 @@ from autograph_cli.torch._core.tape.formatting import (
     print_options,
     tensor_str,
 )
+from tests.cases import for_each
 
 # Name, elements, dtype, what tensor_str is told besides, and what PyTorch prints.
 TENSORS = [
@@ -277,9 +278,7 @@ def array_of(elements, dtype):
     return np.array(elements).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
 
 
-@pytest.mark.parametrize(
-    ("elements", "dtype", "told", "expected"), [row[1:] for row in TENSORS], ids=[row[0] for row in TENSORS]
-)
+@for_each(("elements", "dtype", "told", "expected"), [row[1:] for row in TENSORS])
 def test_a_tensor_prints_as_in_pytorch(elements, dtype, told, expected):
     told = {**told, "options": print_options(PrintOptions(), **told.get("options", {}))}
     assert tensor_str(array_of(elements, dtype), dtype, **told) == expected

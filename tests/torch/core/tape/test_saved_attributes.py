@@ -5,13 +5,14 @@ import json
 import pytest
 
 from autograph_cli import torch
+from tests.cases import for_each
 from tests.torch.core.tape.record_saved import EXPECTED, observe
 
 RECORDED = json.loads(EXPECTED.read_text())
 
 
 @pytest.mark.filterwarnings("ignore:torch.chain_matmul is deprecated")
-@pytest.mark.parametrize("code", RECORDED)
+@for_each("code", RECORDED)
 def test_nodes_show_what_pytorchs_show(code):
     found = observe(torch, code)
     assert {name: found.get(name) for name in RECORDED[code]} == RECORDED[code]

@@ -6,12 +6,13 @@ import pytest
 from autograph_cli import capture, torch
 from autograph_cli.torch._core.tape.wrapped_numbers import is_wrapped_number, number_of, wrap_number
 from autograph_cli.torch.utils._python_dispatch import TorchDispatchMode
+from tests.cases import for_each
 
 NUMBERS = [0.1, 0.5, 2, True, 0, 0.0, 1e-30, 1 + 2j, 0.1 + 0.3j]
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.complex64])
-@pytest.mark.parametrize("number", NUMBERS)
+@for_each("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.complex64])
+@for_each("number", NUMBERS)
 def test_a_number_is_told_from_its_tensor(number, dtype):
     beside = torch.ones(2, dtype=dtype)
     found = number_of(wrap_number(number, beside))
