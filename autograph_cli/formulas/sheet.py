@@ -30,7 +30,7 @@ Shape = tuple[int, ...]
 Pulled = tuple[Expr, Expr, Shape]
 """The gradient of an argument: the argument, its gradient, and the gradient's shape."""
 Back = Callable[[Expr, Expr], list[Pulled]]
-"""What the arguments of a call get back, made of the call and its gradient."""
+"""Takes a gradient back through a call: the call and its gradient give those of its arguments."""
 FIXED = ("{0}[", "gather(", "take(", "diagonal(", "roll(", "unfold(", "as_strided(", "rot90(", "permute(")
 """The beginnings of calls that pick by place, whatever the numbers are."""
 WORTH = 60

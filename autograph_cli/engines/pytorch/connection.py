@@ -301,7 +301,8 @@ class PyTorch(Nodes, Measuring):
     def arrays_made(self, node: Any, outputs: Iterable[Any]) -> Iterator[Any]:
         whole = node.name() == COPY_SLICES  # a change of a view is one of its base
         with untouched():
-            placed = {output.output_nr: output for output in reversed([*outputs])}  # not each has to have a gradient
+            known = [output for output in outputs if output is not None]  # not each has to have a gradient
+            placed = {output.output_nr: output for output in reversed(known)}
         for nr in range(max(placed, default=-1) + 1):
             output = placed.get(nr)
             base = output._base if whole and output is not None else None
