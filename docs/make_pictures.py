@@ -35,16 +35,13 @@ PICTURES: dict[str, tuple[str, ...]] = {
     "tests/programs/02_logits_loss.py": EVERY,
     "tests/programs/08_leave_the_graph.py": ("forward",),
     "tests/programs/12_sinh_function.py": EVERY,
-    "tests/programs/13_sinh_wrong.py": EVERY,
+    "tests/programs/13_sinh_wrong.py": ("double-backward",),
     "tests/programs/17_lenet.py": ("forward",),
     "tests/programs/22_higher_order.py": EVERY,
 }
 """Which views of which scripts the pages show."""
 MORE: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
-    "samples/first.py": {
-        "flow": ("double-backward", {"flow": "data", "formula": True}),
-        "orders": ("double-backward", {"columns": False}),
-    },
+    "samples/first.py": {"flow": ("double-backward", {"flow": "data", "formula": True})},
     "tests/programs/17_lenet.py": {"closed": ("forward", {"depth": 1})},
     "tests/programs/22_higher_order.py": {
         "slice": ("double-backward", {"part": Slice(start=("w2",), end=("penalty",))})

@@ -17,7 +17,7 @@ from autograph_cli.graph import Trace
 from autograph_cli.record.run import store
 
 OPTIONS = {option.name: option for option in render.params if isinstance(option, click.Option)}
-ELSEWHERE = {"roots", "part", "shown", "inside", "title", "total_steps", "held", "sources", "panels"}
+ELSEWHERE = {"roots", "part", "shown", "inside", "title", "total_steps", "held", "hooks", "sources", "panels"}
 """Fields that have options which `show` has too, or none."""
 SAID: dict[str, tuple[list[str], Any]] = {
     "order": (["--order", "3"], 3),

@@ -85,6 +85,7 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
             "title": "expr.py",
             "total_steps": 1,
             "held": frozenset(),
+            "hooks": (),
             "shown": ("shapes", "names", "arguments"),
             "inside": None,
             "parameters": None,

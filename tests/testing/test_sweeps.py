@@ -63,7 +63,7 @@ def test_checks_come_in_order_and_one_that_dies_loses_its_own_only(sweep: Any, w
         ("s0.py", 0),
         ("s1.py", 2),
         ("s2.py", 0),
-        ("s3.py", 1),
+        ("s3.py", 2),
         ("s4.py", 0),
     ]
     assert found[1]["said"] == "ended by signal 9"

@@ -50,21 +50,25 @@ def is_finite(raw: Any) -> bool:
 
 
 def _of_many(array: Any) -> Values:
-    numbers = np.abs(array) if array.dtype.kind == "c" else array.astype(np.float64)
-    known = numbers[~np.isnan(numbers)]
-    nans, zeros = int(numbers.size - known.size), int(np.count_nonzero(known == 0))
+    numbers = (np.abs(array) if array.dtype.kind == "c" else array.astype(np.float64)).ravel()
+    total = numbers.sum()
+    # Most sums are finite, and so are their numbers: to look for others takes longer than all that follows.
+    known = numbers if np.isfinite(total) else numbers[~np.isnan(numbers)]
+    nans = int(numbers.size - known.size)
     if not known.size:
         return Values(count=numbers.size, nans=nans)
-    finite = known[np.isfinite(known)]
-    span = _span(finite) if finite.size else None
-    counts = () if span is None else _counted(finite, *span)
+    finite = known if np.isfinite(total) else known[np.isfinite(known)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    roomy = abs(high) * 1e-9 < high - low < np.inf  # else there are no parts from the lowest to the highest
+    counts = _counted(finite, low, high) if roomy else ()
+    ends = (low, high) if finite.size == known.size else (known.min(), known.max())
     return Values(
         (),
-        number_text(known.min()),
+        number_text(ends[0]),
         number_text(known.mean()),
-        number_text(known.max()),
+        number_text(ends[1]),
         numbers.size,
-        zeros,
+        int(known.size - np.count_nonzero(known)),
         nans,
         tuple(map(int, counts)),
         number_text(np.sqrt(np.square(known).sum())),
@@ -75,12 +79,6 @@ def _counted(finite: Any, low: float, high: float) -> Any:
     """Return how many are laid out in each of the bins, which are equal parts from the lowest to the highest."""
     positions = ((finite - low) * (BINS / (high - low))).astype(np.intp)
     return np.bincount(np.minimum(positions, BINS - 1), minlength=BINS)
-
-
-def _span(finite: Any) -> tuple[float, float] | None:
-    """From the lowest to the highest; None where there is no room between them, or too much."""
-    low, high = float(finite.min()), float(finite.max())
-    return (low, high) if abs(high) * 1e-9 < high - low < np.inf else None
 
 
 def _rows(array: Any) -> list[str]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,7 @@ _SHORT = 1 << 14
 """Numbers of a matrix up to which a product with it costs less than reading elements by their positions."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """Results along a dimension. `layers` have the k-th element of each result that has so many: which results, which
     elements, and their weights. `matrix` (results, elements) is the same, None where it would be large."""
 
@@ -45,7 +43,7 @@ def weighted(results: Any, elements: Any, weights: Any, m: int, n: int, dtype: A
         where = slice(int(there[0]), int(there[-1]) + 1) if in_row else there
         layers.append((where, elements[chosen], weights[chosen]))
     made = Line(m, tuple(layers), None)
-    return replace(made, matrix=made.whole(n).astype(dtype)) if n * m <= _SHORT else made
+    return made._replace(matrix=made.whole(n).astype(dtype)) if n * m <= _SHORT else made
 
 
 class Lines:
