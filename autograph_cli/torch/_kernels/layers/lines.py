@@ -19,15 +19,15 @@ class Line(NamedTuple):
     """Results along a dimension. `layers` have the k-th element of each result that has so many: which results, which
     elements, and their weights. `matrix` (results, elements) is the same, None where it would be large."""
 
-    count: int
+    length: int
     layers: tuple[tuple[Any, Any, Any], ...]
     matrix: Any
 
     def whole(self, n: int) -> Any:
         """The matrix of a line of n elements."""
-        made = np.zeros((self.count, n))
+        made = np.zeros((self.length, n))
         for where, elements, weights in self.layers:
-            made[np.arange(self.count)[where], elements] += weights
+            made[np.arange(self.length)[where], elements] += weights
         return made
 
 
@@ -74,12 +74,12 @@ class Lines:
     def _summed(self, a: Array, lines: Any) -> Any:
         for back, each in enumerate(reversed(lines), 1):
             shape, rest = list(a.shape), (slice(None),) * (back - 1)
-            shape[-back] = each.count
+            shape[-back] = each.length
             out: Any = None
             for where, elements, weights in each.layers:
                 part = self.xp.take(a, self.placed(elements), axis=-back)
                 part *= self.placed(weights.astype(a.dtype)).reshape(-1, *[1] * (back - 1))
-                if out is None and len(elements) == each.count:
+                if out is None and len(elements) == each.length:
                     out = part
                     continue
                 out = self.xp.zeros(shape, a.dtype) if out is None else out
