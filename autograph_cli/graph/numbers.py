@@ -176,9 +176,14 @@ def _sums(numbers: Any) -> list[float]:
 
 def _signed(sums: Any, rest: Any, pattern: int) -> Any:
     """The sum of the sums of rows with patterns of signs, each row with the next pattern, and of what is left."""
-    places, down = np.arange(len(sums)), _signs(pattern, len(sums) + 1, "d")
-    along = _signs(pattern, _ROW, "d")
-    return sums[places, (places + pattern) % PROBES] @ down[:-1] + (rest @ along[: rest.size]) * down[-1]
+    down, along = _signs(pattern, len(sums) + 1, "d"), _signs(pattern, _ROW, "d")
+    return sums.take(_ladder(pattern, len(sums))) @ down[:-1] + (rest @ along[: rest.size]) * down[-1]
+
+
+@functools.lru_cache(256)
+def _ladder(pattern: int, rows: int) -> Any:
+    """Return the places of one sum of each row, the next pattern in each."""
+    return np.arange(rows) * PROBES + (np.arange(rows) + pattern) % PROBES
 
 
 @functools.lru_cache(4)

@@ -11,6 +11,8 @@ from autograph_cli.graph import Values
 FEW = 16
 """The most numbers that are kept whole."""
 BINS = 16
+BLOCK = 1 << 13
+"""Numbers that are laid out in bins at once, which stay near the processor."""
 
 
 def summary(raw: Any) -> Values | None:
@@ -77,8 +79,11 @@ def _of_many(array: Any) -> Values:
 
 def _counted(finite: Any, low: float, high: float) -> Any:
     """Return how many are laid out in each of the bins, which are equal parts from the lowest to the highest."""
-    positions = ((finite - low) * (BINS / (high - low))).astype(np.intp)
-    return np.bincount(np.minimum(positions, BINS - 1), minlength=BINS)
+    counts, scale = np.zeros(BINS, np.intp), BINS / (high - low)
+    for at in range(0, finite.size, BLOCK):
+        positions = ((finite[at : at + BLOCK] - low) * scale).astype(np.intp)
+        counts += np.bincount(np.minimum(positions, BINS - 1), minlength=BINS)
+    return counts
 
 
 def _rows(array: Any) -> list[str]:
