@@ -391,7 +391,7 @@ def _changed(graph: Graph) -> Iterator[Mark]:
 def _freed(graph: Graph, older: int) -> Iterator[Mark]:
     """The node of an earlier step at which a backward call ended, as what it kept was freed."""
     for entry in graph.passes:
-        node = graph[entry.ran[-1]] if entry.ran and not entry.inputs else None
+        node = graph[entry.ran[-1]] if entry.failed and entry.ran and not entry.inputs else None
         if node is None or node.id >= older or node.is_custom or node.saved or not any(node.next):
             continue
         if not {edge.node for edge in node.next if edge is not None}.intersection(entry.ran):

@@ -289,6 +289,8 @@ class Pass(Record, frozen=True):
     """The tensors that the roots were differentiated by: `inputs` of `grad`, or leaves that `backward` reached."""
     results: tuple[Edge | None, ...] = ()
     """The derivatives by `inputs`, in the same order; None where one has no graph of its own."""
+    failed: bool = False
+    """True if it ended with an error."""
 
 
 if TYPE_CHECKING:

@@ -13,12 +13,13 @@ def withheld(graph: Graph) -> list[tuple[Node, int]]:
     """The nodes whose backward was given a gradient for every output and led to nothing at an edge, with the positions
     of these edges.
 
-    A pass that was told what to differentiate by goes to nothing else, so only the others tell.
+    A pass that was told what to differentiate by goes to nothing else, and one that failed to nothing more, so only the
+    others tell.
     """
     found = {
         (node.id, nr): (node, nr)
         for entry in graph.passes
-        if entry.call == "backward" and entry.ran and not entry.results
+        if entry.call == "backward" and entry.ran and not entry.results and not entry.failed
         for node, nr in _of_pass(graph, entry)
     }
     return [found[key] for key in sorted(found)]

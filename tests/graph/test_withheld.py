@@ -26,11 +26,18 @@ a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
 c, d = F.apply(a * 3, b * 3)
 {after}
 """
+FAILS = "try:\n    (c + d).sum().backward()\nexcept ZeroDivisionError:\n    pass"
 CASES = {
     "both": ("2 * g, 2 * h", "(c + d).sum().backward()", []),
     "None for the first": ("None, 2 * h", "(c + d).sum().backward()", [0]),
     "None for both": ("None, None", "(c + d).sum().backward()", [0, 1]),
     "an output that is not used": ("2 * g, None if h is None else 2 * h", "c.sum().backward()", []),
+    "it fails": ("1 / 0, h", FAILS, []),
+    "what it sends a gradient to fails": (
+        "2 * g, 2 * h",
+        "c.grad_fn.next_functions[0][0].register_prehook(lambda g: 1 / 0)\n" + FAILS,
+        [],
+    ),
     "only one is asked for": ("2 * g, 2 * h", "(c + d).sum().backward(inputs=[b])", []),
 }
 ENGINES = [

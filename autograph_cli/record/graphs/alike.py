@@ -157,4 +157,4 @@ def _kept(
 def _pass(log: EventLog, entry: BackwardEvent, first: int, place: Callable[[Output | None], Any]) -> tuple[Any, ...]:
     ran = tuple([place(key) for key in entry.ran if key in log.known])
     asked = [tuple(map(place, outputs)) for outputs in (entry.inputs, entry.results)]
-    return _site(entry.site), entry.order, entry.newest - first, ran, *asked
+    return _site(entry.site), entry.failed, entry.order, entry.newest - first, ran, *asked

@@ -318,6 +318,7 @@ class _Builder:
             tuple([self.ids[key] for key in entry.ran if key in self.ids]),
             inputs,
             results,
+            entry.failed,
         )
 
     def _differentiated(self, entry: BackwardEvent) -> tuple[tuple[Edge, ...], tuple[Edge | None, ...]]:

@@ -19,7 +19,7 @@ from types import FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from autograph_cli.record.names.source_locations import RUNNER, USER, kind_of, parsed
-from autograph_cli.record.names.variables import variables_of
+from autograph_cli.record.names.variables import is_exactly, variables_of
 
 _SIZED: tuple[Any, ...] = (
     range,
@@ -252,16 +252,16 @@ class Forecast:
             return self._attribute(self._value(part.value, names, deep), part.attr)
         if isinstance(part, ast.BinOp) and type(part.op) in _OPERATORS:
             sides = [self._value(side, names, deep) for side in (part.left, part.right)]
-            if all(type(side) in (int, float) for side in sides):
+            if all(is_exactly(side, int, float) for side in sides):
                 return _OPERATORS[type(part.op)](*sides)
         if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub):
             return -self._number(part.operand, names, deep)
         if isinstance(part, ast.Subscript):
             held = self._value(part.value, names, deep)
-            if isinstance(part.slice, ast.Slice) and type(held) in (list, tuple, range):
+            if isinstance(part.slice, ast.Slice) and is_exactly(held, list, tuple, range):
                 ends = (part.slice.lower, part.slice.upper, part.slice.step)
                 return held[slice(*[None if end is None else self._value(end, names, deep) for end in ends])]
-            if type(held) in (list, tuple, dict) or _is_size(held):
+            if is_exactly(held, list, tuple, dict) or _is_size(held):
                 return held[self._value(part.slice, names, deep)]
         if isinstance(part, ast.Call) and not part.keywords:
             return self._called(part, names, deep)
@@ -269,7 +269,7 @@ class Forecast:
 
     def _number(self, part: ast.expr, names: _Names, deep: int = 0) -> int | float:
         value = self._value(part, names, deep)
-        if type(value) not in (int, float):
+        if not is_exactly(value, int, float):
             raise Unknown
         return value  # type: ignore[no-any-return]
 

@@ -25,7 +25,7 @@ from autograph_cli.record.log.ledger_hooks import Hooks, modules_in
 from autograph_cli.record.log.ledger_keepers import Keepers, Line
 from autograph_cli.record.log.ledger_parameters import Parameters, options_of, rounded
 from autograph_cli.record.names.source_locations import Site, maker_of, script_frames, site_of
-from autograph_cli.record.names.variables import attributes_of, variables_of
+from autograph_cli.record.names.variables import attributes_of, is_exactly, variables_of
 
 WHOLE = 16
 """The steps in which everything is heard: faults of training show from the first steps on."""
@@ -500,7 +500,7 @@ class Books:
 
 def _held_by(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield what a container, or an object of the script's, holds, with the words that lead to it."""
-    if type(value) in (list, tuple) and len(value) <= _LONGEST:
+    if is_exactly(value, list, tuple) and len(value) <= _LONGEST:
         yield from ((f"[{position}]", item) for position, item in enumerate(value))
     elif type(value) is dict and len(value) <= _LONGEST:
         yield from ((f"[{key!r}]", item) for key, item in list(value.items()) if isinstance(key, (str, int)))

@@ -18,7 +18,7 @@ from autograph_cli.graph.ledger import Keeper
 from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.events import LEAF, OPERATION, Event, behind
 from autograph_cli.record.names.source_locations import Site, script_frames, site_of
-from autograph_cli.record.names.variables import attributes_of, variables_of
+from autograph_cli.record.names.variables import attributes_of, is_exactly, variables_of
 
 GROWING = 4
 """The backward calls in a row that must have begun with more than the one before."""
@@ -242,7 +242,7 @@ def _container(path: str) -> str:
 
 
 def _shown(key: Any) -> str:
-    return repr(key) if type(key) in (str, int) else "..."
+    return repr(key) if is_exactly(key, str, int) else "..."
 
 
 def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:

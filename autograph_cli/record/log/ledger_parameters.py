@@ -14,7 +14,7 @@ from autograph_cli.record.log.event_log import EventLog
 from autograph_cli.record.log.ledger_keepers import Line
 from autograph_cli.record.names.modules import parts
 from autograph_cli.record.names.source_locations import Site
-from autograph_cli.record.names.variables import parameters_in
+from autograph_cli.record.names.variables import is_exactly, parameters_in
 
 MODULES = 20_000
 _WRAPPERS = ("DistributedDataParallel",)
@@ -307,7 +307,7 @@ def _listed(living: list[tuple[int, Any]]) -> dict[int, tuple[str, int]]:
     found: dict[int, tuple[str, int]] = {}
     for _, module in living:
         for name, value in list(module.__dict__.items()):
-            if name[0] == "_" or type(value) not in (list, tuple, dict):
+            if name[0] == "_" or not is_exactly(value, list, tuple, dict):
                 continue
             for item in value.values() if type(value) is dict else value:
                 for _, part in parts(item) if id(item) in positions and id(item) not in inside else ():
@@ -321,7 +321,7 @@ def options_of(optimizer: Any) -> tuple[tuple[str, float], ...]:
     given = dict(optimizer.defaults)
     betas = given.pop("betas", ())
     given |= {f"beta{at}": beta for at, beta in enumerate(betas, 1)} if isinstance(betas, (tuple, list)) else {}
-    plain = {name: value for name, value in given.items() if type(value) in (int, float)}
+    plain = {name: value for name, value in given.items() if is_exactly(value, int, float)}
     return tuple((name, float(value)) for name, value in sorted(plain.items()))
 
 

@@ -25,7 +25,7 @@ def optimizers_in(engine: TensorFacts, spaces: Iterable[Mapping[str, Any]]) -> l
     for space in spaces:
         for value in list(space.values()):
             kind = type(value)
-            if kind in OPAQUE or issubclass(kind, engine.tensor):
+            if id(kind) in OPAQUE or issubclass(kind, engine.tensor):
                 continue
             if issubclass(kind, optimizer):
                 found[id(value)] = value

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from autograph_cli.engines.protocol import ModuleCall
 from autograph_cli.record.names.source_locations import bound_in_passing, script_frames
-from autograph_cli.record.names.variables import OPAQUE, attributes_of, is_hidden, variables_of
+from autograph_cli.record.names.variables import OPAQUE, attributes_of, is_exactly, is_hidden, variables_of
 
 MANY = 4_096
 """Modules that are remembered before those which are gone are forgotten."""
@@ -257,7 +257,7 @@ def _attributes(space: Mapping[str, Any], met: set[int]) -> Iterator[tuple[str, 
     """Yield what modules have in them, and other objects as attributes, with their paths; of modules only what is not
     among those that were `met` in others."""
     for name, value in list(space.items()):
-        if is_hidden(name) or type(value) in OPAQUE:
+        if is_hidden(name) or id(type(value)) in OPAQUE:
             continue
         inside = attributes_of(value)
         if isinstance(inside.get("_modules"), dict):
@@ -299,7 +299,7 @@ def _contained(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in list(space.items()):
         if is_hidden(name):
             continue
-        if type(value) in (list, tuple) and len(value) <= _LONGEST:
+        if is_exactly(value, list, tuple) and len(value) <= _LONGEST:
             yield from ((f"{name}[{position}]", item) for position, item in enumerate(value))
         elif type(value) is dict and len(value) <= _LONGEST:
             yield from ((f"{name}[{key!r}]", item) for key, item in list(value.items()) if isinstance(key, (str, int)))
@@ -307,7 +307,7 @@ def _contained(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _items(values: Iterable[Any], depth: int = 0) -> Iterator[Any]:
     for value in values:
-        if type(value) in (tuple, list) and depth < 2:
+        if is_exactly(value, tuple, list) and depth < 2:
             yield from _items(value, depth + 1)
         elif type(value) is dict and depth < 2:
             yield from _items(value.values(), depth + 1)

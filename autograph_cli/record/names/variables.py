@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,14 +17,18 @@ if TYPE_CHECKING:
     from autograph_cli.record.log.event_log import EventLog
 
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), range, slice)
-OPAQUE = frozenset((*_PLAIN, type, ModuleType, FunctionType, BuiltinFunctionType))
-"""Types of values in which there is no tensor."""
-_KEYS = (str, int)
-"""Types of keys by which what a container holds is named."""
+OPAQUE = frozenset(map(id, (*_PLAIN, type, ModuleType, FunctionType, BuiltinFunctionType)))
+"""The ids of types of values in which there is no tensor: a class of the script may not be hashable."""
 _DEPTH = 2
 """The most containers that are opened, one inside the other."""
 LONGEST = 256
 """Longer containers are data, not variables."""
+
+
+def is_exactly(value: Any, *kinds: type) -> bool:
+    """Return whether a value is of one of these types itself: `in` would call what a class of the script has."""
+    kind = type(value)
+    return any(kind is each for each in kinds)
 
 
 def variables_of(frame: FrameType) -> dict[str, Any]:
@@ -66,7 +69,7 @@ def scan(
     for space in spaces:
         for name, value in list(space.items()):
             kind = type(value)
-            if kind in OPAQUE or is_hidden(name):
+            if id(kind) in OPAQUE or is_hidden(name):
                 continue
             if issubclass(kind, tensor):
                 output = note(value, name)
@@ -108,7 +111,12 @@ def _numbered(value: Any) -> Iterable[tuple[int, Any]]:
 def with_items(space: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The variables of a namespace, and after all of them what lists, tuples and dicts among them hold."""
     named = [(name, value) for name, value in list(space.items()) if not is_hidden(name)]
-    held = [(f"{name}[{key!r}]", x) for name, value in named for key, x in items_of(value) or () if type(key) in _KEYS]
+    held = [
+        (f"{name}[{key!r}]", x)
+        for name, value in named
+        for key, x in items_of(value) or ()
+        if is_exactly(key, str, int)
+    ]
     return [*named, *held]
 
 
@@ -129,19 +137,14 @@ def attributes_of(value: Any) -> dict[str, Any]:
 
 def parameters_in(value: Any) -> Iterator[tuple[str, Any]]:
     """The parameters and buffers of a module, unless the script has written how they are listed."""
-    kind: Any = type(value)
-    for named in _listings(kind):
+    kind = type(value)
+    found = [written_in(kind, listing) for listing in ("named_parameters", "named_buffers")]
+    listings = [named for named in found if isinstance(named, FunctionType) and not _is_scripts(named)]
+    if not listings or any(_is_scripts(written_in(kind, name)) for name in ("named_modules", "_named_members")):
+        return
+    for named in listings:
         with contextlib.suppress(AttributeError):  # the `__init__` of modules was not run
             yield from list(named(value))
-
-
-@functools.lru_cache(256)
-def _listings(kind: type) -> tuple[FunctionType, ...]:
-    """The functions that list the parameters and the buffers of modules of a class, none of them the script's own."""
-    if any(_is_scripts(written_in(kind, name)) for name in ("named_modules", "_named_members")):
-        return ()
-    listings = (written_in(kind, listing) for listing in ("named_parameters", "named_buffers"))
-    return tuple([named for named in listings if isinstance(named, FunctionType) and not _is_scripts(named)])
 
 
 def _is_scripts(function: Any) -> bool:
@@ -153,11 +156,11 @@ def tensors_in(path: str, value: Any, depth: int = 0, *, cls: type) -> Iterator[
     kind = type(value)
     if issubclass(kind, cls):
         yield path, value
-    elif depth >= _DEPTH or kind in OPAQUE:
+    elif depth >= _DEPTH or id(kind) in OPAQUE:
         return
     elif issubclass(kind, (list, tuple, dict)):
         for key, item in items_of(value) or ():
-            if type(key) in _KEYS:
+            if is_exactly(key, str, int):
                 yield from tensors_in(f"{path}[{key!r}]", item, depth + 1, cls=cls)
     elif not issubclass(kind, type):
         yield from _tensors_of(path, value, cls)
@@ -175,5 +178,5 @@ def _tensors_of(path: str, value: Any, cls: type) -> Iterator[tuple[str, Any]]:
                 yield f"{path}.{name}", item
             elif issubclass(type(item), (list, tuple, dict)):
                 yield from tensors_in(f"{path}.{name}", item, _DEPTH - 1, cls=cls)
-            elif type(item) not in OPAQUE:
+            elif id(type(item)) not in OPAQUE:
                 yield from ((f"{path}.{name}.{inner}", x) for inner, x in parameters_in(item))

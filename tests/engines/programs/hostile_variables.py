@@ -26,7 +26,25 @@ class Evil:
         raise RuntimeError("class")
 
 
+class Meta(type):
+    def __eq__(cls, o):
+        raise RuntimeError("eq of a class")
+
+    def __hash__(cls):
+        raise RuntimeError("hash of a class")
+
+
+class OfMeta(metaclass=Meta):
+    def __init__(self):
+        self.inner = [1.0]
+
+
+class Key(str, metaclass=Meta):
+    pass
+
+
 def f():
+    of_meta, held = OfMeta(), {Key("k"): torch.ones(2), 1: [OfMeta()], "two": {"a": OfMeta()}}  # noqa: F841
     evil, several, named = Evil(), [Evil()], {"a": Evil()}  # noqa: F841
     t = (Evil(), torch.ones(2, requires_grad=True))
     loss = (t[1] * 2).sum()
